@@ -1,0 +1,35 @@
+"""Errors that dpbb raises on purpose; each message says what was expected and came."""
+
+from __future__ import annotations
+
+
+class DpbbError(Exception):
+    """Base of all errors raised on purpose."""
+
+
+class InstanceError(DpbbError, ValueError):
+    """Bad instance file or array: path, line, what was expected, what came."""
+
+
+class OptionError(DpbbError, ValueError):
+    """An option has a value that is not allowed; says which values are."""
+
+
+class EngineUnavailable(DpbbError, ImportError):
+    """The engine cannot run here; says which extra or device is missing."""
+
+
+class CheckpointError(DpbbError):
+    """Other instance, tree options or schema; or damaged (checksum)."""
+
+
+class ClusterError(DpbbError, RuntimeError):
+    """The cluster cannot run dpbb, or a run on it failed; says where and why."""
+
+
+class StaleLeaseError(DpbbError):
+    """Late report of a released lease: ignore it."""
+
+
+class InvariantError(DpbbError, RuntimeError):
+    """Proof bookkeeping broken, so the answer could be wrong: stop."""
