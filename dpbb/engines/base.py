@@ -1,0 +1,186 @@
+"""The engine protocol, the same for every engine.
+
+An engine explores subtrees; it knows no clock but the length of its slice, no Dask,
+and no n! arithmetic. See ``dpbb.tree.work_unit`` for the roots that it is given and
+gives back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpbb.options import TreeOptions
+    from dpbb.problem import Problem
+    from dpbb.tree.work_unit import WorkUnit
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """What one seat explores on.
+
+    Parameters
+    ----------
+    kind
+        ``"cpu"`` or ``"cuda"``.
+    uuid
+        Identity of the device on the whole cluster: two seats with the same one
+        are one device.
+    index
+        CUDA ordinal in this process; 0 for a CPU.
+    threads
+        CPU threads that the engine may use; ignored by a GPU.
+    name
+        For people, such as ``"AMD EPYC"`` or ``"NVIDIA H100"``.
+    """
+
+    kind: str
+    uuid: str
+    index: int = 0
+    threads: int = 1
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """What changes the speed of an engine, never its counts; None: automatic.
+
+    Parameters
+    ----------
+    explorers
+        GPU: number of explorers (K of the literature).
+    block_size
+        GPU: threads of a block.
+    balance
+        GPU: ``"explode"`` or ``"steal"``.
+    """
+
+    explorers: int | None = None
+    block_size: int | None = None
+    balance: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A permutation found by an engine, with the cost that the engine gives it."""
+
+    value: int
+    permutation: NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """What one call of ``Session.advance`` did.
+
+    Parameters
+    ----------
+    decomposed
+        Nodes decomposed since the last slice, by invariant I4: loading a root adds
+        its owned ancestors (``WorkUnit.owned_ancestors``) at the next slice, less
+        those not visited because the path was pruned on the way down. What the
+        session exports (``donate``, ``remaining``) is *not* subtracted: whoever
+        exports subtracts ``owned_ancestors`` of it. May be negative.
+    leaves
+        Leaves visited since the last slice.
+    closed : ndarray of int64, shape (n_jobs + 1,)
+        ``closed[d]``: depth-d subtrees pruned, or visited as a leaf (d = n - 1),
+        since the last slice. A root whose path is pruned on the way down is
+        closed at its own depth.
+    best
+        The best permutation below the ub of this call, if one was found in it.
+    open_roots
+        Number of roots that ``remaining`` would return now.
+    least_lb
+        Least lower bound of those roots; None when there are none or when the
+        engine has bounded none of them yet.
+    exhausted
+        Nothing is left: ``open_roots`` is 0.
+    optima
+        With ``all_optima`` only: the leaves found in this call whose cost is the
+        least seen and below ub, each once.
+    """
+
+    decomposed: int
+    leaves: int
+    closed: NDArray[np.int64]
+    best: Candidate | None
+    open_roots: int
+    least_lb: int | None
+    exhausted: bool
+    optima: tuple[Candidate, ...] = field(default=())
+
+
+class Session(Protocol):
+    """One unit's exploration on one device; not thread-safe."""
+
+    def load(self, unit: WorkUnit) -> None:
+        """Add roots to explore; may be called at any time between slices."""
+
+    def advance(self, ub: int, max_seconds: float) -> Slice:
+        """Explore for about ``max_seconds``, pruning every node with LB >= ub.
+
+        ``ub`` may only fall from call to call (a larger one than before is treated
+        as the least seen). Within the call the session lowers its own ub with each
+        better permutation that it finds: to its cost, or to its cost + 1 when the
+        session collects all optima. The call may overrun by one unit of the
+        engine's own time slicing; it returns early when nothing is left.
+        """
+
+    def donate(self, max_roots: int) -> WorkUnit:
+        """Remove about half of the open work and return it as roots.
+
+        At most ``max_roots``, the largest subtrees first; empty when the session
+        has fewer than two roots.
+        """
+
+    def remaining(self) -> WorkUnit:
+        """All open roots, ordered and disjoint; changes nothing."""
+
+    def close(self) -> None:
+        """Free threads and memory; idempotent."""
+
+
+class Engine(Protocol):
+    """A way to explore trees; a stateless factory of sessions."""
+
+    name: str
+
+    def availability(self) -> str | None:
+        """None if the engine can run in this process, else the reason and the fix."""
+
+    def supports(self, problem: Problem[Any], tree: TreeOptions) -> str | None:
+        """None if the engine takes this problem and tree, else the reason."""
+
+    def devices(self, threads: int | None = None) -> list[Device]:
+        """Devices of this process; raises EngineUnavailable when there are none."""
+
+    def open(
+        self,
+        problem: Problem[Any],
+        tree: TreeOptions,
+        device: Device,
+        *,
+        ub: int | None = None,
+        all_optima: bool = False,
+        tuning: Tuning | None = None,
+    ) -> Session:
+        """Start a session.
+
+        Parameters
+        ----------
+        ub
+            No ``advance`` will be called with a larger one; lets the engine choose
+            narrow integers. None: ``problem.trivial_ub``.
+        all_optima
+            Prune only LB > UB and collect the optimal leaves (``Slice.optima``).
+
+        Raises
+        ------
+        EngineUnavailable
+            The engine cannot run here, or not this problem.
+        """

@@ -1,0 +1,71 @@
+"""What a permutation problem must offer: the one seam between problems and engines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+StateT = TypeVar("StateT")
+
+
+@runtime_checkable
+class Problem(Protocol[StateT]):
+    """Minimize an integer cost over all permutations of ``n_jobs`` jobs.
+
+    A partial schedule is a *prefix* and a *suffix*; what the bounds need to know of
+    it is an opaque, immutable *state* of the problem's own. Engines keep track of
+    which jobs are unscheduled and always pass them in ascending root order. A
+    problem travels between processes by pickle, so its class must be importable on
+    the workers (or be pickled by value by cloudpickle).
+
+    The generic engine (``reference``) needs only this protocol; the fast engines
+    are specialized and say in ``Engine.supports`` which problems they take.
+    """
+
+    @property
+    def name(self) -> str:
+        """Short name of the kind of problem, such as ``"flowshop-makespan"``."""
+
+    @property
+    def n_jobs(self) -> int:
+        """Number of jobs, at least 1."""
+
+    @property
+    def digest(self) -> str:
+        """Hexadecimal digest of everything that the cost depends on."""
+
+    @property
+    def trivial_ub(self) -> int:
+        """A value above the cost of every permutation: the UB when none is known."""
+
+    def root_state(self) -> StateT:
+        """State of the empty partial schedule."""
+
+    def child_bounds(
+        self, state: StateT, jobs: NDArray[np.intp], *, back: bool
+    ) -> NDArray[np.int64]:
+        """Lower bounds of the children that schedule each of ``jobs`` next.
+
+        Parameters
+        ----------
+        state
+            State of the node that is decomposed.
+        jobs : ndarray of intp, shape (r,)
+            *All* unscheduled jobs of the node, r >= 2.
+        back
+            False: the job is appended to the prefix; True: put before the suffix.
+
+        Returns
+        -------
+        ndarray of int64, shape (r,)
+            For every child a value that no completion of it is below.
+        """
+
+    def extend(self, state: StateT, job: int, *, back: bool) -> StateT:
+        """State of the child that appends ``job`` to the prefix (or the suffix)."""
+
+    def evaluate(self, permutation: NDArray[np.intp]) -> int:
+        """Exact cost of a complete permutation; ``permutation`` has shape (n_jobs,)."""

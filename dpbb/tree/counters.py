@@ -1,0 +1,76 @@
+"""Exact counts of explored nodes (invariants I4 and I5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpbb.tree.factoradic import n_leaves
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpbb.tree.work_unit import WorkUnit
+
+
+def closed_leaves(closed: NDArray[np.int64]) -> int:
+    """Leaves below the closed subtrees: sum of closed[d] (n - d)!.
+
+    Parameters
+    ----------
+    closed : ndarray of int64, shape (n_jobs + 1,)
+        Number of depth-d subtrees that were pruned or visited as a leaf.
+    """
+    n_jobs = len(closed) - 1
+    return sum(
+        int(closed[depth]) * n_leaves(n_jobs - int(depth))
+        for depth in np.flatnonzero(closed)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """What was explored: decomposed nodes, visited leaves, closed subtrees a depth.
+
+    Parameters
+    ----------
+    decomposed, leaves
+        Nodes by the rules of I4.
+    closed : ndarray of int64, shape (n_jobs + 1,)
+        See ``closed_leaves``.
+    """
+
+    decomposed: int
+    leaves: int
+    closed: NDArray[np.int64]
+
+    @classmethod
+    def zero(cls, n_jobs: int) -> Counters:
+        """Nothing explored yet."""
+        return cls(0, 0, np.zeros(n_jobs + 1, np.int64))
+
+    @property
+    def n_jobs(self) -> int:
+        """Number of jobs of the tree."""
+        return len(self.closed) - 1
+
+    @property
+    def closed_leaves(self) -> int:
+        """Leaves proved not to hold anything better, exactly."""
+        return closed_leaves(self.closed)
+
+    def plus(self, decomposed: int, leaves: int, closed: NDArray[np.int64]) -> Counters:
+        """These counters and a further slice's."""
+        return Counters(
+            self.decomposed + decomposed, self.leaves + leaves, self.closed + closed
+        )
+
+    def __add__(self, other: Counters) -> Counters:
+        return self.plus(other.decomposed, other.leaves, other.closed)
+
+    def less_exported(self, *units: WorkUnit) -> Counters:
+        """Without the ancestors that exported roots take along (the z rule of I4)."""
+        taken = sum(unit.owned_ancestors for unit in units)
+        return replace(self, decomposed=self.decomposed - taken)
