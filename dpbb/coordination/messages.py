@@ -1,0 +1,190 @@
+"""What travels between a seat and the coordinator of a run.
+
+Plain frozen values; ``encode`` and ``decode`` turn them into dicts of short strings,
+ints below 2**63, and byte strings, which is all that a message may hold: a leaf index
+passes 64 bits at 21 jobs and never travels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NewType
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from dpbb.engines.base import Candidate, Device, Tuning
+    from dpbb.options import TreeOptions
+    from dpbb.problem import Problem
+    from dpbb.tree.work_unit import WorkUnit
+
+RunId = NewType("RunId", str)
+SeatId = NewType("SeatId", str)
+LeaseId = NewType("LeaseId", str)
+UnitId = NewType("UnitId", int)
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpec:
+    """All that a run is, fixed at its start.
+
+    Parameters
+    ----------
+    run_id
+        Unique name of the run on its cluster.
+    problem, tree
+        The problem, and the options that its tree depends on.
+    instance
+        Name of the instance, for people.
+    engine
+        ``"auto"``, ``"cpu"``, ``"gpu"`` or ``"reference"``.
+    tuning
+        Engine tuning.
+    upper_bound
+        UB at the start: prune LB >= upper_bound (all optima: LB > upper_bound).
+        None: ``problem.trivial_ub``.
+    permutation
+        The incumbent at the start, of cost ``upper_bound``; None when there is none
+        (a cutoff, or a schedule that somebody knows without giving it).
+    all_optima
+        Collect every optimal permutation.
+    time_limit_s, node_limit, gap_limit
+        When to stop early; None: never. Time counts from the opening of the run.
+    report_interval_s, full_interval_s, slice_s
+        Seconds between light reports, full reports, and looks at orders.
+    units_per_seat
+        Units that a run is cut into at its start, for every seat that it has.
+    lease_timeout_s
+        A seat that has not reported for so long has lost its lease.
+    """
+
+    run_id: RunId
+    problem: Problem[Any]
+    tree: TreeOptions
+    instance: str = ""
+    engine: str = "auto"
+    tuning: Tuning | None = None
+    upper_bound: int | None = None
+    permutation: tuple[int, ...] | None = None
+    all_optima: bool = False
+    time_limit_s: float | None = None
+    node_limit: int | None = None
+    gap_limit: float | None = None
+    report_interval_s: float = 1.0
+    full_interval_s: float = 30.0
+    slice_s: float = 0.05
+    units_per_seat: int = 4
+    lease_timeout_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A device that explores one unit at a time."""
+
+    id: SeatId
+    worker: str
+    device: Device
+    engine: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A unit for a seat; becomes one pinned future, which leases the unit."""
+
+    unit: UnitId
+    attempt: int
+    seat: SeatId
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to explore a unit, granted to one attempt on one seat."""
+
+    id: LeaseId
+    unit: UnitId
+    attempt: int
+    roots: WorkUnit
+    ub: int
+
+
+class OrderKind(StrEnum):
+    """What a seat is told in the answer to a report."""
+
+    CONTINUE = "continue"
+    DONATE = "donate"  # send a full report with donated roots at once
+    SAVE = "save"  # send a full report at once, go on
+    DRAIN = "drain"  # send a last full report and give the rest back
+    STOP = "stop"  # as drain: the run is stopping
+    DROP = "drop"  # the lease is gone: explore no more, report no more
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Answer to a report: what to do, and the UB to prune with.
+
+    ``ub`` is the pruning threshold: prune LB >= ub (with all optima, the
+    incumbent's value + 1).
+    """
+
+    kind: OrderKind
+    ub: int
+    max_roots: int = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class FullReport:
+    """The part of a report that moves the ledger.
+
+    Parameters
+    ----------
+    closed : ndarray of int64, shape (n_jobs + 1,)
+        Closed subtrees a depth, cumulative since the grant.
+    remaining
+        Open roots of the session; empty when the unit is finished.
+    donated
+        Roots given away since the last full report, no longer in ``remaining``.
+    last
+        The lease ends with this report: what remains is given back.
+    optima
+        With all optima: optimal permutations found since the last full report.
+    """
+
+    closed: NDArray[np.int64]
+    remaining: WorkUnit
+    donated: WorkUnit
+    last: bool
+    optima: tuple[Candidate, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A seat's report on its lease; counters are cumulative since the grant.
+
+    Parameters
+    ----------
+    lease, seq
+        The lease and the number of the report in it: 1, 2, ...
+    decomposed, leaves
+        Sums of ``Slice.decomposed`` (raw: nothing exported is subtracted) and
+        ``Slice.leaves`` since the grant.
+    open_roots, least_lb
+        As of the last slice.
+    best
+        A permutation better than any UB that this seat was told; else None.
+    explore_s
+        Seconds spent in the engine since the grant.
+    full
+        None in a light report.
+    """
+
+    lease: LeaseId
+    seq: int
+    decomposed: int
+    leaves: int
+    open_roots: int
+    least_lb: int | None
+    best: Candidate | None
+    explore_s: float = 0.0
+    full: FullReport | None = None

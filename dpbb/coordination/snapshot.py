@@ -1,0 +1,108 @@
+"""The one read model of a run: what dashboard, progress rows, logs and metrics see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class RunState(StrEnum):
+    """Where a run is in its life."""
+
+    RUNNING = "running"
+    STOPPING = "stopping"
+    FINISHED = "finished"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class SeatSnapshot:
+    """One seat as a run sees it."""
+
+    seat: str
+    worker: str
+    device: str
+    engine: str
+    busy: bool
+    unit: int | None = None
+    decomposed: int = 0
+    nodes_per_second: float = 0.0
+    open_roots: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class EventRecord:
+    """Something that happened: seconds since the start, kind, text for people."""
+
+    seconds: float
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Improvement:
+    """A step of the incumbent trajectory."""
+
+    seconds: float
+    value: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A run at one moment; plain numbers and strings, safe to pickle and to show.
+
+    Parameters
+    ----------
+    seconds
+        Since the run was opened.
+    value, permutation
+        The incumbent; None when there is none.
+    ub
+        Pruning threshold: the incumbent's value, or the cutoff.
+    lower_bound
+        Least LB over open roots at the last reports, never above the UB; None while
+        no root has been bounded.
+    gap
+        (UB - LB) / UB; None without an incumbent.
+    decomposed, leaves
+        Nodes so far; while running, light reports included; at the end the ledger's.
+    nodes_per_second
+        Decomposed nodes and leaves a second over the last few seconds.
+    explored
+        Closed leaves over n!, a share of leaves, not of time.
+    waiting, leased
+        Units waiting and being explored.
+    seats
+        Seats of this run, idle ones included.
+    spans
+        Map of [0, n!) for the eye: (begin, end, state) as shares of n!, state one of
+        "waiting", "leased"; the rest is finished. At most a few hundred.
+    events
+        The latest events, oldest first.
+    """
+
+    run_id: str
+    instance: str
+    state: RunState
+    seconds: float
+    value: int | None
+    permutation: tuple[int, ...] | None
+    ub: int
+    lower_bound: int | None
+    gap: float | None
+    decomposed: int
+    leaves: int
+    nodes_per_second: float
+    explored: float
+    waiting: int
+    leased: int
+    open_roots: int
+    donations: int
+    requeues: int
+    seats: tuple[SeatSnapshot, ...] = ()
+    trajectory: tuple[Improvement, ...] = ()
+    spans: tuple[tuple[float, float, str], ...] = ()
+    events: tuple[EventRecord, ...] = field(default=())
+    termination: str | None = None
+    error: str | None = None
