@@ -1,1 +1,20 @@
-"""."""
+"""The permutation flow shop: instances, formats, makespans, bounds and heuristics."""
+
+from dpbb.flowshop.best_known import BestKnown
+from dpbb.flowshop.instance import FlowShopInstance, Orientation
+from dpbb.flowshop.makespan import Schedule, as_permutation, makespan, schedule
+from dpbb.flowshop.problem import FlowShopProblem, FlowShopState
+from dpbb.flowshop.taillard import taillard_instance
+
+__all__ = [
+    "BestKnown",
+    "FlowShopInstance",
+    "FlowShopProblem",
+    "FlowShopState",
+    "Orientation",
+    "Schedule",
+    "as_permutation",
+    "makespan",
+    "schedule",
+    "taillard_instance",
+]

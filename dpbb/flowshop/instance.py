@@ -1,0 +1,149 @@
+"""The flow-shop instance: processing times, checked once, then trusted everywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.errors import InstanceError
+from dpbb.flowshop.times import as_times
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from dpbb.flowshop.best_known import BestKnown
+
+
+class Orientation(StrEnum):
+    """What the rows of a table of processing times are."""
+
+    JOBS_ROWS = "jobs_rows"
+    MACHINES_ROWS = "machines_rows"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FlowShopInstance:
+    """A permutation flow shop: every job visits the machines 0, 1, ... in order.
+
+    Parameters
+    ----------
+    name
+        For people and file names; nothing depends on it.
+    times : ndarray of int64, shape (n_jobs, n_machines)
+        Processing times, any time unit; read-only and in C order. Whatever
+        ``as_times`` takes is converted.
+    best_known
+        Published bounds on the optimum, where they are known.
+    digest
+        Hexadecimal SHA-256 of the shape and the times; the identity of an instance.
+
+    Raises
+    ------
+    InstanceError
+        The times are no table of non-negative integers, or too large.
+
+    Notes
+    -----
+    Two instances are equal when their digests are, whatever they are called.
+    """
+
+    name: str
+    times: NDArray[np.int64]
+    best_known: BestKnown | None = None
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        times = as_times(self.times, self.name)
+        object.__setattr__(self, "times", times)
+        content = hashlib.sha256(b"dpbb flow shop 1\n")
+        content.update(np.array(times.shape, dtype="<i8").tobytes())
+        content.update(times.astype("<i8").tobytes())
+        object.__setattr__(self, "digest", content.hexdigest())
+
+    @classmethod
+    def from_array(
+        cls,
+        data: Any,  # noqa: ANN401 (arrays, nested lists, data frames)
+        *,
+        name: str = "instance",
+        orientation: str | Orientation = Orientation.JOBS_ROWS,
+    ) -> FlowShopInstance:
+        """Make an instance from a table of processing times.
+
+        Parameters
+        ----------
+        data
+            Two-dimensional array, nested list or DataFrame of non-negative
+            integers; floats are taken where they are whole numbers.
+        name
+            Name of the instance, also in error messages.
+        orientation
+            ``"jobs_rows"``: ``data[job][machine]``; ``"machines_rows"``:
+            ``data[machine][job]``, as Taillard's files have it.
+
+        Raises
+        ------
+        InstanceError
+            Says what was expected, what came and at which row and column.
+        """
+        try:
+            rows = Orientation(orientation)
+        except ValueError:
+            allowed = " or ".join(repr(str(o)) for o in Orientation)
+            raise InstanceError(
+                f"orientation: expected {allowed}, got {orientation!r}"
+            ) from None
+        times = as_times(data, name)
+        return cls(name, times.T if rows is Orientation.MACHINES_ROWS else times)
+
+    @property
+    def n_jobs(self) -> int:
+        """Number of jobs, at least 1."""
+        return int(self.times.shape[0])
+
+    @property
+    def n_machines(self) -> int:
+        """Number of machines, at least 1."""
+        return int(self.times.shape[1])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FlowShopInstance):
+            return NotImplemented
+        return self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return (
+            f"FlowShopInstance({self.name!r}, {self.n_jobs} jobs x "
+            f"{self.n_machines} machines, digest {self.digest[:12]})"
+        )
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "jobs": f"{self.n_jobs:,}",
+            "machines": f"{self.n_machines:,}",
+            "processing times": f"{self.times.min():,} to {self.times.max():,}",
+            "best known makespan": self.best_known or "unknown",
+            "digest": self.digest[:12],
+        }
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(key)}</th>"
+            f"<td>{html.escape(str(value))}</td></tr>"
+            for key, value in facts.items()
+        )
+        return f"<b>Flow shop {html.escape(self.name)}</b><table>{rows}</table>"
+
+    def __reduce__(self) -> tuple[Callable[..., FlowShopInstance], tuple[Any, ...]]:
+        # Times travel in the narrowest type that holds them: an eighth of the bytes.
+        # (Default pickling would also lose the read-only flag of the array.)
+        narrow = self.times.astype(np.min_scalar_type(int(self.times.max())))
+        return FlowShopInstance, (self.name, narrow, self.best_known)

@@ -1,0 +1,147 @@
+"""Makespans, schedules, fronts, backs, heads and tails of a permutation flow shop.
+
+The plain definitions in NumPy, used as the oracle of the engines and wherever speed
+does not matter. A front says per machine when a prefix ends, a back how long a suffix
+still takes from its start on that machine to the end of everything.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dpbb.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+
+class Schedule(NamedTuple):
+    """Start and end of every operation, two int64 arrays (n_jobs, n_machines)."""
+
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+
+
+def as_permutation(permutation: ArrayLike, n_jobs: int) -> NDArray[np.intp]:
+    """Return a checked permutation of the jobs 0 to ``n_jobs`` - 1.
+
+    Raises
+    ------
+    OptionError
+        Says which job is missing, repeated or out of range.
+    """
+    try:
+        given = np.asarray(permutation)
+    except ValueError:  # ragged
+        given = np.empty((0, 0))
+    if given.ndim != 1 or given.dtype.kind not in "iu":
+        raise OptionError(
+            f"permutation: expected {n_jobs} job numbers, got {permutation!r}"
+        )
+    if len(given) != n_jobs:
+        raise OptionError(f"permutation: expected {n_jobs} jobs, got {len(given)}")
+    outside = given[(given < 0) | (given >= n_jobs)]
+    if len(outside):
+        raise OptionError(
+            f"permutation: expected jobs 0 to {n_jobs - 1}, got {outside[0]}"
+        )
+    jobs = given.astype(np.intp)
+    times_seen = np.bincount(jobs, minlength=n_jobs)
+    if times_seen.max() > 1:
+        raise OptionError(
+            "permutation: expected every job once, got job "
+            f"{int(times_seen.argmax())} {int(times_seen.max())} times"
+        )
+    return jobs
+
+
+def append_job(front: NDArray[np.int64], job: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Front after one more job of times ``job``; both of shape (n_machines,).
+
+    Notes
+    -----
+    ``F'_k = max(F'_{k-1}, F_k) + p_k`` as a running maximum: with the sums
+    ``P_k = p_0 + ... + p_k``, ``F'_k - P_k = max(F'_{k-1} - P_{k-1}, F_k - P_{k-1})``.
+    """
+    ends = np.cumsum(job)
+    latest: NDArray[np.int64] = np.maximum.accumulate(front - (ends - job))
+    return latest + ends
+
+
+def prepend_job(back: NDArray[np.int64], job: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Back after one more job before the suffix: the mirror image of ``append_job``."""
+    return append_job(back[::-1], job[::-1])[::-1]
+
+
+def completion_times(
+    times: NDArray[np.int64], sequence: Sequence[int] | NDArray[np.intp]
+) -> NDArray[np.int64]:
+    """Return the ends of the operations of some jobs in the given order.
+
+    Parameters
+    ----------
+    times : ndarray of int64, shape (n_jobs, n_machines)
+    sequence
+        Some or all jobs in the order of processing; not checked.
+
+    Returns
+    -------
+    ndarray of int64, shape (len(sequence), n_machines)
+        Row i belongs to the job at position i.
+    """
+    ends = np.empty((len(sequence), times.shape[1]), dtype=np.int64)
+    front = np.zeros(times.shape[1], dtype=np.int64)
+    for position, job in enumerate(sequence):
+        front = append_job(front, times[job])
+        ends[position] = front
+    return ends
+
+
+def makespan(
+    times: NDArray[np.int64], sequence: Sequence[int] | NDArray[np.intp]
+) -> int:
+    """End of the last operation; 0 without jobs. Parameters as ``completion_times``."""
+    front = np.zeros(times.shape[1], dtype=np.int64)
+    for job in sequence:
+        front = append_job(front, times[job])
+    return int(front[-1])
+
+
+def schedule(
+    times: NDArray[np.int64], permutation: Sequence[int] | NDArray[np.intp]
+) -> Schedule:
+    """Semi-active schedule of a complete permutation, indexed by job and machine."""
+    end = np.empty_like(times)
+    end[np.asarray(permutation, dtype=np.intp)] = completion_times(times, permutation)
+    return Schedule(end - times, end)
+
+
+def heads(times: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Time that each job needs before each machine; shape (n_jobs, n_machines)."""
+    result: NDArray[np.int64] = np.cumsum(times, axis=1) - times
+    return result
+
+
+def tails(times: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Time that each job needs after each machine; shape (n_jobs, n_machines)."""
+    total = times.sum(axis=1, keepdims=True)
+    result: NDArray[np.int64] = total - np.cumsum(times, axis=1)
+    return result
+
+
+def longest_makespan(times: NDArray[np.int64]) -> int:
+    """Value that no permutation's makespan exceeds.
+
+    Notes
+    -----
+    A makespan is the length of a path through n_jobs + n_machines - 1 operations that
+    visits every job and enters every machine but the first one once: at most each
+    job's longest time, and on every further machine the longest time there. No more
+    than all operations together, either.
+    """
+    path = times.max(axis=1).sum() + times.max(axis=0)[1:].sum()
+    return int(min(path, times.sum()))

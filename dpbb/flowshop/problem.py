@@ -1,0 +1,129 @@
+"""The permutation flow shop with makespan objective as the engines see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpbb.flowshop import bounds
+from dpbb.flowshop.makespan import (
+    append_job,
+    heads,
+    longest_makespan,
+    makespan,
+    prepend_job,
+    tails,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpbb.flowshop.instance import FlowShopInstance
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FlowShopState:
+    """A partial schedule, as far as bounds depend on it; never changed in place.
+
+    Parameters
+    ----------
+    front, back, remain : ndarray of int64, shape (n_machines,)
+        End of the prefix, tail of the suffix and total time of the unscheduled
+        jobs on every machine; front and back are zero on an empty side.
+    prefix_empty, suffix_empty
+        Whether a side holds no job: a front of zeros does not say so when
+        processing times may be zero.
+    """
+
+    front: NDArray[np.int64]
+    back: NDArray[np.int64]
+    remain: NDArray[np.int64]
+    prefix_empty: bool = True
+    suffix_empty: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FlowShopProblem:
+    """Minimize the makespan over the permutations of an instance's jobs.
+
+    Parameters
+    ----------
+    instance
+        The processing times; all else follows from them.
+    least_heads, least_tails : ndarray of int64, shape (n_machines,)
+        Minimum over all jobs of the time needed before (after) each machine: stands
+        in for the front (back) of an empty prefix (suffix) in bounds, and there only.
+    """
+
+    instance: FlowShopInstance
+    least_heads: NDArray[np.int64] = field(init=False, repr=False, compare=False)
+    least_tails: NDArray[np.int64] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        times = self.instance.times
+        object.__setattr__(self, "least_heads", heads(times).min(axis=0))
+        object.__setattr__(self, "least_tails", tails(times).min(axis=0))
+
+    @property
+    def name(self) -> str:
+        """Kind of problem."""
+        return "flowshop-makespan"
+
+    @property
+    def n_jobs(self) -> int:
+        """Number of jobs, at least 1."""
+        return self.instance.n_jobs
+
+    @property
+    def digest(self) -> str:
+        """Digest of the instance."""
+        return self.instance.digest
+
+    @property
+    def trivial_ub(self) -> int:
+        """A value above every makespan."""
+        return longest_makespan(self.instance.times) + 1
+
+    @property
+    def root_bound(self) -> int:
+        """LB1 of the empty partial schedule."""
+        return bounds.one_machine_bound(
+            self.least_heads, self.least_tails, self.instance.times.sum(axis=0)
+        )
+
+    def root_state(self) -> FlowShopState:
+        """State of the empty partial schedule."""
+        nothing = np.zeros(self.instance.n_machines, dtype=np.int64)
+        return FlowShopState(nothing, nothing, self.instance.times.sum(axis=0))
+
+    def child_bounds(
+        self, state: FlowShopState, jobs: NDArray[np.intp], *, back: bool
+    ) -> NDArray[np.int64]:
+        """LB1 of the children; see ``dpbb.problem.Problem.child_bounds``."""
+        front_k = self.least_heads if state.prefix_empty else state.front
+        back_k = self.least_tails if state.suffix_empty else state.back
+        times = self.instance.times[jobs]
+        if back:
+            return bounds.child_bounds(
+                back_k[::-1], front_k[::-1], state.remain[::-1], times[:, ::-1]
+            )
+        return bounds.child_bounds(front_k, back_k, state.remain, times)
+
+    def extend(self, state: FlowShopState, job: int, *, back: bool) -> FlowShopState:
+        """State of the child that appends ``job`` to the prefix (or the suffix)."""
+        times = self.instance.times[job]
+        remain = state.remain - times
+        if back:
+            tail = prepend_job(state.back, times)
+            return FlowShopState(state.front, tail, remain, state.prefix_empty, False)
+        head = append_job(state.front, times)
+        return FlowShopState(head, state.back, remain, False, state.suffix_empty)
+
+    def evaluate(self, permutation: NDArray[np.intp]) -> int:
+        """Makespan of a complete permutation of shape (n_jobs,)."""
+        return makespan(self.instance.times, permutation)
+
+    def __reduce__(self) -> tuple[type[FlowShopProblem], tuple[FlowShopInstance]]:
+        return FlowShopProblem, (self.instance,)

@@ -1,0 +1,151 @@
+"""Conversion of any table of processing times to one checked, read-only array.
+
+The one gate for values: files, the API and unpickled instances all pass here, so that
+the engines need no checks of their own.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from dpbb.errors import InstanceError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MAX_TOTAL_TIME = 2**30 - 1
+"""Largest allowed sum of all processing times of an instance.
+
+Every makespan, front, back and bound is a sum of distinct operations, and a kernel
+that bounds scheduled jobs along with the others (to throw these bounds away) adds one
+job twice; twice this limit still fits in a 32-bit integer.
+"""
+
+
+def as_times(data: Any, name: str = "times") -> NDArray[np.int64]:  # noqa: ANN401
+    """Return processing times as a read-only int64 array in C order.
+
+    Parameters
+    ----------
+    data
+        Two-dimensional array, nested sequence, DataFrame (anything with
+        ``to_numpy``) or array-like (``__array__``) of whole numbers >= 0.
+    name
+        What to call the table in error messages.
+
+    Returns
+    -------
+    ndarray of int64
+        Same rows and columns as ``data``.
+
+    Raises
+    ------
+    InstanceError
+        Not a table, empty, ragged, or a value that is no whole number >= 0, or the
+        sum of all is above ``MAX_TOTAL_TIME``.
+    """
+    table = _as_table(data, name)
+    if table.dtype.kind == "O":
+        table = _whole_numbers(table, name)
+    elif table.dtype.kind == "f":
+        bad = ~np.isfinite(table) | (table != np.floor(table))
+        _refuse_first(table, bad, name)
+    elif table.dtype.kind not in "iu":
+        _refuse(name, "a table of whole numbers >= 0", f"values of type {table.dtype}")
+    _refuse_first(table, table < 0, name)
+    largest = int(table.max())
+    # Two steps: only times within the limit are sure not to overflow their sum.
+    total = int(table.sum(dtype=np.int64)) if largest <= MAX_TOTAL_TIME else largest
+    if total > MAX_TOTAL_TIME:
+        _refuse(
+            name,
+            f"processing times that sum to at most {MAX_TOTAL_TIME:,} (2**30 - 1)",
+            f"a sum of {total:,} or more; use a coarser time unit",
+        )
+    times = np.array(table, dtype=np.int64, order="C")
+    times.setflags(write=False)
+    return times
+
+
+def _as_table(data: Any, name: str) -> NDArray[Any]:  # noqa: ANN401
+    """Two-dimensional array of at least one row and column; object if unsure."""
+    if hasattr(data, "to_numpy"):  # DataFrames, without importing their libraries
+        data = data.to_numpy()
+    expected = "a two-dimensional table of processing times"
+    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
+        _refuse(name, expected, "a masked array with missing values")
+    if isinstance(data, (str, bytes, numbers.Number)) or data is None:
+        _refuse(name, expected, repr(data))
+    if isinstance(data, Sequence):
+        table = _from_rows(data, name)
+    elif isinstance(data, np.ndarray) or hasattr(data, "__array__"):
+        table = np.asarray(data)
+    else:
+        _refuse(name, expected, f"an object of type {type(data).__name__}")
+    if table.ndim != 2:
+        hint = (
+            "; one machine is [[3], [4]], one job [[3, 4]]" if table.ndim == 1 else ""
+        )
+        _refuse(name, expected, f"{table.ndim} dimension(s){hint}")
+    if 0 in table.shape:
+        rows, columns = table.shape
+        _refuse(
+            name,
+            "at least one job and one machine",
+            f"an empty table of {rows} rows and {columns} columns",
+        )
+    return table
+
+
+def _from_rows(rows: Sequence[Any], name: str) -> NDArray[Any]:
+    """Nested sequence as an object array; NumPy alone would guess at mixed types."""
+    if not len(rows):
+        _refuse(name, "at least one job and one machine", "an empty table")
+    lengths = []
+    for index, row in enumerate(rows):
+        if isinstance(row, (str, bytes)) or not isinstance(row, (Sequence, np.ndarray)):
+            _refuse(f"{name}, row {index}", "a row of processing times", repr(row))
+        lengths.append(len(row))
+        if lengths[index] != lengths[0]:
+            _refuse(
+                f"{name}, row {index}",
+                f"{lengths[0]} processing times as in row 0",
+                f"{lengths[index]}",
+            )
+    table = np.empty((len(rows), lengths[0]), dtype=object)
+    for index, row in enumerate(rows):
+        for column, value in enumerate(row):
+            table[index, column] = value
+    return table
+
+
+def _whole_numbers(table: NDArray[Any], name: str) -> NDArray[Any]:
+    """Object array of exact Python integers from one of any values."""
+    result = np.empty(table.shape, dtype=object)
+    for (row, column), value in np.ndenumerate(table):
+        integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        number = integer or isinstance(value, float | np.floating)
+        if not number or not math.isfinite(value) or value != int(value):
+            _refuse_value(value, row, column, name)
+        result[row, column] = int(value)
+    return result
+
+
+def _refuse_first(table: NDArray[Any], bad: NDArray[np.bool_], name: str) -> None:
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        _refuse_value(table[row, column], int(row), int(column), name)
+
+
+def _refuse_value(value: Any, row: int, column: int, name: str) -> NoReturn:  # noqa: ANN401
+    shown = value.item() if isinstance(value, np.generic) else value
+    _refuse(f"{name}, row {row}, column {column}", "a whole number >= 0", repr(shown))
+
+
+def _refuse(where: str, expected: str, got: str) -> NoReturn:
+    raise InstanceError(f"{where}: expected {expected}, got {got}")
