@@ -22,6 +22,24 @@ TREE_RULE_VERSION = 1
 """Raised whenever any rule gives another tree; kept in messages and checkpoints."""
 
 
+def fixed_side(rule: BranchingRule, depth: int) -> bool | None:
+    """Side that the rule takes without looking at bounds, None if it compares them.
+
+    Returns
+    -------
+    bool or None
+        True for the back children, False for the front children.
+    """
+    match rule:
+        case BranchingRule.FRONT:
+            return False
+        case BranchingRule.BACK:
+            return True
+        case BranchingRule.ALTERNATE:
+            return depth % 2 == 1
+    return None
+
+
 def choose_back(
     rule: BranchingRule,
     front: NDArray[np.int64],
@@ -37,8 +55,8 @@ def choose_back(
         The branching rule; minmin and minbranch fall back on the larger sum of
         bounds, and every rule falls back on the front.
     front, back : ndarray of int64, shape (r,)
-        Lower bounds of the r children of either side; a rule of one side ignores
-        the other's.
+        Lower bounds of the r children of either side; a rule of one side looks at
+        neither.
     depth
         Depth of the node; used by alternate.
     branching_ub
@@ -49,26 +67,21 @@ def choose_back(
     bool
         True for the back children, False for the front children.
     """
-    match rule:
-        case BranchingRule.FRONT:
-            return False
-        case BranchingRule.BACK:
-            return True
-        case BranchingRule.ALTERNATE:
-            return depth % 2 == 1
-        case BranchingRule.MAXSUM:
-            preference = 0
-        case BranchingRule.MINMIN:
-            least = min(front.min(), back.min())
-            preference = np.count_nonzero(back == least) - np.count_nonzero(
-                front == least
-            )
-        case BranchingRule.MINBRANCH:
-            if branching_ub is None:
-                raise ValueError("minbranch needs a branching_ub")
-            preference = np.count_nonzero(back < branching_ub) - np.count_nonzero(
-                front < branching_ub
-            )
+    side = fixed_side(rule, depth)
+    if side is not None:
+        return side
+    preference = 0  # maxsum has none before the sums
+    if rule is BranchingRule.MINMIN:
+        least = min(front.min(), back.min())
+        preference = _count(back == least) - _count(front == least)
+    elif rule is BranchingRule.MINBRANCH:
+        if branching_ub is None:
+            raise ValueError("minbranch needs a branching_ub")
+        preference = _count(back < branching_ub) - _count(front < branching_ub)
     if preference:  # the side with the smaller count
-        return bool(preference < 0)
+        return preference < 0
     return bool(back.sum() > front.sum())
+
+
+def _count(chosen: NDArray[np.bool_]) -> int:
+    return int(np.count_nonzero(chosen))

@@ -30,7 +30,7 @@ def closed_leaves(closed: NDArray[np.int64]) -> int:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Counters:
     """What was explored: decomposed nodes, visited leaves, closed subtrees a depth.
 
@@ -61,8 +61,18 @@ class Counters:
         """Leaves proved not to hold anything better, exactly."""
         return closed_leaves(self.closed)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Counters):
+            return NotImplemented
+        return (self.decomposed, self.leaves) == (
+            other.decomposed,
+            other.leaves,
+        ) and np.array_equal(self.closed, other.closed)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def plus(self, decomposed: int, leaves: int, closed: NDArray[np.int64]) -> Counters:
-        """These counters and a further slice's."""
+        """Add the counts of a further slice."""
         return Counters(
             self.decomposed + decomposed, self.leaves + leaves, self.closed + closed
         )

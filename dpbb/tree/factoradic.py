@@ -50,6 +50,8 @@ def digits_of_leaf(n_jobs: int, leaf: int) -> tuple[int, ...]:
 
 def leaf_of_path(n_jobs: int, path: Sequence[int]) -> int:
     """First leaf of the node with this path: sum of path[i] (n - 1 - i)!."""
+    if len(path) > n_jobs:
+        raise ValueError(f"expected a path of at most {n_jobs} digits, got {len(path)}")
     leaf = gmpy2.mpz(0)
     for depth, digit in enumerate(path):
         leaf = leaf * (n_jobs - depth) + int(digit)

@@ -9,17 +9,18 @@ are at each depth. No leaf index is built on any of these ways.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpbb.tree.counters import closed_leaves
-from dpbb.tree.factoradic import digits_of_leaf, n_leaves
-from dpbb.tree.interval import Interval
+from dpbb.tree.factoradic import n_leaves
+from dpbb.tree.interval import Interval, maximal_families
 from dpbb.tree.root import Root
+from dpbb.tree.wire import pack, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -55,72 +56,38 @@ class WorkUnit:
 
     @classmethod
     def whole(cls, n_jobs: int) -> WorkUnit:
-        """The tree's root: all n! leaves."""
+        """Return the tree's root: all n! leaves."""
         return cls(n_jobs, np.zeros(1, np.uint16), np.zeros((1, 1), np.uint16))
 
     @classmethod
     def from_paths(cls, n_jobs: int, paths: Iterable[Sequence[int]]) -> WorkUnit:
         """Roots from paths in any order; raises ValueError if they overlap."""
         rows = sorted(tuple(int(v) for v in path) for path in paths)
-        if not rows:
-            return cls.empty(n_jobs)
-        depths = np.array([len(row) for row in rows], np.uint16)
-        digits = np.zeros((len(rows), max(1, int(depths.max()))), np.uint16)
-        for i, row in enumerate(rows):
-            digits[i, : len(row)] = row
-        unit = cls(n_jobs, depths, digits)
-        unit.check()
+        lengths = [len(row) for row in rows]
+        digits = np.zeros((len(rows), max([1, *lengths])), np.int64)
+        try:
+            for index, row in enumerate(rows):
+                digits[index, : len(row)] = row
+        except OverflowError as error:
+            raise ValueError(f"expected digits below {n_jobs}") from error
+        # checked in 64 bits: in 16 a digit of -1 or 65536 would pass for another
+        _check_range(n_jobs, np.array(lengths, np.int64), digits)
+        unit = cls(n_jobs, np.array(lengths, np.uint16), digits.astype(np.uint16))
+        unit._check_order()
         return unit
 
     @classmethod
     def from_interval(cls, n_jobs: int, interval: Interval) -> WorkUnit:
-        """Return the maximal roots of a leaf interval, found from its digits alone.
-
-        At most n roots a level and side: the nodes to the right of the path of
-        ``begin``, the nodes between both paths at the level where they part, and
-        the nodes to the left of the path of ``end``.
-        """
+        """Return the maximal roots of a leaf interval (``maximal_families``)."""
         if interval.end > n_leaves(n_jobs):
             raise ValueError(f"expected an end <= {n_jobs}!, got {interval.end}")
         if not interval.size:
             return cls.empty(n_jobs)
         if interval.size == n_leaves(n_jobs):
             return cls.whole(n_jobs)
-        first = np.array(digits_of_leaf(n_jobs, interval.begin), np.uint16)
-        if interval.end == n_leaves(n_jobs):  # n! has no path: one past the last child
-            last = np.zeros(n_jobs, np.uint16)
-            last[0] = n_jobs
-        else:
-            last = np.array(digits_of_leaf(n_jobs, interval.end), np.uint16)
-        parting = int(np.flatnonzero(first != last)[0])
-        nonzero = np.flatnonzero(first)
-        aligned = int(nonzero[-1]) + 1 if len(nonzero) else 0  # depth of begin's node
-        families = []  # (path of the parent, first digit, end digit)
-        if aligned > parting + 1:
-            # begin's own node, then what lies to its right, deepest level first
-            start = int(first[aligned - 1])
-            families.append((first[: aligned - 1], start, n_jobs - aligned + 1))
-            families += [
-                (first[:level], int(first[level]) + 1, n_jobs - level)
-                for level in range(aligned - 2, parting, -1)
-            ]
-            start = int(first[parting]) + 1
-        else:
-            start = int(first[parting])
-        families.append((first[:parting], start, int(last[parting])))
-        families += [
-            (last[:level], 0, int(last[level])) for level in range(parting + 1, n_jobs)
-        ]
-        return cls._from_families(n_jobs, families)
-
-    @classmethod
-    def _from_families(
-        cls, n_jobs: int, families: list[tuple[NDArray[np.uint16], int, int]]
-    ) -> WorkUnit:
-        """Roots from (parent path, first digit, end digit), in order."""
-        families = [family for family in families if family[1] < family[2]]
-        width = max(1, *(len(parent) + 1 for parent, _, _ in families))
+        families = maximal_families(n_jobs, interval)
         count = sum(end - start for _, start, end in families)
+        width = 1 + max(len(parent) for parent, _, _ in families)
         depths = np.empty(count, np.uint16)
         digits = np.zeros((count, width), np.uint16)
         row = 0
@@ -135,9 +102,11 @@ class WorkUnit:
 
     @classmethod
     def concatenate(cls, units: Sequence[WorkUnit]) -> WorkUnit:
-        """Roots of several units, put in order; they must be disjoint."""
+        """Roots of several units of one tree, put in order; they must be disjoint."""
         if not units:
             raise ValueError("expected at least one work unit, got none")
+        for unit in units[1:]:
+            units[0]._check_same_tree(unit)
         width = max(unit.digits.shape[1] for unit in units)
         depths = np.concatenate([unit.depths for unit in units])
         digits = np.concatenate([unit._padded(width) for unit in units])
@@ -200,27 +169,27 @@ class WorkUnit:
 
     def check(self) -> None:
         """Raise ValueError unless this is an ordered set of disjoint roots."""
-        n_jobs, (rows, width) = self.n_jobs, self.digits.shape
-        if len(self.depths) != rows:
-            raise ValueError(f"expected {rows} depths, got {len(self.depths)}")
-        if not rows:
-            return
-        deepest = int(self.depths.max())
-        if deepest > min(width, max(0, n_jobs - 1)):
-            raise ValueError(
-                f"expected depths < {n_jobs} and <= {width}, got {deepest}"
-            )
-        columns = np.arange(width)
-        inside = columns < self.depths[:, None]
-        limit = np.where(inside, np.maximum(n_jobs - columns, 1), 1)
-        if np.any(self.digits >= limit):
-            row, column = np.argwhere(self.digits >= limit)[0]
-            raise ValueError(
-                f"root {row}, level {column}: expected a digit below "
-                f"{limit[row, column]}, got {self.digits[row, column]}"
-            )
+        for name, array, ndim in (
+            ("depths", self.depths, 1),
+            ("digits", self.digits, 2),
+        ):
+            if array.dtype != np.uint16 or array.ndim != ndim:
+                raise ValueError(
+                    f"expected {name} as uint16 of {ndim} dimensions, "
+                    f"got {array.dtype} of {array.ndim}"
+                )
+        _check_range(self.n_jobs, self.depths, self.digits)
+        self._check_order()
+
+    def _check_order(self) -> None:
         if not self.is_ordered_and_disjoint():
             raise ValueError("expected roots in leaf order, none inside another")
+
+    def _check_same_tree(self, other: WorkUnit) -> None:
+        if self.n_jobs != other.n_jobs:
+            raise ValueError(
+                f"expected a work unit of {self.n_jobs} jobs, got {other.n_jobs}"
+            )
 
     def is_ordered_and_disjoint(self) -> bool:
         """Whether every root ends before the next begins.
@@ -242,18 +211,22 @@ class WorkUnit:
 
     def covered_by(self, other: WorkUnit) -> NDArray[np.bool_]:
         """For every root of this unit whether it lies inside a root of ``other``."""
+        return self._home_in(other) >= 0
+
+    def _home_in(self, other: WorkUnit) -> NDArray[np.intp]:
+        """Index of the root of ``other`` that each root lies inside, else -1."""
+        self._check_same_tree(other)
         if not len(other) or not len(self):
-            return np.zeros(len(self), np.bool_)
+            return np.full(len(self), -1, np.intp)
         width = max(self.digits.shape[1], other.digits.shape[1])
         mine, theirs = self._padded(width), other._padded(width)
-        # the only candidate is the last root that does not begin after mine; of two
-        # that begin together the shallower comes first only if they are disjoint
+        # the only candidate is the last root that does not begin after mine, as the
+        # roots of one unit are disjoint
         at = np.searchsorted(_sort_keys(theirs), _sort_keys(mine), side="right") - 1
-        found = at >= 0
-        at = np.maximum(at, 0)
-        above = np.arange(width) >= other.depths[at][:, None]
-        same = np.all((mine == theirs[at]) | above, axis=1)
-        return found & same & (other.depths[at] <= self.depths)
+        depths = other.depths[at]  # at -1 is the last root, refused at the end
+        below = np.arange(width) >= depths[:, None]
+        inside = np.all((mine == theirs[at]) | below, axis=1)
+        return np.where(inside & (depths <= self.depths) & (at >= 0), at, -1)
 
     def covers(self, other: WorkUnit) -> bool:
         """Whether every root of ``other`` lies inside a root of this unit."""
@@ -268,50 +241,52 @@ class WorkUnit:
     def intersect(self, other: WorkUnit) -> WorkUnit:
         """Return the roots of the leaves in both units: of two nested, the deeper."""
         mine = self.take(self.covered_by(other))
-        theirs = other.take(other.covered_by(self))
-        return WorkUnit.concatenate(
-            [mine, theirs.take(~theirs.covered_by(mine))] if len(mine) else [theirs]
-        )
+        theirs = other.take(other.covered_by(self) & ~other.covered_by(mine))
+        return WorkUnit.concatenate([mine, theirs])
 
     def subtract(self, other: WorkUnit) -> WorkUnit:
-        """Return the maximal roots of what is left of each root."""
-        outside = ~self.covered_by(other)
-        inner = other.take(other.covered_by(self))
-        if not len(inner):
-            return self.take(outside)
-        parts = [self.take(outside & ~inner._inside_counts(self).astype(np.bool_))]
-        broken = outside & inner._inside_counts(self).astype(np.bool_)
-        for index in np.flatnonzero(broken):
-            one = self.take(slice(index, index + 1))
-            gap = one.roots()[0].interval(self.n_jobs)
-            for taken in inner.take(inner.covered_by(one)).intervals():
-                before, gap = (
-                    Interval(gap.begin, taken.begin),
-                    Interval(taken.end, gap.end),
-                )
-                parts.append(WorkUnit.from_interval(self.n_jobs, before))
-            parts.append(WorkUnit.from_interval(self.n_jobs, gap))
-        return WorkUnit.concatenate(parts)
+        """Return the maximal roots of what is left of each root.
 
-    def _inside_counts(self, other: WorkUnit) -> NDArray[np.int64]:
-        """For every root of ``other`` how many of this unit's roots lie inside it."""
-        width = max(self.digits.shape[1], other.digits.shape[1])
-        inside = self.covered_by(other)
-        keys = _sort_keys(self._padded(width))[inside]
-        at = np.searchsorted(_sort_keys(other._padded(width)), keys, side="right") - 1
-        return np.bincount(at, minlength=len(other)).astype(np.int64)
+        Level by level: what ``other`` covers goes, what it does not touch stays, and
+        what it touches in part is replaced by its children.
+        """
+        parts = []
+        rest = self
+        while len(rest):
+            rest = rest.take(~rest.covered_by(other))
+            homes = other._home_in(rest)
+            touched = np.zeros(len(rest), np.bool_)
+            touched[homes[homes >= 0]] = True
+            parts.append(rest.take(~touched))
+            rest = rest.take(touched)._children()
+        return WorkUnit.concatenate([WorkUnit.empty(self.n_jobs), *parts])
 
     def expand(self, index: int) -> WorkUnit:
-        """Replace one root by all its children; by arithmetic alone, nothing visited."""
-        depth = int(self.depths[index])
-        if depth >= self.n_jobs - 1:
+        """Replace one root by all its children; by arithmetic alone, nothing visited.
+
+        A root with a single leaf has none and is kept.
+        """
+        index = range(len(self))[index]
+        if self.depths[index] >= self.n_jobs - 1:
             return self
-        parent = self.digits[index, :depth]
-        children = WorkUnit._from_families(
-            self.n_jobs, [(parent, 0, self.n_jobs - depth)]
+        return WorkUnit.concatenate(
+            [
+                self.take(slice(0, index)),
+                self.take(slice(index, index + 1))._children(),
+                self.take(slice(index + 1, None)),
+            ]
         )
-        before, after = self.take(slice(0, index)), self.take(slice(index + 1, None))
-        return WorkUnit.concatenate([before, children, after])
+
+    def _children(self) -> WorkUnit:
+        """Return the children of all roots; none of them may be a leaf."""
+        depths = self.depths.astype(np.intp)
+        counts = self.n_jobs - depths
+        parent = np.repeat(np.arange(len(self)), counts)
+        digits = self._padded(int(depths.max(initial=0)) + 1)[parent]
+        first_row = np.repeat(np.cumsum(counts) - counts, counts)
+        row = np.arange(len(parent))
+        digits[row, depths[parent]] = row - first_row
+        return WorkUnit(self.n_jobs, self.depths[parent] + np.uint16(1), digits)
 
     def split(self, parts: int) -> list[WorkUnit]:
         """Cut into at most ``parts`` units of nearly the same number of roots.
@@ -339,8 +314,8 @@ class WorkUnit:
             ``given`` is empty when there are fewer than two roots.
         """
         index = np.arange(1, len(self), 2)
-        if len(index) > max_roots:
-            index = index[np.argsort(self.depths[index], kind="stable")[:max_roots]]
+        shallowest_first = np.argsort(self.depths[index], kind="stable")
+        index = index[shallowest_first[: max(max_roots, 0)]]
         given = np.zeros(len(self), np.bool_)
         given[index] = True
         return self.take(~given), self.take(given)
@@ -348,61 +323,52 @@ class WorkUnit:
     # -- wire -------------------------------------------------------------------
 
     def to_arrays(self) -> dict[str, NDArray[np.uint16]]:
-        """Compact form: every path without the prefix that it shares with the last.
-
-        Returns
-        -------
-        dict
-            ``depths`` and ``shared`` (uint16, shape (r,)) and ``tails`` (uint16,
-            the digits from ``shared`` to ``depth`` of all roots on end).
-        """
-        shared = np.zeros(len(self), np.uint16)
-        if len(self) > 1:
-            differs = self.digits[:-1] != self.digits[1:]
-            shared[1:] = np.minimum(differs.argmax(axis=1), self.depths[:-1])
-        columns = np.arange(self.digits.shape[1])
-        kept = (columns >= shared[:, None]) & (columns < self.depths[:, None])
-        return {"depths": self.depths, "shared": shared, "tails": self.digits[kept]}
+        """Compact form for messages and checkpoints; see ``dpbb.tree.wire``."""
+        return pack(self.depths, self.digits)
 
     @classmethod
-    def from_arrays(cls, n_jobs: int, arrays: dict[str, NDArray[np.uint16]]) -> WorkUnit:
+    def from_arrays(
+        cls, n_jobs: int, arrays: Mapping[str, NDArray[np.uint16]]
+    ) -> WorkUnit:
         """Inverse of ``to_arrays``; raises ValueError if damaged."""
-        depths, shared, tails = (
-            np.asarray(arrays[key], np.uint16) for key in ("depths", "shared", "tails")
-        )
-        if not len(depths):
-            return cls.empty(n_jobs)
-        lengths = depths.astype(np.int64) - shared
-        if len(shared) != len(depths) or np.any(lengths < 0) or shared[0] != 0:
-            raise ValueError("expected 0 <= shared <= depth for every root")
-        if lengths.sum() != len(tails):
-            raise ValueError(f"expected {lengths.sum()} digits, got {len(tails)}")
-        if np.any(shared[1:] > depths[:-1]):
-            raise ValueError("expected no longer shared prefix than the last root has")
-        width = max(1, int(depths.max()))
-        columns = np.arange(width)
-        kept = (columns >= shared[:, None]) & (columns < depths[:, None])
-        digits = np.zeros((len(depths), width), np.uint16)
-        digits[kept] = tails
-        # a digit not kept is that of the nearest root above that kept its level
-        source = np.where(kept, np.arange(len(depths))[:, None], 0)
-        np.maximum.accumulate(source, axis=0, out=source)
-        digits = np.take_along_axis(digits, source, axis=0)
-        digits[columns >= depths[:, None]] = 0
-        unit = cls(n_jobs, depths, digits)
+        unit = cls(n_jobs, *unpack(n_jobs, arrays))
         unit.check()
         return unit
 
     def _padded(self, width: int) -> NDArray[np.uint16]:
         """Digits with at least ``width`` columns."""
         missing = width - self.digits.shape[1]
-        return np.pad(self.digits, ((0, 0), (0, missing))) if missing > 0 else self.digits
+        return (
+            np.pad(self.digits, ((0, 0), (0, missing))) if missing > 0 else self.digits
+        )
 
 
 def _sort_keys(digits: NDArray[np.uint16]) -> NDArray[np.bytes_]:
-    """Rows as byte strings that sort as the rows do (big-endian; NumPy's S dtype
-    compares as if padded with zeros, as paths are).
+    """Rows as byte strings that sort as the rows do.
+
+    Big-endian; NumPy's S dtype compares as if padded with zeros, as paths are.
     """
     rows, width = digits.shape
     big_endian = np.ascontiguousarray(digits, ">u2")
     return big_endian.view(f"S{2 * width}").reshape(rows)
+
+
+def _check_range(n_jobs: int, depths: NDArray[Any], digits: NDArray[Any]) -> None:
+    """Raise ValueError unless every path is one of the tree's."""
+    rows, width = digits.shape
+    if len(depths) != rows:
+        raise ValueError(f"expected {rows} depths, got {len(depths)}")
+    deepest = int(depths.max(initial=0))
+    if deepest > min(width, n_jobs - 1):
+        raise ValueError(f"expected depths < {n_jobs} and <= {width}, got {deepest}")
+    columns = np.arange(width)
+    inside = columns < depths[:, None]
+    limits = np.maximum(n_jobs - columns, 1).astype(digits.dtype)  # digits < limit
+    limit = np.where(inside, limits, digits.dtype.type(1))  # beyond the depth: zero
+    wrong = (digits < 0) | (digits >= limit)
+    if np.any(wrong):
+        row, column = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"root {row}, level {column}: expected a digit below "
+            f"{limit[row, column]}, got {digits[row, column]}"
+        )

@@ -1,0 +1,96 @@
+"""Work units on the wire: every path without the prefix that it shares with the last.
+
+Depth-first engines export roots that hang off a few long paths, so a unit of 16,384
+roots of 100 jobs takes about a tenth of its digits. The arrays are plain uint16 and
+carry no code: they go into messages and checkpoints, and whatever comes back is
+checked here before it is trusted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+KEYS = ("depths", "shared", "tails")
+
+
+def pack(
+    depths: NDArray[np.uint16], digits: NDArray[np.uint16]
+) -> dict[str, NDArray[np.uint16]]:
+    """Compact form of ordered, disjoint paths.
+
+    Parameters
+    ----------
+    depths : ndarray of uint16, shape (r,)
+    digits : ndarray of uint16, shape (r, w)
+
+    Returns
+    -------
+    dict
+        ``depths`` and ``shared`` (uint16, shape (r,)) and ``tails`` (uint16, the
+        digits from ``shared`` to ``depth`` of all roots on end).
+    """
+    shared = np.zeros(len(depths), np.uint16)
+    shared[1:] = (digits[:-1] != digits[1:]).argmax(axis=1)
+    columns = np.arange(digits.shape[1])
+    kept = (columns >= shared[:, None]) & (columns < depths[:, None])
+    return {"depths": depths, "shared": shared, "tails": digits[kept]}
+
+
+def unpack(
+    n_jobs: int, arrays: Mapping[str, NDArray[np.uint16]]
+) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+    """Depths and padded digits from the compact form.
+
+    Raises
+    ------
+    ValueError
+        If the arrays cannot have come from ``pack``. Whether the roots are ordered,
+        disjoint and inside the tree is for ``WorkUnit.check`` to say.
+    """
+    depths, shared, tails = (_column(arrays, key) for key in KEYS)
+    if len(shared) != len(depths):
+        raise ValueError(f"expected {len(depths)} shared lengths, got {len(shared)}")
+    # before the width is used: a damaged depth must not ask for gigabytes
+    if np.any(depths >= n_jobs):
+        raise ValueError(f"expected depths < {n_jobs}, got {depths.max()}")
+    above = np.concatenate([np.zeros(1, np.uint16), depths])[: len(depths)]
+    if np.any(shared > np.minimum(above, depths)):
+        raise ValueError("expected shared prefixes no longer than either root's path")
+    lengths = depths.astype(np.int64) - shared
+    if lengths.sum() != len(tails):
+        raise ValueError(f"expected {lengths.sum()} digits, got {len(tails)}")
+    if not len(tails):  # no roots, or the tree's root
+        return depths, np.zeros((len(depths), 1), np.uint16)
+
+    columns = np.arange(int(depths.max()))
+    # Where the digit of (row, column) stands in tails: in the last row so far that
+    # did not share the column. starts never falls (its step is depth - next shared),
+    # so the last such row is the one with the largest start.
+    starts = np.cumsum(lengths) - lengths - shared
+    own = columns >= shared[:, None]
+    index = np.where(own, starts[:, None], starts[0])
+    np.maximum.accumulate(index, axis=0, out=index)
+    index += columns
+    digits = tails.take(index, mode="clip")  # the last row's padding runs over the end
+    digits *= columns < depths[:, None]
+    return depths, digits
+
+
+def _column(arrays: Mapping[str, NDArray[np.uint16]], key: str) -> NDArray[np.uint16]:
+    """One array of the wire form, of exactly the expected type."""
+    if key not in arrays:
+        raise ValueError(f"expected arrays {', '.join(KEYS)}, got no {key!r}")
+    array = np.asarray(arrays[key])
+    if array.ndim != 1 or array.dtype != np.uint16:
+        raise ValueError(
+            f"expected {key!r} as a uint16 array of one dimension, "
+            f"got {array.dtype} of {array.ndim}"
+        )
+    return array
