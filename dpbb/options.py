@@ -1,9 +1,28 @@
-"""Options of a solve: one frozen table behind the API, the CLI, TOML files and docs."""
+"""Options of a solve: one frozen table behind the API, the CLI, TOML files and docs.
+
+A field of ``SolveOptions`` is a row of the table: its default, and in the metadata what
+is allowed and what it means. Nothing else lists the options.
+"""
+
+# ruff: noqa: RUF009  (the rows are dataclass fields, made by a function)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import difflib
+import tomllib
+from dataclasses import Field, dataclass, field, fields, replace
 from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpbb import option_kinds as kinds
+from dpbb.errors import OptionError
+from dpbb.permutations import parse_permutation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from dpbb.option_kinds import Kind
 
 
 class BranchingRule(StrEnum):
@@ -21,6 +40,38 @@ class Bound(StrEnum):
     """Lower bound that prunes children."""
 
     LB1 = "lb1"
+
+
+class EngineName(StrEnum):
+    """Which engine explores; ``auto`` takes a GPU when there is one, else the CPU."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    GPU = "gpu"
+    REFERENCE = "reference"
+
+
+class Heuristics(StrEnum):
+    """What looks for a first incumbent before the tree is explored."""
+
+    AUTO = "auto"  # NEH, then iterated greedy
+    NEH = "neh"
+    NONE = "none"
+
+
+class Balance(StrEnum):
+    """How a GPU's explorers share their work."""
+
+    EXPLODE = "explode"
+    STEAL = "steal"
+
+
+class Verbosity(StrEnum):
+    """How much a solve says while it runs."""
+
+    QUIET = "quiet"
+    NORMAL = "normal"
+    VERBOSE = "verbose"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +95,300 @@ class TreeOptions:
     branching_ub: int | None = None
     bound: Bound = Bound.LB1
     root_order: tuple[int, ...] | None = None
+
+
+def _option(default: Any, kind: Kind, help: str) -> Any:  # noqa: ANN401
+    """Row of the table; the kind says what is allowed."""
+    return field(default=default, metadata={"kind": kind, "help": help})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolveOptions:
+    """How to solve an instance; every value is checked.
+
+    ``option_rows()`` lists the fields with what is allowed and what they mean, as does
+    ``dpbb solve --help``.
+
+    Raises
+    ------
+    OptionError
+        Says which option, what is allowed and what came.
+
+    Examples
+    --------
+    >>> SolveOptions(engine="cpu", time_limit_s=60).replace(threads=2).threads
+    2
+    """
+
+    engine: EngineName = _option(
+        EngineName.AUTO,
+        kinds.choice(EngineName),
+        "engine that explores; auto: a GPU when there is one, else the CPU",
+    )
+    threads: int | None = _option(
+        None,
+        kinds.optional(kinds.whole(1), "all physical cores"),
+        "CPU threads that each worker explores with",
+    )
+    workers: int | None = _option(
+        None,
+        kinds.optional(kinds.whole(1), "one"),
+        "worker processes of the embedded cluster",
+    )
+    scheduler: str | None = _option(
+        None,
+        kinds.optional(kinds.text("ADDRESS", "the address of a Dask scheduler"), "own"),
+        "existing Dask cluster to explore on, such as tcp://host:8786",
+    )
+    branching: BranchingRule = _option(
+        BranchingRule.MINMIN,
+        kinds.choice(BranchingRule),
+        "rule that chooses between front and back children",
+    )
+    branching_ub: int | None = _option(
+        None,
+        kinds.optional(kinds.whole(0), "the upper bound after the start heuristics"),
+        "value that minbranch compares bounds with",
+    )
+    bound: Bound = _option(Bound.LB1, kinds.choice(Bound), "lower bound that prunes")
+    upper_bound: int | None = _option(
+        None,
+        kinds.optional(kinds.whole(0)),
+        "a schedule of this makespan is known: look for better ones only",
+    )
+    cutoff: int | None = _option(
+        None,
+        kinds.optional(kinds.whole(0)),
+        "look for schedules below this value only, without any heuristic",
+    )
+    initial: tuple[int, ...] | None = _option(
+        None,
+        kinds.optional(kinds.permutation()),
+        "schedule to start from (warm start), jobs 0 to n-1",
+    )
+    root_order: tuple[int, ...] | None = _option(
+        None,
+        kinds.optional(kinds.permutation(), "0 to n-1"),
+        "jobs in the order in which siblings are numbered",
+    )
+    time_limit_s: float | None = _option(
+        None,
+        kinds.optional(kinds.number(above=0)),
+        "stop after so many seconds, heuristics and start-up included",
+    )
+    node_limit: int | None = _option(
+        None, kinds.optional(kinds.whole(1)), "stop after about so many explored nodes"
+    )
+    gap_limit: float | None = _option(
+        None,
+        kinds.optional(kinds.number(least=0, below=1)),
+        "stop when (UB - LB) / UB is at most this",
+    )
+    heuristics: Heuristics = _option(
+        Heuristics.AUTO,
+        kinds.choice(Heuristics),
+        "search for a first incumbent; auto: NEH, then iterated greedy",
+    )
+    heuristic_time_s: float | None = _option(
+        None,
+        kinds.optional(kinds.number(least=0), "by size"),
+        "seconds that the heuristics may take",
+    )
+    all_optima: bool = _option(
+        False, kinds.flag(), "find every optimal permutation: prune LB > UB only"
+    )
+    optima_file: str | None = _option(
+        None,
+        kinds.optional(kinds.text("FILE", "the path of a file to write")),
+        "with all_optima: write the optimal permutations here, one a line",
+    )
+    report_interval_s: float = _option(
+        1.0,
+        kinds.number(above=0),
+        "seconds between reports of a seat and progress rows",
+    )
+    checkpoint_interval_s: float = _option(
+        30.0,
+        kinds.number(above=0),
+        "seconds between full reports: what a lost worker repeats at most",
+    )
+    slice_s: float = _option(
+        0.05, kinds.number(least=0.001, most=1), "seconds between looks at new orders"
+    )
+    units_per_seat: int = _option(
+        4, kinds.whole(1, 4096), "work units that the tree is cut into, per seat"
+    )
+    explorers: int | None = _option(
+        None,
+        kinds.optional(kinds.whole(1), "automatic"),
+        "GPU: number of explorers",
+    )
+    block_size: int | None = _option(
+        None,
+        kinds.optional(kinds.whole(32, 1024), "automatic"),
+        "GPU: threads of a block, a multiple of 32",
+    )
+    balance: Balance | None = _option(
+        None,
+        kinds.optional(kinds.choice(Balance), "automatic"),
+        "GPU: how explorers share their work",
+    )
+    seed: int = _option(0, kinds.whole(0), "seed of the heuristics")
+    verbosity: Verbosity = _option(
+        Verbosity.NORMAL,
+        kinds.choice(Verbosity),
+        "quiet: say nothing; normal: progress rows; verbose: log messages too",
+    )
+
+    def __post_init__(self) -> None:
+        for option in fields(self):
+            kind: Kind = option.metadata["kind"]
+            value = kind.check(getattr(self, option.name), option.name)
+            object.__setattr__(self, option.name, value)
+        if self.upper_bound is not None and self.cutoff is not None:
+            raise OptionError(
+                "upper_bound, cutoff: expected at most one of them, got "
+                f"{self.upper_bound} and {self.cutoff}; cutoff explores without "
+                "heuristics, upper_bound leaves them on"
+            )
+        if self.block_size is not None and self.block_size % 32:
+            raise OptionError(
+                f"block_size: expected a multiple of 32, got {self.block_size}"
+            )
+        if self.optima_file is not None and not self.all_optima:
+            raise OptionError(
+                "optima_file: expected together with all_optima, got it alone"
+            )
+        if self.scheduler is not None and self.workers is not None:
+            raise OptionError(
+                "workers: expected without scheduler, as an existing cluster has its "
+                f"own workers, got {self.workers}"
+            )
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> SolveOptions:
+        """Make options from names and values; refuses unknown names.
+
+        Raises
+        ------
+        OptionError
+            An unknown name (the message has the nearest known ones) or a bad value.
+        """
+        return cls().replace(**values)
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> SolveOptions:
+        """Read the ``[solve]`` table of a TOML file."""
+        return cls.from_mapping(read_toml(path))
+
+    def replace(self, **values: Any) -> SolveOptions:  # noqa: ANN401
+        """Copy with some options changed."""
+        known = [option.name for option in fields(self)]
+        for name in values:
+            if name not in known:
+                raise OptionError(
+                    f"{name}: expected the name of an option"
+                    f"{nearest(name, known)}; all: {', '.join(known)}"
+                )
+        return replace(self, **values)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Names and values that JSON and TOML can hold; ``from_mapping``'s inverse."""
+        values = {option.name: getattr(self, option.name) for option in fields(self)}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values.items()
+        }
+
+    def tree(self, ub: int | None) -> TreeOptions:
+        """Options of the tree.
+
+        Parameters
+        ----------
+        ub
+            Upper bound after the start heuristics or cutoff: what MinBranch compares
+            with unless ``branching_ub`` is given. None when there is neither.
+        """
+        branching_ub = ub if self.branching_ub is None else self.branching_ub
+        if self.branching is not BranchingRule.MINBRANCH:
+            branching_ub = None
+        elif branching_ub is None:
+            raise OptionError(
+                "branching_ub: expected a value, as minbranch compares bounds with it "
+                "and neither a heuristic nor upper_bound, cutoff or initial gives one"
+            )
+        return TreeOptions(self.branching, branching_ub, self.bound, self.root_order)
+
+
+@dataclass(frozen=True, slots=True)
+class OptionRow:
+    """One option as people see it."""
+
+    name: str
+    flag: str
+    kind: Kind
+    default: Any
+    help: str
+
+    @property
+    def default_text(self) -> str:
+        """The default, or what happens without a value."""
+        if self.default is None:
+            return self.kind.default_text
+        return "off" if self.default is False else str(self.default)
+
+
+def option_rows() -> tuple[OptionRow, ...]:
+    """Rows of the table, in the order of the fields."""
+    return tuple(_row(option) for option in fields(SolveOptions))
+
+
+def _row(option: Field[Any]) -> OptionRow:
+    # --time-limit, not --time-limit-s: the help says seconds.
+    flag = "--" + option.name.removesuffix("_s").replace("_", "-")
+    meta = option.metadata
+    return OptionRow(option.name, flag, meta["kind"], option.default, meta["help"])
+
+
+def options_table() -> str:
+    """Return the table in Markdown, as the README has it."""
+    lines = ["| option | flag | allowed | default | meaning |", "|---|---|---|---|---|"]
+    lines += [
+        f"| `{row.name}` | `{row.flag}` | {row.kind.allowed} | {row.default_text} "
+        f"| {row.help} |"
+        for row in option_rows()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """Return the ``[solve]`` table of a TOML file, names and values unchecked.
+
+    Raises
+    ------
+    OptionError
+        No such file, no TOML, or no such table.
+    """
+    try:
+        document = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise OptionError(
+            f"{path}: expected a readable TOML file, got {error.strerror or error}"
+        ) from error
+    except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError
+        raise OptionError(f"{path}: expected TOML, got: {error}") from error
+    table = document.get("solve")
+    if not isinstance(table, dict) or len(document) > 1:
+        got = ", ".join(f"[{key}]" for key in document) or "nothing"
+        raise OptionError(f"{path}: expected one table [solve], got {got}")
+    for row in option_rows():
+        named = table.get(row.name)
+        if row.kind.parse is parse_permutation and isinstance(named, str):
+            table[row.name] = parse_permutation(named, row.name)
+    return table
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return " (did you mean ...?)" with the nearest known names, or nothing."""
+    close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
+    return f" (did you mean {' or '.join(close)}?)" if close else ""

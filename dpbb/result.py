@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+import html
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from dpbb.errors import DpbbError, InvariantError
+from dpbb.options import SolveOptions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dpbb.schedule import Schedule
 
 
 class Status(StrEnum):
@@ -22,3 +33,247 @@ class Termination(StrEnum):
     NODE_LIMIT = "node_limit"
     GAP_LIMIT = "gap_limit"
     STOPPED = "stopped"
+
+
+class Proof(StrEnum):
+    """How the lower bound of a result was obtained."""
+
+    TREE_EXHAUSTED = "tree_exhausted"
+    ROOT_BOUND = "root_bound"
+    OPEN_ROOTS = "open_roots"  # the least bound of the roots that are left
+
+
+@dataclass(frozen=True, slots=True)
+class Improvement:
+    """A step of the incumbent trajectory.
+
+    Parameters
+    ----------
+    seconds
+        Since the start.
+    value
+        The incumbent's value from then on.
+    source
+        Who found it.
+    """
+
+    seconds: float
+    value: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """Outcome of a solve.
+
+    Parameters
+    ----------
+    status, termination
+        What is known, and why the solve ended.
+    proof
+        How ``lower_bound`` was obtained.
+    makespan, permutation
+        The best schedule found, jobs counted from 0; None without one.
+    lower_bound
+        No schedule is below it. With status ``infeasible_cutoff`` the cutoff.
+    decomposed, leaves
+        Explored nodes: decomposed ones, and complete permutations.
+    seconds
+        The whole solve: start-up, heuristics and tree.
+    tree_seconds
+        From the opening of the tree to its end; 0 when no tree was needed.
+    explore_seconds
+        Sum over seats of the time spent in the engine.
+    engine, seats
+        Which engine explored, and on what.
+    instance, digest, n_jobs, n_machines
+        The instance; the digest identifies its processing times.
+    trajectory
+        Incumbents in the order of discovery.
+    optima
+        With ``all_optima``: every optimal permutation (None without).
+    units, donations, requeues
+        Work units explored, split off for idle seats, and repeated after a loss.
+    options
+        The options of the solve.
+    versions
+        (package, version) pairs.
+    operations
+        The schedule; see ``schedule``.
+
+    Raises
+    ------
+    InvariantError
+        The parts contradict each other.
+    """
+
+    status: Status
+    termination: Termination
+    proof: Proof
+    makespan: int | None
+    lower_bound: int
+    permutation: tuple[int, ...] | None
+    decomposed: int = 0
+    leaves: int = 0
+    seconds: float = 0.0
+    tree_seconds: float = 0.0
+    explore_seconds: float = 0.0
+    engine: str = "none"
+    seats: tuple[str, ...] = ()
+    instance: str = ""
+    digest: str = ""
+    n_jobs: int = 0
+    n_machines: int = 0
+    trajectory: tuple[Improvement, ...] = ()
+    optima: tuple[tuple[int, ...], ...] | None = None
+    units: int = 0
+    donations: int = 0
+    requeues: int = 0
+    options: SolveOptions = field(default_factory=SolveOptions)
+    versions: tuple[tuple[str, str], ...] = ()
+    operations: Schedule | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        has_schedule = self.status in (Status.OPTIMAL, Status.FEASIBLE)
+        complete = self.makespan is not None and self.permutation is not None
+        absent = self.makespan is None and self.permutation is None
+        if not (complete if has_schedule else absent):
+            raise InvariantError(
+                f"status {self.status} contradicts makespan {self.makespan} and "
+                f"permutation {self.permutation}"
+            )
+        if self.makespan is None:
+            return
+        if self.lower_bound > self.makespan:
+            raise InvariantError(
+                f"lower bound {self.lower_bound} above makespan {self.makespan}"
+            )
+        if (self.status is Status.OPTIMAL) != (self.lower_bound == self.makespan):
+            raise InvariantError(
+                f"status {self.status} contradicts lower bound {self.lower_bound} "
+                f"and makespan {self.makespan}"
+            )
+        if self.operations is not None and self.operations.makespan != self.makespan:
+            raise InvariantError(
+                f"makespan {self.makespan}, but the schedule ends at "
+                f"{self.operations.makespan}"
+            )
+
+    @property
+    def gap(self) -> float | None:
+        """(makespan - lower_bound) / makespan; None without a schedule."""
+        if self.makespan is None:
+            return None
+        # All processing times may be zero.
+        return (self.makespan - self.lower_bound) / max(self.makespan, 1)
+
+    @property
+    def nodes(self) -> int:
+        """Explored nodes of both kinds."""
+        return self.decomposed + self.leaves
+
+    @property
+    def nodes_per_second(self) -> float:
+        """Explored nodes over the time of the tree."""
+        return self.nodes / self.tree_seconds if self.tree_seconds else 0.0
+
+    def schedule(self) -> Schedule:
+        """Start and end of every operation.
+
+        Raises
+        ------
+        DpbbError
+            There is none: no schedule was found, or it was not saved.
+        """
+        if self.operations is None:
+            raise DpbbError(
+                f"schedule: expected a result with a schedule, got one with status "
+                f"{self.status}" + (" saved without it" if self.permutation else "")
+            )
+        return self.operations
+
+    def write_schedule(self, path: str | Path) -> None:
+        """Write the schedule to a CSV file: position, job, machine, start, end."""
+        self.schedule().write_csv(path)
+
+    def to_json(self, *, schedule: bool = True, indent: int | None = None) -> str:
+        """One JSON object; ``from_json`` reads it.
+
+        Parameters
+        ----------
+        schedule
+            Whether to include start and end of every operation.
+        """
+        from dpbb import result_json
+
+        return result_json.to_json(self, schedule=schedule, indent=indent)
+
+    @classmethod
+    def from_json(cls, text: str) -> Result:
+        """Read a result that ``to_json`` wrote.
+
+        Raises
+        ------
+        DpbbError
+            Not JSON, not a result, or written by a newer dpbb.
+        """
+        from dpbb import result_json
+
+        return result_json.from_json(text)
+
+    def summary(self) -> str:
+        """Return a few aligned lines for people."""
+        return "\n".join(f"{name:<12} {text}" for name, text in self._facts())
+
+    def _facts(self) -> list[tuple[str, str]]:
+        size = f" ({self.n_jobs} x {self.n_machines})" if self.n_jobs else ""
+        facts = [
+            ("instance", f"{self.instance}{size}"),
+            ("status", f"{self.status}, as {self._reason()}"),
+        ]
+        if self.makespan is None:
+            facts.append(("lower bound", f"{self.lower_bound:,}"))
+        else:
+            facts.append(("makespan", str(self.makespan)))
+            if self.status is not Status.OPTIMAL:
+                facts.append(
+                    ("lower bound", f"{self.lower_bound} (gap {self.gap:.2%})")
+                )
+            facts.append(("permutation", " ".join(map(str, self.permutation or ()))))
+        if self.optima is not None:
+            facts.append(("optima", f"{len(self.optima):,}"))
+        facts.append(
+            (
+                "nodes",
+                f"{self.decomposed:,} decomposed, {self.leaves:,} leaves, "
+                f"{self.nodes_per_second:,.0f} a second",
+            )
+        )
+        facts.append(
+            ("time", f"{self.seconds:.2f} s, {self.tree_seconds:.2f} s of it the tree")
+        )
+        facts.append(("engine", f"{self.engine}, {len(self.seats)} seat(s)"))
+        return facts
+
+    def _reason(self) -> str:
+        """How the status was obtained, for people."""
+        if self.proof is Proof.TREE_EXHAUSTED:
+            if self.status is Status.INFEASIBLE_CUTOFF:
+                return "the tree is exhausted: no schedule is below the cutoff"
+            return "the tree is exhausted: no schedule is better"
+        if self.status is Status.OPTIMAL:
+            if self.proof is Proof.ROOT_BOUND:
+                return "the root bound equals the incumbent: no tree was needed"
+            return "the bound of every open root reaches the incumbent"
+        return f"the search ended early ({self.termination})"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+            f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
+            for name, text in self._facts()
+        )
+        return f"<table>{rows}</table>"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from dpbb.result import Improvement as Improvement
+
 
 class RunState(StrEnum):
     """Where a run is in its life."""
@@ -37,15 +39,6 @@ class EventRecord:
     seconds: float
     kind: str
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Improvement:
-    """A step of the incumbent trajectory."""
-
-    seconds: float
-    value: int
-    source: str
 
 
 @dataclass(frozen=True, slots=True)

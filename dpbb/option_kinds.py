@@ -1,0 +1,173 @@
+"""Kinds of option values: what is allowed, and how a value or a text is checked."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from dpbb.errors import OptionError
+from dpbb.permutations import check_permutation, parse_permutation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from enum import StrEnum
+
+LARGEST = 2**62
+"""Largest whole number of any option: it and a little more fit in 64 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of value.
+
+    Parameters
+    ----------
+    allowed
+        What is allowed, for people.
+    check
+        ``check(value, name)``: the value as its final type; OptionError if not allowed.
+    parse
+        ``parse(text, name)``: the same from a text (command line).
+    metavar
+        Placeholder in help texts; None for a flag without a value.
+    default_text
+        What happens without a value.
+    """
+
+    allowed: str
+    check: Callable[[Any, str], Any]
+    parse: Callable[[str, str], Any]
+    metavar: str | None
+    default_text: str = "none"
+
+
+def _refuse(name: str, allowed: str, got: Any) -> NoReturn:  # noqa: ANN401
+    raise OptionError(f"{name}: expected {allowed}, got {got!r}")
+
+
+def whole(least: int, most: int = LARGEST) -> Kind:
+    """Whole numbers from ``least`` to ``most``."""
+    allowed = f"a whole number >= {least}"
+    if most != LARGEST:
+        allowed = f"a whole number from {least} to {most}"
+
+    def check(value: Any, name: str) -> int:  # noqa: ANN401
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+            _refuse(name, allowed, value)
+        number = operator.index(value)
+        if number > LARGEST:
+            _refuse(name, f"{allowed} and <= 2**62", value)
+        if not least <= number <= most:
+            _refuse(name, allowed, value)
+        return number
+
+    def parse(text: str, name: str) -> int:
+        try:
+            return check(int(text), name)
+        except ValueError as error:
+            if isinstance(error, OptionError):
+                raise
+            _refuse(name, allowed, text)
+
+    return Kind(allowed, check, parse, "N")
+
+
+def number(
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    most: float | None = None,
+    below: float | None = None,
+) -> Kind:
+    """Finite numbers within bounds; ``above`` and ``below`` are not allowed themselves.
+
+    Parameters
+    ----------
+    least, above, most, below
+        None: no such bound.
+    """
+    limits = {">=": least, ">": above, "<=": most, "<": below}
+    given = [f"{sign} {limit:g}" for sign, limit in limits.items() if limit is not None]
+    allowed = "a number " + " and ".join(given)
+
+    def check(value: Any, name: str) -> float:  # noqa: ANN401
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            _refuse(name, allowed, value)
+        result = float(value)
+        inside = (
+            math.isfinite(result)
+            and (least is None or result >= least)
+            and (above is None or result > above)
+            and (most is None or result <= most)
+            and (below is None or result < below)
+        )
+        if not inside:
+            _refuse(name, allowed, value)
+        return result
+
+    def parse(text: str, name: str) -> float:
+        try:
+            result = float(text)
+        except ValueError:
+            _refuse(name, allowed, text)
+        return check(result, name)
+
+    return Kind(allowed, check, parse, "X")
+
+
+def choice(values: type[StrEnum]) -> Kind:
+    """Members of an enum, or their texts."""
+    allowed = "one of " + ", ".join(values)
+
+    def check(value: Any, name: str) -> StrEnum:  # noqa: ANN401
+        try:
+            return values(value)
+        except ValueError:
+            _refuse(name, allowed, value)
+
+    return Kind(allowed, check, check, "|".join(values))
+
+
+def text(metavar: str, allowed: str) -> Kind:
+    """Non-empty texts; paths become texts."""
+
+    def check(value: Any, name: str) -> str:  # noqa: ANN401
+        plain = value.__fspath__() if hasattr(value, "__fspath__") else value
+        if not isinstance(plain, str) or not plain.strip():
+            _refuse(name, allowed, value)
+        return plain
+
+    return Kind(allowed, check, check, metavar)
+
+
+def flag() -> Kind:
+    """Truth values."""
+    allowed = "true or false"
+
+    def check(value: Any, name: str) -> bool:  # noqa: ANN401
+        if not isinstance(value, bool):
+            _refuse(name, allowed, value)
+        return value
+
+    def parse(text: str, name: str) -> bool:
+        return check({"true": True, "false": False}.get(text.lower(), text), name)
+
+    return Kind(allowed, check, parse, None)
+
+
+def permutation() -> Kind:
+    """Permutations of the jobs 0 to n-1; as text, the jobs or a file with them."""
+    allowed = "the jobs 0 to n-1 in any order, or a file with them"
+    return Kind(allowed, check_permutation, parse_permutation, "FILE")
+
+
+def optional(kind: Kind, default_text: str = "none") -> Kind:
+    """Values of a kind, or None; ``default_text`` says what None means."""
+
+    def check(value: Any, name: str) -> Any:  # noqa: ANN401
+        return None if value is None else kind.check(value, name)
+
+    return Kind(kind.allowed, check, kind.parse, kind.metavar, default_text)

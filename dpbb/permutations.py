@@ -1,0 +1,115 @@
+"""Permutations of jobs from sequences, texts and files."""
+
+from __future__ import annotations
+
+import json
+import numbers
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from dpbb.errors import OptionError
+
+
+def check_permutation(jobs: Any, name: str = "permutation") -> tuple[int, ...]:  # noqa: ANN401
+    """Return a permutation of 0 to n-1 as a tuple, n being the number of values.
+
+    Raises
+    ------
+    OptionError
+        Says which value is none of the jobs, or which job comes twice.
+    """
+    if isinstance(jobs, (str, bytes)) or not isinstance(jobs, Iterable):
+        raise OptionError(f"{name}: expected a sequence of jobs, got {jobs!r}")
+    values = list(jobs)
+    for position, job in enumerate(values):
+        if isinstance(job, bool) or not isinstance(job, numbers.Integral):
+            raise OptionError(
+                f"{name}: expected a whole number at position {position}, got {job!r}"
+            )
+    order = tuple(int(job) for job in values)
+    n_jobs = len(order)
+    if not n_jobs:
+        raise OptionError(f"{name}: expected at least one job, got none")
+    seen: set[int] = set()
+    for position, job in enumerate(order):
+        if job in seen:
+            raise OptionError(
+                f"{name}: expected every job once, got job {job} again at "
+                f"position {position}"
+            )
+        if not 0 <= job < n_jobs:
+            one_based = sorted(order) == list(range(1, n_jobs + 1))
+            hint = "; jobs count from 0, subtract 1 from each" if one_based else ""
+            raise OptionError(
+                f"{name}: expected jobs 0 to {n_jobs - 1} (there are {n_jobs} values), "
+                f"got {job} at position {position}{hint}"
+            )
+        seen.add(job)
+    return order
+
+
+def parse_permutation(
+    text: str, name: str = "permutation", *, one_based: bool = False
+) -> tuple[int, ...]:
+    """Read a permutation from a text or from the file that the text names.
+
+    Parameters
+    ----------
+    text
+        Job numbers separated by commas or white space; or the path of a file with
+        such a list, with a JSON list, or with a JSON object that has a
+        ``permutation``, such as a saved result.
+    name
+        What to call it in error messages.
+    one_based
+        The numbers count from 1.
+
+    Raises
+    ------
+    OptionError
+        No such file, or not a permutation.
+    """
+    content = text
+    if not re.fullmatch(r"[\s\d,;\-]+", text):
+        name = f"{name} ({text})"
+        try:
+            content = Path(text).read_text(encoding="utf-8")
+        except OSError as error:
+            raise OptionError(
+                f"{name}: expected job numbers separated by commas or spaces, or a "
+                f"readable file with them, got {error.strerror or error}"
+            ) from error
+        except UnicodeDecodeError as error:
+            raise OptionError(f"{name}: expected a text file, got {error}") from error
+    values = _from_json(content, name) if content.lstrip()[:1] in "{[" else None
+    if values is None:
+        values = [_as_int(word, name) for word in re.split(r"[\s,;]+", content) if word]
+    if one_based and isinstance(values, list):
+        if 0 in values:
+            raise OptionError(f"{name}: expected jobs that count from 1, got job 0")
+        values = [job - 1 if isinstance(job, int) else job for job in values]
+    return check_permutation(values, name)
+
+
+def _from_json(content: str, name: str) -> Any:  # noqa: ANN401
+    try:
+        document = json.loads(content)
+    except json.JSONDecodeError as error:
+        raise OptionError(f"{name}: expected JSON, got: {error}") from error
+    if isinstance(document, dict):
+        if document.get("permutation") is None:
+            raise OptionError(
+                f"{name}: expected a JSON object with a permutation, got "
+                f"{', '.join(document) or 'an empty one'}"
+            )
+        return document["permutation"]
+    return document
+
+
+def _as_int(word: str, name: str) -> int:
+    try:
+        return int(word)
+    except ValueError:
+        raise OptionError(f"{name}: expected job numbers, got {word!r}") from None

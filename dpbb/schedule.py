@@ -1,0 +1,87 @@
+"""The schedule of a permutation: when every operation starts and ends."""
+
+from __future__ import annotations
+
+import csv
+import html
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpbb.errors import DpbbError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+COLUMNS = ("position", "job", "machine", "start", "end")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schedule:
+    """Start and end of every operation, in the instance's time unit.
+
+    Parameters
+    ----------
+    permutation
+        Jobs in the order of processing.
+    start, end : ndarray of int64, shape (n_jobs, n_machines)
+        Row j belongs to job j, whatever its position.
+    """
+
+    permutation: tuple[int, ...]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+
+    @property
+    def makespan(self) -> int:
+        """End of the last operation."""
+        return int(self.end.max())
+
+    def rows(self) -> Iterator[tuple[int, int, int, int, int]]:
+        """Operations as (position, job, machine, start, end), by position."""
+        for position, job in enumerate(self.permutation):
+            for machine in range(self.start.shape[1]):
+                start, end = self.start[job, machine], self.end[job, machine]
+                yield position, job, machine, int(start), int(end)
+
+    def to_dataframe(self) -> Any:  # noqa: ANN401 (pandas is optional)
+        """Operations as a pandas DataFrame, one a row."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise DpbbError(
+                "to_dataframe: expected pandas to be installed; "
+                'pip install "dpbb[pandas]", or use the arrays start and end'
+            ) from error
+        return pd.DataFrame(list(self.rows()), columns=list(COLUMNS))
+
+    def write_csv(self, path: str | Path) -> None:
+        """Write the operations to a CSV file, one a line, under a header line."""
+        with Path(path).open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(COLUMNS)
+            writer.writerows(self.rows())
+
+    def __str__(self) -> str:
+        """Table for people: a line a job, start-end on every machine."""
+        n_machines = self.start.shape[1]
+        width = 2 * len(str(self.makespan)) + 1
+        head = "".join(
+            f"  {f'machine {k}':>{max(width, 9)}}" for k in range(n_machines)
+        )
+        lines = [f"  job{head}"]
+        for job in self.permutation:
+            cells = (
+                f"{start}-{end}"
+                for start, end in zip(self.start[job], self.end[job], strict=True)
+            )
+            lines.append(
+                f"{job:>5}" + "".join(f"  {cell:>{max(width, 9)}}" for cell in cells)
+            )
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
