@@ -54,7 +54,8 @@ class EngineName(StrEnum):
 class Heuristics(StrEnum):
     """What looks for a first incumbent before the tree is explored."""
 
-    AUTO = "auto"  # NEH, then iterated greedy
+    AUTO = "auto"  # what does best on instances of this size
+    IG = "ig"  # NEH, then iterated greedy
     NEH = "neh"
     NONE = "none"
 
@@ -187,7 +188,7 @@ class SolveOptions:
     heuristics: Heuristics = _option(
         Heuristics.AUTO,
         kinds.choice(Heuristics),
-        "search for a first incumbent; auto: NEH, then iterated greedy",
+        "what looks for a first incumbent: NEH, or iterated greedy after it",
     )
     heuristic_time_s: float | None = _option(
         None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from dpbb.result import Improvement as Improvement
+from dpbb.result import Improvement as Improvement  # noqa: TC001 (re-exported)
 
 
 class RunState(StrEnum):
