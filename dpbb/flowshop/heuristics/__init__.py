@@ -1,1 +1,128 @@
-"""."""
+"""Heuristics for a first incumbent, behind one signature.
+
+Importing this package is cheap; the heuristics themselves (Numba) are imported when
+the first one runs.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from dpbb.errors import OptionError
+from dpbb.flowshop.bounds import root_bound
+from dpbb.flowshop.heuristics.search import (
+    Incumbent,
+    Search,
+    available_cores,
+    improve,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
+
+    from dpbb.flowshop.instance import FlowShopInstance
+
+__all__ = ["Incumbent", "Method", "Search", "default_time_s", "first_incumbent"]
+
+
+class Method(StrEnum):
+    """Which heuristics look for the first incumbent."""
+
+    AUTO = "auto"
+    NONE = "none"
+    NEH = "neh"
+    IG = "ig"
+
+
+def default_time_s(n_jobs: int, n_machines: int) -> float:
+    """Seconds that ``first_incumbent`` takes unless told otherwise.
+
+    Grows with the instance: 0.3 s at 20x5, 1.2 s at 20x20, 5 s at 50x20 and 10 s, the
+    most, from 100x20 on.
+    """
+    size = n_jobs**1.5 * n_machines
+    return float(min(10.0, max(0.3, size / 1500)))
+
+
+def first_incumbent(
+    instance: FlowShopInstance,
+    *,
+    method: str | Method = Method.AUTO,
+    time_limit_s: float | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    initial: ArrayLike | None = None,
+    lower_bound: int | None = None,
+    on_improvement: Callable[[Incumbent], None] | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> Incumbent | None:
+    """Find a good schedule quickly.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    method
+        ``"none"``: only ``initial``, if it is given; ``"neh"``; ``"ig"``: iterated
+        greedy; ``"auto"``: whatever does best on instances of this size.
+    time_limit_s
+        Seconds to search; default: ``default_time_s``. Loading the compiled code, and
+        compiling it on the first use after installation, come on top.
+    threads
+        Default: all physical cores.
+    seed
+        Start of all pseudo-random choices; the same seed and threads give the same
+        incumbents, but how many of them depends on the time.
+    initial
+        A permutation to start from.
+    lower_bound
+        A schedule of this makespan is optimal: stop there. Default: the root's LB1.
+    on_improvement
+        Called with every better incumbent, in this thread.
+    should_stop
+        Polled every few milliseconds, in this thread; True ends the search.
+
+    Returns
+    -------
+    Incumbent or None
+        None only for ``"none"`` without ``initial``.
+
+    Raises
+    ------
+    OptionError
+        Unknown method, or ``initial`` is no permutation of the jobs.
+    """
+    if method not in list(Method):
+        allowed = ", ".join(repr(str(m)) for m in Method)
+        raise OptionError(f"heuristics: expected one of {allowed}, got {method!r}")
+    root = root_bound(instance.times)
+    search = Search(
+        instance,
+        lower_bound=root if lower_bound is None else max(root, lower_bound),
+        threads=threads or available_cores(),
+        seed=seed,
+        on_improvement=on_improvement,
+        should_stop=should_stop,
+    )
+    incumbent = None
+    if initial is not None:
+        incumbent = improve(search, None, initial, "initial")
+    if method == Method.NONE or (incumbent is not None and incumbent.proved):
+        return incumbent
+
+    from dpbb.flowshop.heuristics.iterated_greedy import iterated_greedy, load
+    from dpbb.flowshop.heuristics.neh import neh
+
+    incumbent = neh(search, incumbent)
+    if method == Method.NEH or incumbent.proved:
+        return incumbent
+    load()
+    if time_limit_s is None:
+        time_limit_s = default_time_s(instance.n_jobs, instance.n_machines)
+    search = replace(search, deadline=time.monotonic() + time_limit_s)
+    return iterated_greedy(search, incumbent)

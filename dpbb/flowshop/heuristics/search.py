@@ -1,0 +1,114 @@
+"""What every heuristic is given and gives back."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import psutil
+
+from dpbb.flowshop.makespan import as_permutation, makespan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from dpbb.flowshop.instance import FlowShopInstance
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Incumbent:
+    """A schedule found by a heuristic.
+
+    Parameters
+    ----------
+    value
+        Makespan of ``permutation``.
+    permutation : ndarray of intp, shape (n_jobs,)
+        Jobs in order of processing.
+    source
+        What found it: ``"initial"``, ``"neh"``, ``"ig"`` or ``"beam"``.
+    proved
+        No schedule is better: the value is a lower bound, too.
+    """
+
+    value: int
+    permutation: NDArray[np.intp]
+    source: str
+    proved: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Search:
+    """Task and limits of a heuristic; the same for all of them.
+
+    Parameters
+    ----------
+    instance
+        The instance to schedule.
+    lower_bound
+        A schedule of this makespan is optimal: stop there.
+    deadline
+        ``time.monotonic()`` at which to stop, in seconds.
+    threads
+        Number of threads to use, at least 1.
+    seed
+        Start of all pseudo-random choices, at least 0.
+    on_improvement
+        Called in the caller's thread with every better incumbent.
+    should_stop
+        Polled in the caller's thread every few milliseconds; True ends the search.
+    """
+
+    instance: FlowShopInstance
+    lower_bound: int
+    deadline: float = math.inf
+    threads: int = 1
+    seed: int = 0
+    on_improvement: Callable[[Incumbent], None] | None = None
+    should_stop: Callable[[], bool] | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether the time is up or a stop was asked for."""
+        if time.monotonic() >= self.deadline:
+            return True
+        return self.should_stop is not None and self.should_stop()
+
+
+class Heuristic(Protocol):
+    """A heuristic: from a task and an incumbent to a better incumbent or the same."""
+
+    def __call__(self, search: Search, start: Incumbent | None = None) -> Incumbent:
+        """Run until done, a limit, or an incumbent that is proved optimal."""
+
+
+def improve(
+    search: Search, old: Incumbent | None, permutation: ArrayLike, source: str
+) -> Incumbent:
+    """Return the new schedule, announced, if it is better than ``old``; else ``old``.
+
+    The makespan is computed here, from the instance: no kernel's word is taken.
+    """
+    jobs = as_permutation(permutation, search.instance.n_jobs)
+    value = makespan(search.instance.times, jobs)
+    if old is not None and value >= old.value:
+        return old
+    new = Incumbent(value, jobs, source, proved=value <= search.lower_bound)
+    if search.on_improvement is not None:
+        search.on_improvement(new)
+    return new
+
+
+def available_cores() -> int:
+    """Physical cores that this process may use, at least 1."""
+    if hasattr(os, "sched_getaffinity"):
+        allowed = len(os.sched_getaffinity(0))
+    else:
+        allowed = os.cpu_count() or 1
+    return max(1, min(allowed, psutil.cpu_count(logical=False) or allowed))
