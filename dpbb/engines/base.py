@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from dpbb.options import TreeOptions
@@ -65,7 +64,7 @@ class Tuning:
     balance: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
     """A permutation found by an engine, with the cost that the engine gives it."""
 
@@ -73,7 +72,7 @@ class Candidate:
     permutation: NDArray[np.intp]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Slice:
     """What one call of ``Session.advance`` did.
 
@@ -96,13 +95,13 @@ class Slice:
     open_roots
         Number of roots that ``remaining`` would return now.
     least_lb
-        Least lower bound of those roots; None when there are none or when the
-        engine has bounded none of them yet.
+        Least lower bound of those roots; None when there are none or when one of
+        them has not been bounded yet, as no value would be valid then.
     exhausted
         Nothing is left: ``open_roots`` is 0.
     optima
         With ``all_optima`` only: the leaves found in this call whose cost is the
-        least seen and below ub, each once.
+        least that the session has seen and below ub, each once.
     """
 
     decomposed: int

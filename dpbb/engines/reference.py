@@ -1,0 +1,205 @@
+"""The reference engine: the textbook IVM on any problem; slow, obvious, correct.
+
+One explorer, one node at a time, in leaf order. It takes every problem with the
+``Problem`` protocol at any size, and is what the fast engines are compared with.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections import deque
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.engines.base import Candidate, Device, Slice
+from dpbb.engines.ivm import Ivm
+from dpbb.errors import EngineUnavailable, InvariantError
+from dpbb.options import BranchingRule
+from dpbb.tree.work_unit import WorkUnit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpbb.engines.base import Tuning
+    from dpbb.options import TreeOptions
+    from dpbb.problem import Problem
+    from dpbb.tree.root import Root
+
+
+class ReferenceEngine:
+    """See ``dpbb.engines.base.Engine``."""
+
+    name = "reference"
+
+    def availability(self) -> str | None:
+        """None: it runs everywhere."""
+        return None
+
+    def supports(self, problem: Problem[Any], tree: TreeOptions) -> str | None:
+        """None unless the tree options do not fit the problem."""
+        if tree.branching is BranchingRule.MINBRANCH and tree.branching_ub is None:
+            return "minbranch needs a branching_ub"
+        order = tree.root_order
+        if order is not None and sorted(order) != list(range(problem.n_jobs)):
+            return f"root_order must be a permutation of 0 to {problem.n_jobs - 1}"
+        return None
+
+    def devices(self, threads: int | None = None) -> list[Device]:
+        """Return one device: this process, whatever the number of threads."""
+        host = platform.node()
+        uuid = f"cpu-{host}-{os.getpid()}"
+        return [Device("cpu", uuid, threads=1, name=platform.processor() or host)]
+
+    def open(
+        self,
+        problem: Problem[Any],
+        tree: TreeOptions,
+        device: Device,
+        *,
+        ub: int | None = None,
+        all_optima: bool = False,
+        tuning: Tuning | None = None,
+    ) -> ReferenceSession:
+        """Start a session; device and tuning change nothing here."""
+        obstacle = self.supports(problem, tree)
+        if obstacle is not None:
+            raise EngineUnavailable(f"the reference engine cannot run: {obstacle}")
+        first_ub = problem.trivial_ub if ub is None else ub
+        return ReferenceSession(problem, tree, first_ub, all_optima=all_optima)
+
+
+class ReferenceSession:
+    """See ``dpbb.engines.base.Session``.
+
+    Parameters
+    ----------
+    problem, tree
+        What the tree is a function of.
+    ub
+        Upper bound before the first call of ``advance``.
+    all_optima
+        Prune only LB > UB and collect the optimal leaves.
+    """
+
+    def __init__(
+        self, problem: Problem[Any], tree: TreeOptions, ub: int, *, all_optima: bool
+    ) -> None:
+        self._problem = problem
+        self._ivm = Ivm(problem, tree)
+        self._ub = ub
+        self._all_optima = all_optima
+        # loaded roots that were not started yet; roots of one session are disjoint
+        self._pending: deque[Root] = deque()
+        self._found: list[Candidate] = []
+
+    def load(self, unit: WorkUnit) -> None:
+        """Add roots to explore.
+
+        Raises
+        ------
+        ValueError
+            The unit is of another number of jobs.
+        InvariantError
+            It overlaps what is open: leaves would be explored twice.
+        """
+        all_roots = WorkUnit.concatenate([self.remaining(), unit])
+        if not all_roots.is_ordered_and_disjoint():
+            raise InvariantError("expected roots disjoint from the session's open ones")
+        self._pending.extend(unit.roots())
+        self._ivm.decomposed += unit.owned_ancestors
+
+    def advance(self, ub: int, max_seconds: float) -> Slice:
+        """Visit nodes in leaf order, at least one, until the time is over."""
+        deadline = perf_counter() + max_seconds
+        ivm = self._ivm
+        if ub < self._ub:
+            self._ub = ub
+            ivm.prune(ub)
+        self._found = []
+        while (has_open := ivm.go_up()) or self._pending:
+            if has_open:
+                leaf = ivm.visit_next(self._ub)
+            else:
+                leaf = self._start(self._pending.popleft())
+            if leaf is not None:
+                self._evaluate(leaf)
+            if perf_counter() >= deadline:
+                break
+        return self._report()
+
+    def donate(self, max_roots: int) -> WorkUnit:
+        """Give half of the pending roots, or else of the shallowest open siblings."""
+        n_open = self._ivm.n_open
+        if self._pending:
+            candidates = self._pending_unit()
+        elif n_open:
+            level = self._ivm.shallowest_level
+            candidates = self._ivm.open_roots(level)
+        else:
+            return WorkUnit.empty(self._problem.n_jobs)
+        is_all = len(candidates) == n_open + len(self._pending)
+        if len(candidates) == 1 and not is_all and max_roots > 0:
+            given = candidates  # the deeper ones are kept
+        else:
+            _, given = candidates.donate(max_roots)
+        if self._pending:
+            gone = set(given.roots())
+            self._pending = deque(r for r in self._pending if r not in gone)
+        else:
+            self._ivm.remove(level, given.digits[:, level])
+        return given
+
+    def remaining(self) -> WorkUnit:
+        """All open roots."""
+        return WorkUnit.concatenate([self._ivm.open_roots(), self._pending_unit()])
+
+    def close(self) -> None:
+        """Nothing to free."""
+
+    def _pending_unit(self) -> WorkUnit:
+        paths = [root.path for root in self._pending]
+        return WorkUnit.from_paths(self._problem.n_jobs, paths)
+
+    def _start(self, root: Root) -> NDArray[np.intp] | None:
+        """Go down to a root and visit it, unless its path is pruned on the way."""
+        pruned_at = self._ivm.walk_to(root.path, self._ub)
+        if pruned_at is None:
+            return self._ivm.visit(root.depth, self._ub)
+        # load() counted all owned ancestors; those from pruned_at on are not visited
+        first_owned = root.depth - root.owned_ancestors
+        self._ivm.decomposed -= root.depth - max(pruned_at, first_owned)
+        return None
+
+    def _evaluate(self, permutation: NDArray[np.intp]) -> None:
+        """Take the leaf if it is better, or, for all optima, as good as the best."""
+        value = self._problem.evaluate(permutation)
+        if value >= self._ub:
+            return
+        candidate = Candidate(value, permutation)
+        ub = value + 1 if self._all_optima else value
+        if ub < self._ub:
+            self._ub = ub
+            self._found = []
+            self._ivm.prune(ub)
+        self._found.append(candidate)
+
+    def _report(self) -> Slice:
+        """Everything since the last slice; the counters start again."""
+        ivm = self._ivm
+        open_roots = ivm.n_open + len(self._pending)
+        part = Slice(
+            decomposed=ivm.decomposed,
+            leaves=ivm.leaves,
+            closed=ivm.closed,
+            best=self._found[0] if self._found else None,
+            open_roots=open_roots,
+            least_lb=None if self._pending else ivm.least_bound,
+            exhausted=open_roots == 0,
+            optima=tuple(self._found) if self._all_optima else (),
+        )
+        ivm.decomposed = ivm.leaves = 0
+        ivm.closed = np.zeros_like(ivm.closed)
+        return part

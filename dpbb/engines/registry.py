@@ -1,0 +1,97 @@
+"""Engines by name; no engine is imported before it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+from dpbb.errors import EngineUnavailable, OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from dpbb.engines.base import Engine
+    from dpbb.options import TreeOptions
+    from dpbb.problem import Problem
+
+ENGINES = {
+    "gpu": "dpbb.engines.gpu.engine:GpuEngine",
+    "cpu": "dpbb.engines.cpu.engine:CpuEngine",
+    "reference": "dpbb.engines.reference:ReferenceEngine",
+}
+"""Module and class of every engine; the fastest first, as ``auto`` tries them."""
+
+AUTO = "auto"
+
+
+def get_engine(name: str) -> Engine:
+    """Return the engine of this name, whether or not it can run here.
+
+    Raises
+    ------
+    OptionError
+        There is no engine of this name.
+    EngineUnavailable
+        Its module cannot be imported: a package is missing.
+    """
+    _check_name(name, ENGINES)
+    module, _, class_name = ENGINES[name].partition(":")
+    try:
+        return cast("Engine", getattr(import_module(module), class_name)())
+    except ImportError as error:
+        raise EngineUnavailable(f"engine {name!r} cannot be loaded: {error}") from error
+
+
+def available_engines() -> dict[str, str | None]:
+    """Every engine with None if it can run in this process, else the reason why not."""
+    return {name: _obstacle(name)[1] for name in ENGINES}
+
+
+def choose_engine(
+    name: str, problem: Problem[Any], tree: TreeOptions
+) -> tuple[Engine, str]:
+    """Return the engine to use and why.
+
+    Parameters
+    ----------
+    name
+        Name of an engine, or ``"auto"``: the first of gpu, cpu, reference that can
+        run here and takes the problem.
+
+    Raises
+    ------
+    OptionError
+        There is no engine of this name.
+    EngineUnavailable
+        The named engine cannot run here or does not take the problem, or with
+        ``"auto"`` none does; the message says why and what to do.
+    """
+    _check_name(name, (AUTO, *ENGINES))
+    passed_over: list[str] = []
+    for candidate in ENGINES if name == AUTO else (name,):
+        engine, obstacle = _obstacle(candidate)
+        if engine is not None and obstacle is None:
+            obstacle = engine.supports(problem, tree)
+        if engine is not None and obstacle is None:
+            reasons = "; ".join(passed_over)
+            if name == AUTO:
+                return engine, f"{candidate} ({reasons or 'the fastest engine'})"
+            return engine, f"{candidate} (asked for)"
+        passed_over.append(f"no {candidate}: {obstacle}")
+    raise EngineUnavailable(
+        f"engine {name!r} cannot run this here: {'; '.join(passed_over)}"
+    )
+
+
+def _obstacle(name: str) -> tuple[Engine | None, str | None]:
+    """Return the engine, if it can be loaded, and why it cannot run, if it cannot."""
+    try:
+        engine = get_engine(name)
+    except EngineUnavailable as error:
+        return None, str(error)
+    return engine, engine.availability()
+
+
+def _check_name(name: str, allowed: Collection[str]) -> None:
+    if name not in allowed:
+        raise OptionError(f"engine: expected one of {', '.join(allowed)}, got {name!r}")
