@@ -1,20 +1,31 @@
-"""Published bounds on the optima of benchmark instances."""
+"""Published bounds on the optima of benchmark instances, from a table in the package.
+
+Sources and date stand at the top of ``data/best_known.csv``.
+"""
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
+from importlib import resources
+
+DIGEST_LENGTH = 16
+"""Leading digits of an instance's digest that the table holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class BestKnown:
-    """Best published bounds on an instance's optimal makespan.
+    """Best published bounds on a benchmark instance's optimal makespan.
 
     Parameters
     ----------
+    name
+        Name in the benchmark, such as ``"ta056"`` or ``"VFR30_15_2"``.
     lower_bound, upper_bound
         Equal when the optimum is known.
     """
 
+    name: str
     lower_bound: int
     upper_bound: int
 
@@ -27,3 +38,29 @@ class BestKnown:
         if self.optimal:
             return f"{self.upper_bound} (optimal)"
         return f"{self.lower_bound} to {self.upper_bound}"
+
+
+def best_known(name: str) -> BestKnown | None:
+    """Bounds of the instance of this name; None when it is not in the table."""
+    return _by_name().get(name)
+
+
+def best_known_of_digest(digest: str) -> BestKnown | None:
+    """Bounds of the instance with these processing times, whatever it is called."""
+    return _by_digest().get(digest[:DIGEST_LENGTH])
+
+
+@functools.cache
+def _by_digest() -> dict[str, BestKnown]:
+    table = resources.files(__package__) / "data" / "best_known.csv"
+    lines = table.read_text(encoding="ascii").splitlines()
+    rows = [line.split(",") for line in lines if not line.startswith("#")]
+    return {
+        digest: BestKnown(name, int(lower), int(upper))
+        for name, digest, lower, upper in rows[1:]
+    }
+
+
+@functools.cache
+def _by_name() -> dict[str, BestKnown]:
+    return {known.name: known for known in _by_digest().values()}

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.errors import InstanceError
+from dpbb.flowshop.best_known import BestKnown, best_known_of_digest
 from dpbb.flowshop.times import as_times
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-
-    from dpbb.flowshop.best_known import BestKnown
 
 
 class Orientation(StrEnum):
@@ -39,8 +38,6 @@ class FlowShopInstance:
     times : ndarray of int64, shape (n_jobs, n_machines)
         Processing times, any time unit; read-only and in C order. Whatever
         ``as_times`` takes is converted.
-    best_known
-        Published bounds on the optimum, where they are known.
     digest
         Hexadecimal SHA-256 of the shape and the times; the identity of an instance.
 
@@ -56,7 +53,6 @@ class FlowShopInstance:
 
     name: str
     times: NDArray[np.int64]
-    best_known: BestKnown | None = None
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -113,6 +109,11 @@ class FlowShopInstance:
         """Number of machines, at least 1."""
         return int(self.times.shape[1])
 
+    @property
+    def best_known(self) -> BestKnown | None:
+        """Published bounds on the optimum of a benchmark instance, found by digest."""
+        return best_known_of_digest(self.digest)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, FlowShopInstance):
             return NotImplemented
@@ -146,4 +147,4 @@ class FlowShopInstance:
         # Times travel in the narrowest type that holds them: an eighth of the bytes.
         # (Default pickling would also lose the read-only flag of the array.)
         narrow = self.times.astype(np.min_scalar_type(int(self.times.max())))
-        return FlowShopInstance, (self.name, narrow, self.best_known)
+        return FlowShopInstance, (self.name, narrow)

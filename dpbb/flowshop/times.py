@@ -56,13 +56,13 @@ def as_times(data: Any, name: str = "times") -> NDArray[np.int64]:  # noqa: ANN4
         bad = ~np.isfinite(table) | (table != np.floor(table))
         _refuse_first(table, bad, name)
     elif table.dtype.kind not in "iu":
-        _refuse(name, "a table of whole numbers >= 0", f"values of type {table.dtype}")
+        refuse(name, "a table of whole numbers >= 0", f"values of type {table.dtype}")
     _refuse_first(table, table < 0, name)
     largest = int(table.max())
     # Two steps: only times within the limit are sure not to overflow their sum.
     total = int(table.sum(dtype=np.int64)) if largest <= MAX_TOTAL_TIME else largest
     if total > MAX_TOTAL_TIME:
-        _refuse(
+        refuse(
             name,
             f"processing times that sum to at most {MAX_TOTAL_TIME:,} (2**30 - 1)",
             f"a sum of {total:,} or more; use a coarser time unit",
@@ -78,23 +78,23 @@ def _as_table(data: Any, name: str) -> NDArray[Any]:  # noqa: ANN401
         data = data.to_numpy()
     expected = "a two-dimensional table of processing times"
     if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
-        _refuse(name, expected, "a masked array with missing values")
+        refuse(name, expected, "a masked array with missing values")
     if isinstance(data, (str, bytes, numbers.Number)) or data is None:
-        _refuse(name, expected, repr(data))
+        refuse(name, expected, repr(data))
     if isinstance(data, Sequence):
         table = _from_rows(data, name)
     elif isinstance(data, np.ndarray) or hasattr(data, "__array__"):
         table = np.asarray(data)
     else:
-        _refuse(name, expected, f"an object of type {type(data).__name__}")
+        refuse(name, expected, f"an object of type {type(data).__name__}")
     if table.ndim != 2:
         hint = (
             "; one machine is [[3], [4]], one job [[3, 4]]" if table.ndim == 1 else ""
         )
-        _refuse(name, expected, f"{table.ndim} dimension(s){hint}")
+        refuse(name, expected, f"{table.ndim} dimension(s){hint}")
     if 0 in table.shape:
         rows, columns = table.shape
-        _refuse(
+        refuse(
             name,
             "at least one job and one machine",
             f"an empty table of {rows} rows and {columns} columns",
@@ -105,14 +105,14 @@ def _as_table(data: Any, name: str) -> NDArray[Any]:  # noqa: ANN401
 def _from_rows(rows: Sequence[Any], name: str) -> NDArray[Any]:
     """Nested sequence as an object array; NumPy alone would guess at mixed types."""
     if not len(rows):
-        _refuse(name, "at least one job and one machine", "an empty table")
+        refuse(name, "at least one job and one machine", "an empty table")
     lengths = []
     for index, row in enumerate(rows):
         if isinstance(row, (str, bytes)) or not isinstance(row, (Sequence, np.ndarray)):
-            _refuse(f"{name}, row {index}", "a row of processing times", repr(row))
+            refuse(f"{name}, row {index}", "a row of processing times", repr(row))
         lengths.append(len(row))
         if lengths[index] != lengths[0]:
-            _refuse(
+            refuse(
                 f"{name}, row {index}",
                 f"{lengths[0]} processing times as in row 0",
                 f"{lengths[index]}",
@@ -144,8 +144,9 @@ def _refuse_first(table: NDArray[Any], bad: NDArray[np.bool_], name: str) -> Non
 
 def _refuse_value(value: Any, row: int, column: int, name: str) -> NoReturn:  # noqa: ANN401
     shown = value.item() if isinstance(value, np.generic) else value
-    _refuse(f"{name}, row {row}, column {column}", "a whole number >= 0", repr(shown))
+    refuse(f"{name}, row {row}, column {column}", "a whole number >= 0", repr(shown))
 
 
-def _refuse(where: str, expected: str, got: str) -> NoReturn:
+def refuse(where: str, expected: str, got: str) -> NoReturn:
+    """Raise an InstanceError that says where, what was expected and what came."""
     raise InstanceError(f"{where}: expected {expected}, got {got}")
