@@ -1,0 +1,1 @@
+"""Tests; ``tests.oracle`` holds what several of them compare with."""

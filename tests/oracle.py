@@ -1,0 +1,209 @@
+"""Independent answers for tests: plain Python, no engine, no NumPy arithmetic.
+
+Everything is computed from the definitions again and from scratch at every node, so
+that it shares no code and no shortcut with the package.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise, permutations
+from math import factorial
+from typing import NamedTuple
+
+import numpy as np
+from hypothesis import strategies as st
+
+from dpbb.options import BranchingRule, TreeOptions
+
+RULES = tuple(BranchingRule)
+
+
+def makespan(times, order):
+    """Completion of the last job on the last machine."""
+    ends = [0] * len(times[0])
+    for job in order:
+        end = 0
+        for machine, duration in enumerate(times[job]):
+            end = max(end, ends[machine]) + duration
+            ends[machine] = end
+    return ends[-1]
+
+
+def best_orders(times):
+    """Least makespan and the set of all permutations that have it."""
+    spans = {p: makespan(times, p) for p in permutations(range(len(times)))}
+    best = min(spans.values())
+    return best, {p for p, span in spans.items() if span == best}
+
+
+class Partial(NamedTuple):
+    """A partial schedule: the state of the tiny flow shop."""
+
+    prefix: tuple[int, ...] = ()
+    suffix: tuple[int, ...] = ()  # in the order of the schedule
+
+
+@dataclass(frozen=True)
+class TinyFlowShop:
+    """The permutation flow shop with LB1, by its definition, as a ``Problem``."""
+
+    times: tuple[tuple[int, ...], ...]
+    name: str = field(default="flowshop-makespan", init=False)
+
+    @property
+    def n_jobs(self):
+        return len(self.times)
+
+    @property
+    def digest(self):
+        return repr(self.times).encode().hex()
+
+    @property
+    def trivial_ub(self):
+        return sum(map(sum, self.times)) + 1
+
+    def root_state(self):
+        return Partial()
+
+    def extend(self, state, job, *, back):
+        if back:
+            return Partial(state.prefix, (job, *state.suffix))
+        return Partial((*state.prefix, job), state.suffix)
+
+    def child_bounds(self, state, jobs, *, back):
+        assert set(jobs) == set(range(self.n_jobs)) - {*state.prefix, *state.suffix}
+        return np.array([self.bound(state, job, back=back) for job in jobs])
+
+    def evaluate(self, permutation):
+        return makespan(self.times, [int(job) for job in permutation])
+
+    def bound(self, state, job, *, back):
+        """LB1 of the child that adds the job: max over machines of e + R + B."""
+        if back:  # the mirror image: jobs and machines in reverse
+            mirrored = TinyFlowShop(tuple(row[::-1] for row in self.times))
+            turned = Partial(state.suffix[::-1], state.prefix[::-1])
+            return mirrored.bound(turned, job, back=False)
+        times, machines = self.times, range(len(self.times[0]))
+        if state.prefix:
+            front = [
+                makespan([r[: k + 1] for r in times], state.prefix) for k in machines
+            ]
+        else:
+            front = [min(sum(row[:k]) for row in times) for k in machines]
+        if state.suffix:
+            back_ = [makespan([r[k:] for r in times], state.suffix) for k in machines]
+        else:
+            back_ = [min(sum(row[k + 1 :]) for row in times) for k in machines]
+        left = set(range(self.n_jobs)) - {*state.prefix, *state.suffix}
+        bounds, start = [], 0
+        for k in machines:
+            start = max(start + times[job][k - 1], front[k]) if k else front[0]
+            bounds.append(start + sum(times[j][k] for j in left) + back_[k])
+        return max(bounds)
+
+
+@dataclass
+class NaiveTree:
+    """The tree {LB < ub} as lists of paths."""
+
+    n_jobs: int
+    decomposed: list[tuple[int, ...]] = field(default_factory=list)
+    pruned: list[tuple[int, ...]] = field(default_factory=list)
+    leaves: dict[tuple[int, ...], tuple[int, ...]] = field(default_factory=dict)
+
+    def closed(self):
+        """Number of pruned or leaf subtrees at each depth."""
+        depths = [len(path) for path in (*self.pruned, *self.leaves)]
+        return [depths.count(depth) for depth in range(self.n_jobs + 1)]
+
+    def first_leaf(self, path):
+        n = self.n_jobs
+        return sum(v * factorial(n - 1 - i) for i, v in enumerate(path))
+
+    def decomposed_in(self, begin, end):
+        """Nodes owned by the interval: those with their first leaf in it."""
+        return sum(begin <= self.first_leaf(path) < end for path in self.decomposed)
+
+
+def takes_back(rule, front, back, depth, branching_ub):
+    """Branching rules as architecture.md words them."""
+    if rule in (BranchingRule.FRONT, BranchingRule.BACK):
+        return rule is BranchingRule.BACK
+    if rule is BranchingRule.ALTERNATE:
+        return depth % 2 == 1
+    if rule is BranchingRule.MINMIN:
+        least = min(front + back)
+        counts = front.count(least), back.count(least)
+    elif rule is BranchingRule.MINBRANCH:
+        counts = tuple(sum(lb < branching_ub for lb in side) for side in (front, back))
+    else:
+        counts = 0, 0
+    if counts[0] != counts[1]:
+        return counts[1] < counts[0]
+    return sum(back) > sum(front)
+
+
+def naive_tree(problem, tree, ub):
+    """Visit the tree {LB < ub} depth first, by the definitions of the law."""
+    found = NaiveTree(problem.n_jobs)
+    order = tree.root_order or range(problem.n_jobs)
+
+    def visit(path, state, jobs):
+        if len(jobs) == 1:
+            found.leaves[path] = (*state.prefix, *jobs, *state.suffix)
+            return
+        found.decomposed.append(path)
+        sides = [
+            [problem.bound(state, job, back=back) for job in jobs]
+            for back in (False, True)
+        ]
+        back = takes_back(tree.branching, *sides, len(path), tree.branching_ub)
+        for v, job in enumerate(jobs):
+            child = (*path, v)
+            if sides[back][v] >= ub:
+                found.pruned.append(child)
+            else:
+                rest = [j for j in jobs if j != job]
+                visit(child, problem.extend(state, job, back=back), rest)
+
+    visit((), Partial(), list(order))
+    return found
+
+
+def leaf_costs(problem, tree):
+    """Cost of every leaf in the order of their indices."""
+    everything = naive_tree(problem, tree, 10**9)
+    return [problem.evaluate(order) for _, order in sorted(everything.leaves.items())]
+
+
+@st.composite
+def problems(draw, max_jobs=7, max_machines=4, min_jobs=1):
+    """Draw a small flow shop; few different times, so that bounds tie often."""
+    n_jobs = draw(st.integers(min_jobs, max_jobs))
+    n_machines = draw(st.integers(1, max_machines))
+    longest = draw(st.sampled_from((1, 4, 20, 99)))
+    row = st.tuples(*[st.integers(0, longest)] * n_machines)
+    return TinyFlowShop(tuple(draw(st.tuples(*[row] * n_jobs))))
+
+
+@st.composite
+def trees(draw, problem, rules=RULES):
+    """Draw tree options of a problem."""
+    rule = draw(st.sampled_from(rules))
+    ub = draw(st.integers(1, problem.trivial_ub))
+    order = draw(st.none() | st.permutations(range(problem.n_jobs)).map(tuple))
+    return TreeOptions(
+        branching=rule,
+        branching_ub=ub if rule is BranchingRule.MINBRANCH else None,
+        root_order=order,
+    )
+
+
+@st.composite
+def cuts(draw, n_jobs, max_parts=5):
+    """Draw a partition of [0, n!) as (begin, end) pairs; parts may be empty."""
+    last = factorial(n_jobs)
+    inner = draw(st.lists(st.integers(0, last), max_size=max_parts - 1))
+    points = [0, *sorted(inner), last]
+    return list(pairwise(points))

@@ -1,0 +1,259 @@
+"""Laws of leaf indices, intervals and work units, far beyond 64 bits."""
+
+from itertools import pairwise
+from math import factorial
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpbb.tree import (
+    Interval,
+    Root,
+    WorkUnit,
+    digits_of_leaf,
+    leaf_of_path,
+    n_leaves,
+)
+
+N_JOBS = st.one_of(st.integers(1, 8), st.integers(9, 40), st.integers(41, 800))
+
+
+@st.composite
+def leaf_bounds(draw, n_jobs):
+    """Draw a leaf index or n!: any one, or of a large tree the first of a shallow node.
+
+    Random digits at every level of 800 would give an interval of 300,000 roots.
+    """
+    if n_jobs <= 40 and draw(st.booleans()):
+        return draw(st.integers(0, n_leaves(n_jobs)))
+    depth = draw(st.integers(0, min(n_jobs, 4)))
+    path = [draw(st.integers(0, n_jobs - 1 - level)) for level in range(depth)]
+    end = draw(st.booleans())
+    return (
+        n_leaves(n_jobs) - leaf_of_path(n_jobs, path)
+        if end
+        else leaf_of_path(n_jobs, path)
+    )
+
+
+@st.composite
+def intervals(draw, n_jobs):
+    bounds = draw(leaf_bounds(n_jobs)), draw(leaf_bounds(n_jobs))
+    return Interval(min(bounds), max(bounds))
+
+
+@st.composite
+def paths(draw, n_jobs, max_depth=12):
+    depth = draw(st.integers(0, min(n_jobs - 1, max_depth)))
+    # few different digits, so that paths share prefixes and end in zeros
+    return tuple(
+        draw(st.integers(0, min(n_jobs - 1 - level, 2)) | st.just(n_jobs - 1 - level))
+        for level in range(depth)
+    )
+
+
+@st.composite
+def units(draw, n_jobs, max_roots=12):
+    """Draw disjoint roots: random nodes, less those inside one drawn before."""
+    kept = []
+    for path in draw(st.lists(paths(n_jobs), max_size=max_roots)):
+        if not any(path[: len(k)] == k or k[: len(path)] == path for k in kept):
+            kept.append(path)
+    return WorkUnit.from_paths(n_jobs, kept)
+
+
+@st.composite
+def with_n_jobs(draw, *strategies, n_jobs=N_JOBS):
+    n = draw(n_jobs)
+    return n, *(draw(strategy(n)) for strategy in strategies)
+
+
+def merged(parts):
+    """Merge intervals, given in any order, that must be disjoint."""
+    result = []
+    for part in sorted(part for part in parts if part.size):
+        if result and result[-1].end >= part.begin:
+            assert result[-1].end == part.begin
+            result[-1] = Interval(result[-1].begin, part.end)
+        else:
+            result.append(part)
+    return result
+
+
+@given(with_n_jobs(lambda n: st.integers(0, n_leaves(n) - 1)))
+def test_digits_and_leaf_index_are_inverse(drawn):
+    n_jobs, leaf = drawn
+    digits = digits_of_leaf(n_jobs, leaf)
+    assert all(0 <= v < n_jobs - level for level, v in enumerate(digits))
+    assert leaf_of_path(n_jobs, digits) == leaf
+    assert leaf == sum(
+        v * factorial(n_jobs - 1 - level) for level, v in enumerate(digits)
+    )
+
+
+@given(with_n_jobs(intervals))
+def test_interval_to_roots_and_back(drawn):
+    """Maximal roots cover exactly the interval; no siblings are all there."""
+    n_jobs, interval = drawn
+    unit = WorkUnit.from_interval(n_jobs, interval)
+    unit.check()
+    assert unit.leaves == interval.size
+    if len(unit) <= 2000:  # the rest costs Python integers for each root
+        assert unit.intervals() == ([interval] if interval.size else [])
+    level_sizes = unit.depth_counts
+    assert np.all(level_sizes[1:] <= 2 * (n_jobs - np.arange(n_jobs)))
+    # maximal: of the n - d children of a node at most n - d - 1 are roots
+    if interval.size < n_leaves(n_jobs):
+        parents = [(*p.path[:-1],) for p in unit.roots()[:2000]]
+        for parent in set(parents):
+            assert parents.count(parent) < n_jobs - len(parent)
+
+
+@given(with_n_jobs(lambda n: st.lists(paths(n), max_size=8)))
+def test_ordered_and_disjoint_is_what_the_intervals_say(drawn):
+    """The comparison of digits agrees with exact leaf indices, for any rows."""
+    n_jobs, rows = drawn
+    depths = np.array([len(row) for row in rows], np.uint16)
+    digits = np.zeros((len(rows), max([1, *depths])), np.uint16)
+    for index, row in enumerate(rows):
+        digits[index, : len(row)] = row
+    spans = [Root(row).interval(n_jobs) for row in rows]
+    expected = all(a.end <= b.begin for a, b in pairwise(spans))
+    assert WorkUnit(n_jobs, depths, digits).is_ordered_and_disjoint() == expected
+
+
+@given(with_n_jobs(units))
+def test_facts_of_a_unit_are_those_of_its_roots(drawn):
+    n_jobs, unit = drawn
+    roots = unit.roots()
+    assert unit.leaves == sum(root.interval(n_jobs).size for root in roots)
+    assert unit.owned_ancestors == sum(root.owned_ancestors for root in roots)
+    assert unit.depth_counts.sum() == len(unit) == len(roots)
+    assert merged(root.interval(n_jobs) for root in roots) == unit.intervals()
+
+
+@given(with_n_jobs(units, units))
+def test_covers_is_containment_of_roots(drawn):
+    n_jobs, one, other = drawn
+    outer = [root.interval(n_jobs) for root in one.roots()]
+    inner = [root.interval(n_jobs) for root in other.roots()]
+    inside = [any(o.intersect(i) == i for o in outer) for i in inner]
+    assert other.covered_by(one).tolist() == inside
+    assert one.covers(other) == all(inside)
+    assert one.covers(one)
+
+
+@given(with_n_jobs(units, units))
+def test_intersect_and_subtract_are_those_of_leaf_sets(drawn):
+    n_jobs, one, other = drawn
+    common, rest = one.intersect(other), one.subtract(other)
+    common.check()
+    rest.check()
+    assert common == other.intersect(one)
+    assert common.intervals() == merged(
+        a.intersect(b) for a in one.intervals() for b in other.intervals()
+    )
+    spans = other.intervals()
+    left = one.intervals()
+    for taken in spans:
+        left = [part for interval in left for part in interval.subtract(taken)]
+    assert merged(rest.intervals()) == merged(left)
+    assert common.leaves + rest.leaves == one.leaves
+    # maximal: a root that is new is the child of one that holds leaves of the other
+    new = [root for root in rest.roots()[:300] if root not in one.roots()]
+    if new:
+        parents = sorted({root.path[:-1] for root in new})
+        assert all(
+            any(Root(parent).interval(n_jobs).intersect(taken).size for taken in spans)
+            for parent in parents
+        )
+
+
+@given(with_n_jobs(units), st.integers(1, 9))
+def test_split_deals_out_everything(drawn, parts):
+    _, unit = drawn
+    dealt = unit.split(parts)
+    assert len(dealt) == min(parts, max(unit.leaves, 0))
+    sizes = [len(part) for part in dealt]
+    assert not sizes or max(sizes) - min(sizes) <= 1
+    if dealt:
+        together = WorkUnit.concatenate(dealt)
+        together.check()
+        assert together.intervals() == unit.intervals()
+        assert unit.covers(together)
+
+
+@given(with_n_jobs(units), st.integers(0, 8))
+def test_donate_gives_about_half_and_loses_nothing(drawn, max_roots):
+    _, unit = drawn
+    kept, given_ = unit.donate(max_roots)
+    assert len(given_) == min(len(unit) // 2, max_roots)
+    assert WorkUnit.concatenate([kept, given_]) == unit
+    kept.check()
+    given_.check()
+
+
+@given(with_n_jobs(units), st.data())
+def test_expand_keeps_the_leaves(drawn, data):
+    n_jobs, unit = drawn
+    if len(unit):
+        index = data.draw(st.integers(0, len(unit) - 1))
+        grown = unit.expand(index)
+        grown.check()
+        assert grown.intervals() == unit.intervals()
+        depth = int(unit.depths[index])
+        new = n_jobs - depth if depth < n_jobs - 1 else 1
+        assert len(grown) == len(unit) - 1 + new
+
+
+@given(with_n_jobs(units))
+def test_wire_round_trip(drawn):
+    n_jobs, unit = drawn
+    arrays = unit.to_arrays()
+    assert {array.dtype for array in arrays.values()} == {np.dtype(np.uint16)}
+    assert WorkUnit.from_arrays(n_jobs, arrays) == unit
+
+
+@given(with_n_jobs(units), st.data())
+def test_damaged_wire_arrays_are_refused_or_are_a_unit(drawn, data):
+    """No damage gets through as anything but ordered, disjoint roots of the tree."""
+    n_jobs, unit = drawn
+    arrays = {key: array.copy() for key, array in unit.to_arrays().items()}
+    key = data.draw(st.sampled_from(sorted(arrays)))
+    array = arrays[key]
+    value = data.draw(st.integers(0, 3) | st.integers(0, 65535))
+    if len(array) and data.draw(st.booleans()):
+        array[data.draw(st.integers(0, len(array) - 1))] = value
+    elif len(array) and data.draw(st.booleans()):
+        arrays[key] = array[:-1]
+    else:
+        arrays[key] = np.append(array, np.uint16(value))
+    try:
+        received = WorkUnit.from_arrays(n_jobs, arrays)
+    except ValueError:
+        return
+    received.check()
+    spans = [root.interval(n_jobs) for root in received.roots()]
+    assert all(a.end <= b.begin for a, b in pairwise(spans))
+    assert all(span.end <= n_leaves(n_jobs) for span in spans)
+
+
+@given(st.data())
+def test_every_inner_node_is_owned_by_one_part(data):
+    """Nodes below the roots plus their owned ancestors add up to the whole tree's."""
+    n_jobs = data.draw(st.integers(1, 7))
+    points = data.draw(st.lists(st.integers(0, n_leaves(n_jobs)), max_size=5))
+    ends = [0, *sorted(points), n_leaves(n_jobs)]
+    parts = [WorkUnit.from_interval(n_jobs, Interval(a, b)) for a, b in pairwise(ends)]
+
+    def owned_nodes(unit):
+        """Nodes with two or more unscheduled jobs."""
+        below = sum(
+            factorial(n_jobs - root.depth) // factorial(n_jobs - depth)
+            for root in unit.roots()
+            for depth in range(root.depth, n_jobs - 1)
+        )
+        return below + unit.owned_ancestors
+
+    assert sum(map(owned_nodes, parts)) == owned_nodes(WorkUnit.whole(n_jobs))

@@ -1,0 +1,34 @@
+from math import factorial
+
+import numpy as np
+
+from dpbb.tree import Counters, WorkUnit
+from dpbb.tree.counters import closed_leaves
+
+
+def test_closed_leaves_beyond_64_bits_are_exact():
+    closed = np.zeros(41, np.int64)
+    closed[[1, 3, 39]] = 39, 2**40, 7
+    expected = 39 * factorial(39) + 2**40 * factorial(37) + 7
+    assert closed_leaves(closed) == expected
+    assert type(closed_leaves(closed)) is int
+
+
+def test_counters_add_up():
+    zero = Counters.zero(4)
+    assert zero.n_jobs == 4
+    assert zero.closed_leaves == 0
+    some = zero.plus(5, 2, np.array([0, 1, 2, 0, 0]))
+    assert some == Counters(5, 2, np.array([0, 1, 2, 0, 0]))
+    assert some + some == Counters(10, 4, np.array([0, 2, 4, 0, 0]))
+    assert some != zero
+    assert some.closed_leaves == 6 + 2 * 2
+    assert zero == Counters.zero(4)  # adding changes nothing in place
+
+
+def test_less_exported_takes_off_the_ancestors_that_roots_own():
+    remaining = WorkUnit.from_paths(5, [(0, 0, 0), (1, 0)])
+    donated = WorkUnit.from_paths(5, [(2,), (3, 0, 0)])
+    counters = Counters.zero(5).plus(10, 1, np.zeros(6, np.int64))
+    assert counters.less_exported(remaining, donated).decomposed == 10 - 3 - 1 - 0 - 2
+    assert counters.less_exported().decomposed == 10

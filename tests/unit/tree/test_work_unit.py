@@ -1,0 +1,221 @@
+import pickle
+
+import numpy as np
+import pytest
+
+from dpbb.tree import Interval, Root, WorkUnit, n_leaves
+
+
+def unit_of(*paths, n_jobs=6):
+    return WorkUnit.from_paths(n_jobs, paths)
+
+
+def paths(unit):
+    return [root.path for root in unit.roots()]
+
+
+def test_from_paths_puts_roots_in_leaf_order():
+    unit = unit_of((3,), (0, 2, 1), (0, 1), (0, 2, 0))
+    assert paths(unit) == [(0, 1), (0, 2, 0), (0, 2, 1), (3,)]
+    assert unit.path(2) == (0, 2, 1)
+    assert unit.roots()[3] == Root((3,))
+    assert unit.depth_counts.tolist() == [0, 1, 1, 2, 0, 0, 0]
+    assert unit.leaves == 120 + 24 + 2 * 6
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ([(0,), (0, 0)], "none inside another"),
+        ([(0, 1), (0,)], "none inside another"),
+        ([(1,), (1,)], "none inside another"),
+        ([(), (0,)], "none inside another"),
+        ([(6,)], "root 0, level 0: expected a digit below 6, got 6"),
+        ([(0,), (1, 5)], "root 1, level 1: expected a digit below 5, got 5"),
+        ([(-1,)], "expected a digit below 6, got -1"),
+        ([(65536,)], "expected a digit below 6, got 65536"),
+        ([(2**70,)], "expected digits below 6"),
+        ([(0,) * 6], "expected depths < 6 and <= 6, got 6"),
+        ([(0,) * 65537], "expected depths < 6"),
+    ],
+)
+def test_from_paths_refuses_what_is_no_set_of_disjoint_roots(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        WorkUnit.from_paths(6, wrong)
+
+
+@pytest.mark.parametrize(
+    ("depths", "digits", "message"),
+    [
+        (np.array([1], np.int64), np.zeros((1, 1), np.uint16), "depths as uint16"),
+        (np.array([1], np.uint16), np.zeros((1, 1), np.int32), "digits as uint16"),
+        (np.array([1], np.uint16), np.zeros(1, np.uint16), "of 2 dimensions"),
+        (np.array([1, 1], np.uint16), np.zeros((1, 1), np.uint16), "expected 1 depths"),
+        (np.array([2], np.uint16), np.zeros((1, 1), np.uint16), "<= 1, got 2"),
+        (np.array([1], np.uint16), np.array([[2, 1]], np.uint16), "level 1: expected"),
+    ],
+)
+def test_check_refuses_arrays_of_another_form(depths, digits, message):
+    with pytest.raises(ValueError, match=message):
+        WorkUnit(6, depths, digits).check()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 6, 800])
+def test_whole_and_empty(n_jobs):
+    whole, empty = WorkUnit.whole(n_jobs), WorkUnit.empty(n_jobs)
+    for unit, size in ((whole, 1), (empty, 0)):
+        unit.check()
+        assert len(unit) == size
+        assert unit.leaves == size * n_leaves(n_jobs)
+        assert unit.owned_ancestors == 0
+        assert unit.covers(empty)
+        assert unit.intersect(empty) == empty
+        assert unit.subtract(empty) == unit
+        assert unit.subtract(whole) == empty
+        assert empty.subtract(unit) == empty
+        assert unit.intersect(whole) == unit
+        assert unit.donate(10) == (unit, empty)
+        assert pickle.loads(pickle.dumps(unit)) == unit  # noqa: S301
+    assert empty.split(3) == []
+    assert whole != empty
+    assert whole.intervals() == [Interval(0, n_leaves(n_jobs))]
+
+
+def test_one_job_is_one_leaf():
+    whole = WorkUnit.whole(1)
+    assert paths(whole) == [()]
+    assert whole.split(4) == [whole]
+    assert whole.expand(0) == whole
+    assert WorkUnit.from_interval(1, Interval(0, 1)) == whole
+    assert WorkUnit.from_interval(1, Interval(1, 1)) == WorkUnit.empty(1)
+
+
+@pytest.mark.parametrize(
+    "interval", [Interval(0, 25), Interval(1, 25), Interval(25, 25)]
+)
+def test_from_interval_beyond_the_tree_is_refused(interval):
+    with pytest.raises(ValueError, match="expected an end <= 4!, got 25"):
+        WorkUnit.from_interval(4, interval)
+
+
+def test_equality_looks_at_the_paths_not_at_the_padding():
+    narrow = unit_of((1, 2))
+    wide = WorkUnit(6, narrow.depths, np.pad(narrow.digits, ((0, 0), (0, 3))))
+    assert narrow == wide
+    assert narrow != unit_of((1, 2), n_jobs=7)
+    assert narrow != unit_of((1, 2, 0))
+    assert narrow != (1, 2)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(narrow)
+
+
+def test_adjoining_intervals_are_merged():
+    unit = unit_of((0, 4), (1,), (3, 0), (3, 1))
+    assert unit.intervals() == [Interval(96, 240), Interval(360, 408)]
+
+
+def test_owned_ancestors_are_trailing_zero_digits():
+    assert unit_of((0, 0, 0), (0, 1, 0), (1, 0, 0, 2), (2, 0)).owned_ancestors == 5
+
+
+def test_covers_roots_of_equal_first_leaf():
+    """(0, 0, 0) begins where (0, 0) begins, and is padded to the same digits."""
+    outer, inner = unit_of((0, 0), (2,)), unit_of((0, 0, 0), (2, 0), (2, 1, 3))
+    assert outer.covers(inner)
+    assert not inner.covers(outer)
+    assert inner.covered_by(outer).all()
+    assert outer.covered_by(inner).tolist() == [False, False]
+    assert not outer.covers(unit_of((0, 0), (1,)))
+    assert not outer.covers(unit_of((0, 1)))
+    assert not unit_of((1,)).covers(unit_of((0,)))
+
+
+def test_subtract_leaves_the_maximal_roots():
+    assert paths(WorkUnit.whole(3).subtract(unit_of((1, 0), n_jobs=3))) == [
+        (0,),
+        (1, 1),
+        (2,),
+    ]
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        WorkUnit.covers,
+        WorkUnit.covered_by,
+        WorkUnit.intersect,
+        WorkUnit.subtract,
+        lambda *units: WorkUnit.concatenate(units),
+    ],
+)
+def test_units_of_different_trees_are_refused(operation):
+    one, other = unit_of((1,)), unit_of((1,), n_jobs=7)
+    with pytest.raises(ValueError, match=r"expected a work unit of \d jobs, got \d"):
+        operation(one, other)
+
+
+def test_concatenate_nothing_is_refused():
+    with pytest.raises(ValueError, match="at least one"):
+        WorkUnit.concatenate([])
+
+
+def test_expand_replaces_a_root_by_its_children():
+    unit = unit_of((1,), (2, 2), (3, 0, 1), n_jobs=4)
+    assert paths(unit.expand(0)) == [(1, 0), (1, 1), (1, 2), (2, 2), (3, 0, 1)]
+    assert paths(unit.expand(1)) == [(1,), (2, 2, 0), (2, 2, 1), (3, 0, 1)]
+    assert unit.expand(2) == unit.expand(-1) == unit  # a leaf has no children
+    with pytest.raises(IndexError):
+        unit.expand(3)
+
+
+def test_split_deals_neighbours_to_different_units():
+    unit = unit_of((0,), (1,), (2,), (3,), (4,))
+    assert [paths(part) for part in unit.split(2)] == [
+        [(0,), (2,), (4,)],
+        [(1,), (3,)],
+    ]
+    assert unit.split(1) == [unit]
+
+
+def test_split_cuts_the_largest_roots_first():
+    parts = unit_of((0, 1), (2,), n_jobs=4).split(3)
+    assert [paths(part) for part in parts] == [[(0, 1), (2, 2)], [(2, 0)], [(2, 1)]]
+
+
+def test_split_into_more_parts_than_leaves_gives_the_leaves():
+    parts = WorkUnit.whole(3).split(100)
+    assert [part.leaves for part in parts] == [1] * 6
+
+
+def test_split_into_no_parts_is_refused():
+    with pytest.raises(ValueError, match="at least 1 part, got 0"):
+        WorkUnit.whole(3).split(0)
+
+
+def test_donate_gives_every_second_root():
+    kept, given = unit_of((0,), (1,), (2,), (3,), (4,)).donate(10)
+    assert paths(kept) == [(0,), (2,), (4,)]
+    assert paths(given) == [(1,), (3,)]
+
+
+def test_donate_gives_the_shallowest_when_there_are_too_many():
+    unit = unit_of((0,), (1, 0), (1, 1), (2,), (3, 0), (3, 1, 2))
+    kept, given = unit.donate(1)
+    assert paths(given) == [(2,)]
+    assert len(kept) == 5
+    for max_roots in (0, -1):
+        assert unit.donate(max_roots) == (unit, WorkUnit.empty(6))
+
+
+def test_the_deepest_roots_of_the_largest_tree():
+    """Largest digits at every level, and all roots after them."""
+    n_jobs = 800
+    last_leaf = tuple(range(n_jobs - 1, 0, -1))
+    unit = unit_of((0,) * (n_jobs - 1), last_leaf, n_jobs=n_jobs)
+    assert unit.intervals() == [
+        Interval(0, 1),
+        Interval(n_leaves(n_jobs) - 1, n_leaves(n_jobs)),
+    ]
+    assert unit.owned_ancestors == n_jobs - 1
+    assert WorkUnit.from_arrays(n_jobs, unit.to_arrays()) == unit
+    assert WorkUnit.from_interval(n_jobs, unit.intervals()[1]) == unit.take(slice(1, 2))
