@@ -1,6 +1,7 @@
 """The permutation flow shop: instances, formats, makespans, bounds and heuristics."""
 
 from dpbb.flowshop.best_known import BestKnown
+from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance, Orientation
 from dpbb.flowshop.makespan import Schedule, as_permutation, makespan, schedule
 from dpbb.flowshop.problem import FlowShopProblem, FlowShopState
@@ -15,6 +16,7 @@ __all__ = [
     "Schedule",
     "as_permutation",
     "makespan",
+    "read_instance",
     "schedule",
     "taillard_instance",
 ]

@@ -1,0 +1,182 @@
+"""One door for instances: names, files of any form, arrays."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpbb.errors import InstanceError
+from dpbb.flowshop import table_formats
+from dpbb.flowshop.instance import FlowShopInstance, Orientation
+from dpbb.flowshop.table_formats import Table
+from dpbb.flowshop.taillard import taillard_instance
+from dpbb.flowshop.text_formats import read_text
+from dpbb.flowshop.times import refuse
+from dpbb.flowshop.vrf import VRF_NAME, find_vrf
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TAILLARD_NAME = re.compile(r"ta\d+", re.IGNORECASE)
+_TEXT_SUFFIXES = ("", ".txt", ".dat", ".fsp", ".pfsp")
+_SUFFIXES = (*_TEXT_SUFFIXES, ".csv", ".tsv", ".json", ".npy")
+
+
+def read_instance(
+    source: Any,  # noqa: ANN401 (names, paths, arrays, lists, data frames)
+    *,
+    index: int | None = None,
+    orientation: str | Orientation | None = None,
+    data_dir: str | os.PathLike[str] | None = None,
+) -> FlowShopInstance:
+    """Return an instance from whatever describes one.
+
+    Parameters
+    ----------
+    source
+        A name (``"ta001"`` to ``"ta120"``; ``"VFR30_15_2"``, with ``data_dir``), a
+        path, a two-dimensional array, nested list or DataFrame (rows are jobs), or an
+        instance. A file called like a benchmark instance is read as ``"./ta001"``.
+    index
+        Which instance of a file that holds several, from 0.
+    orientation
+        What a row of a table is: ``"jobs_rows"`` (the default of tables) or
+        ``"machines_rows"``; text files (Taillard, VRF) say so themselves.
+    data_dir
+        Folder of benchmark files; default: the environment variable ``DPBB_DATA``.
+
+    Raises
+    ------
+    InstanceError
+        Says where (file, line, column), what was expected and what came.
+    """
+    rows = None if orientation is None else _orientation(orientation)
+    if isinstance(source, str | os.PathLike):
+        text = os.fspath(source)
+        if not isinstance(text, str):
+            refuse("instance", "a path as text", repr(text))
+        if isinstance(source, str) and _TAILLARD_NAME.fullmatch(text.strip()):
+            _refuse_extras(text, index, rows)
+            return taillard_instance(text)
+        if isinstance(source, str) and VRF_NAME.fullmatch(text.strip()):
+            _refuse_extras(text, index, rows)
+            return _read_vrf(text.strip(), data_dir)
+        return _read_file(text, index, rows)
+    if index is not None:
+        refuse("index", "a file of several instances", f"a {type(source).__name__}")
+    if isinstance(source, FlowShopInstance):
+        _refuse_extras(source.name, index, rows)
+        return source
+    return FlowShopInstance.from_array(
+        source, orientation=Orientation.JOBS_ROWS if rows is None else rows
+    )
+
+
+def _read_vrf(name: str, data_dir: str | os.PathLike[str] | None) -> FlowShopInstance:
+    canonical, found = find_vrf(name, data_dir)
+    if isinstance(found, Path):
+        found = _only(read_text(_text(found), str(found), None), str(found), None)[1]
+    instance = FlowShopInstance(canonical, found)
+    n_jobs, n_machines = canonical.removeprefix("VFR").split("_")[:2]
+    if instance.times.shape != (int(n_jobs), int(n_machines)):
+        refuse(
+            canonical,
+            f"{n_jobs} jobs and {n_machines} machines, as the name says",
+            f"{instance.n_jobs} and {instance.n_machines}",
+        )
+    return instance
+
+
+def _read_file(
+    name: str, index: int | None, rows: Orientation | None
+) -> FlowShopInstance:
+    path = _regular_file(name)
+    suffix = path.suffix.lower()
+    by_default = Orientation.JOBS_ROWS if rows is None else rows
+    match suffix:
+        case ".csv" | ".tsv":
+            tables = table_formats.read_csv(_text(path), name)
+        case ".json":
+            tables = table_formats.read_json(_text(path), name)
+        case ".npy":
+            tables = table_formats.read_npy(path)
+        case _ if suffix in _TEXT_SUFFIXES:
+            tables = [Table(times) for times in read_text(_text(path), name, rows)]
+            by_default = Orientation.JOBS_ROWS
+        case _:
+            known = ", ".join(known for known in _SUFFIXES if known)
+            refuse(name, f"a file ending in {known} or nothing", repr(path.suffix))
+    number, table = _only(tables, name, index)
+    label = path.stem if len(tables) == 1 else f"{path.stem}[{number}]"
+    where = name if len(tables) == 1 else f"{name}, instance {number}"
+    instance = FlowShopInstance.from_array(
+        table.times, name=where, orientation=by_default
+    )
+    return FlowShopInstance(table.name or label, instance.times)
+
+
+def _regular_file(name: str) -> Path:
+    path = Path(name)
+    try:
+        if path.is_dir():
+            refuse(name, "a file", "a folder")
+        if not path.exists():
+            refuse(
+                name,
+                "ta001 to ta120, VFR<jobs>_<machines>_<number> or a file",
+                "neither such a name nor an existing file",
+            )
+        if not path.is_file():  # reading a pipe or a device might never end
+            refuse(name, "a regular file", "a pipe or device")
+    except (OSError, ValueError) as error:  # too long, or a null byte
+        if isinstance(error, InstanceError):
+            raise
+        refuse(repr(name[:80]), "the path of a file", f"an error: {error}")
+    return path
+
+
+def _text(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        refuse(str(path), "a readable file", f"an error: {error.strerror}")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        refuse(str(path), "text in UTF-8", f"byte {error.start} that is none")
+    if "\0" in text:
+        refuse(str(path), "a text file", "a binary file (null bytes)")
+    return text
+
+
+def _only(found: Sequence[Any], where: str, index: int | None) -> tuple[int, Any]:
+    """Return the instance that was asked for, and its number."""
+    if index is None and len(found) > 1:
+        refuse(
+            where,
+            "one instance, or an index to choose one",
+            f"{len(found)} instances; index may be 0 to {len(found) - 1}",
+        )
+    number = 0 if index is None else index
+    if isinstance(number, bool) or not isinstance(number, int):
+        refuse("index", "a whole number from 0", repr(number))
+    if not 0 <= number < len(found):
+        refuse(where, f"an index from 0 to {len(found) - 1}", str(number))
+    return number, found[number]
+
+
+def _orientation(value: str | Orientation) -> Orientation:
+    try:
+        return Orientation(value)
+    except ValueError:
+        allowed = " or ".join(repr(str(one)) for one in Orientation)
+        refuse("orientation", allowed, repr(value))
+
+
+def _refuse_extras(name: str, index: int | None, rows: Orientation | None) -> None:
+    if index is not None:
+        refuse("index", "a file of several instances", f"the name {name!r}")
+    if rows is not None:
+        refuse("orientation", "a table or a file", f"the instance {name!r}")

@@ -1,0 +1,89 @@
+"""The benchmark of Vallada, Ruiz and Framinan (EJOR 240(3), 2015) by name.
+
+The instances are not part of the package: a folder is searched for text files
+(``VFR30_15_2_Gap.txt``) and for the archives ``vrf_small.npz`` and ``vrf_large.npz``
+(one array of shape (n_machines, n_jobs) per name), also in its subfolder ``vrf``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpbb.errors import InstanceError
+from dpbb.flowshop.times import refuse
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+VRF_NAME = re.compile(r"VFR(\d+)_(\d+)_(\d+)(?:_Gap)?", re.IGNORECASE)
+DATA_VARIABLE = "DPBB_DATA"
+"""Environment variable that names the folder of benchmark files."""
+
+
+def find_vrf(
+    name: str, data_dir: str | os.PathLike[str] | None
+) -> tuple[str, Path | NDArray[np.int64]]:
+    """Find an instance by its name.
+
+    Parameters
+    ----------
+    name
+        Matches ``VRF_NAME``.
+    data_dir
+        Folder to search; default: the one that ``DPBB_DATA`` names.
+
+    Returns
+    -------
+    tuple
+        The canonical name, and either the path of a text file or the times, shape
+        (n_jobs, n_machines).
+
+    Raises
+    ------
+    InstanceError
+        No folder, or no such instance in it; says where it was looked for.
+    """
+    match = VRF_NAME.fullmatch(name)
+    if match is None:
+        refuse("VRF instance", "a name like VFR30_15_2", repr(name))
+    canonical = "VFR" + "_".join(str(int(number)) for number in match.groups())
+    given = os.environ.get(DATA_VARIABLE) if data_dir is None else data_dir
+    if not given:
+        refuse(
+            canonical,
+            f"{DATA_VARIABLE} or data_dir to name the folder of the VRF instances",
+            "neither",
+        )
+    folder = Path(given)
+    if not folder.is_dir():
+        refuse(
+            canonical, "a folder of VRF instances", f"{str(folder)!r}, which is none"
+        )
+    for place in (folder, folder / "vrf"):
+        for file in (place / f"{canonical}_Gap.txt", place / f"{canonical}.txt"):
+            if file.is_file():
+                return canonical, file
+        for file in (place / "vrf_small.npz", place / "vrf_large.npz"):
+            if file.is_file() and (times := _from_archive(file, canonical)) is not None:
+                return canonical, times
+    raise InstanceError(
+        f"{canonical}: expected {canonical}_Gap.txt, vrf_small.npz or vrf_large.npz "
+        f"with it, got no such thing in {str(folder)!r} or its subfolder 'vrf'"
+    )
+
+
+def _from_archive(file: Path, name: str) -> NDArray[np.int64] | None:
+    """Return the times of one instance; None when the archive does not hold it."""
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            if name not in archive:
+                return None
+            times: NDArray[np.int64] = np.asarray(archive[name]).T.astype(np.int64)
+    except (ValueError, EOFError, OSError, AttributeError) as error:
+        refuse(str(file), "an archive of NumPy arrays", f"an error: {error}")
+    return times
