@@ -91,7 +91,10 @@ class Result:
     trajectory
         Incumbents in the order of discovery.
     optima
-        With ``all_optima``: every optimal permutation (None without).
+        With ``all_optima``: the permutations of the best makespan that were found, all
+        that there are when the tree is exhausted; empty when they went to a file.
+    n_optima
+        With ``all_optima``: how many were found.
     units, donations, requeues
         Work units explored, split off for idle seats, and repeated after a loss.
     options
@@ -126,6 +129,7 @@ class Result:
     n_machines: int = 0
     trajectory: tuple[Improvement, ...] = ()
     optima: tuple[tuple[int, ...], ...] | None = None
+    n_optima: int | None = None
     units: int = 0
     donations: int = 0
     requeues: int = 0
@@ -240,8 +244,8 @@ class Result:
                     ("lower bound", f"{self.lower_bound} (gap {self.gap:.2%})")
                 )
             facts.append(("permutation", " ".join(map(str, self.permutation or ()))))
-        if self.optima is not None:
-            facts.append(("optima", f"{len(self.optima):,}"))
+        if self.n_optima is not None:
+            facts.append(("optima", f"{self.n_optima:,}"))
         facts.append(
             (
                 "nodes",

@@ -39,6 +39,7 @@ def to_json(result: Result, *, schedule: bool, indent: int | None) -> str:
         "n_machines": result.n_machines,
         "trajectory": [asdict(step) for step in result.trajectory],
         "optima": result.optima,
+        "n_optima": result.n_optima,
         "units": result.units,
         "donations": result.donations,
         "requeues": result.requeues,
@@ -76,7 +77,7 @@ def _result(values: dict[str, Any]) -> Result:
     plain = (
         "makespan", "lower_bound", "decomposed", "leaves", "seconds", "tree_seconds",
         "explore_seconds", "engine", "instance", "digest", "n_jobs", "n_machines",
-        "units", "donations", "requeues",
+        "n_optima", "units", "donations", "requeues",
     )  # fmt: skip
     return Result(
         status=Status(values["status"]),

@@ -1,0 +1,359 @@
+"""From an instance and options to a run, and from its outcome to the result.
+
+No cluster in here: what is decided before the tree is explored (the problem, the first
+incumbent, the upper bound, the tree's options) and what the end of it proves.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import numpy as np
+
+from dpbb.coordination.messages import RunId, RunSpec
+from dpbb.engines.base import Tuning
+from dpbb.errors import InvariantError, OptionError
+from dpbb.flowshop import FlowShopProblem, schedule
+from dpbb.flowshop.heuristics import first_incumbent
+from dpbb.options import Heuristics
+from dpbb.result import Improvement, Proof, Result, Status, Termination
+from dpbb.schedule import Schedule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpbb.coordination.outcome import Outcome
+    from dpbb.flowshop.heuristics import Incumbent
+    from dpbb.options import SolveOptions
+    from dpbb.problem import Problem
+
+PACKAGES = ("dpbb", "numpy", "numba", "distributed")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that is known before the tree.
+
+    Parameters
+    ----------
+    problem
+        What to minimize.
+    name
+        Name of the instance, for people.
+    options
+        As the user gave them.
+    began
+        ``time.monotonic()`` at the start of the solve.
+    root_bound
+        Lower bound of the whole tree.
+    makespan, permutation
+        The best schedule known; None without one.
+    trajectory
+        How it was found, in seconds since ``began``.
+    """
+
+    problem: Problem[Any]
+    name: str
+    options: SolveOptions
+    began: float
+    root_bound: int
+    makespan: int | None = None
+    permutation: tuple[int, ...] | None = None
+    trajectory: tuple[Improvement, ...] = ()
+
+    @property
+    def proved(self) -> bool:
+        """Whether the root bound proves the schedule optimal and no tree is wanted.
+
+        A cutoff asks for its tree, and all optima are only found in one.
+        """
+        wanted = self.options.cutoff is not None or self.options.all_optima
+        return (
+            not wanted
+            and self.makespan is not None
+            and self.makespan <= self.root_bound
+        )
+
+    @property
+    def upper_bound(self) -> int | None:
+        """Upper bound that the tree starts with; see ``RunSpec.upper_bound``."""
+        cutoff = self.options.cutoff
+        if cutoff is not None and self.options.all_optima:
+            cutoff -= 1  # all optima prune LB > UB, a cutoff still prunes LB >= cutoff
+        known = (self.makespan, self.options.upper_bound, cutoff)
+        values = [value for value in known if value is not None]
+        # Nothing is at the trivial UB or above: the tree is the same, and it fits.
+        return min(*values, self.problem.trivial_ub) if values else None
+
+    def seconds_left(self, now: float) -> float | None:
+        """Time that is left of the limit, perhaps negative; None without a limit."""
+        limit = self.options.time_limit_s
+        return None if limit is None else self.began + limit - now
+
+    def spec(self, now: float) -> RunSpec:
+        """Return the run that explores the tree.
+
+        Raises
+        ------
+        OptionError
+            MinBranch without any upper bound.
+        """
+        options, ub = self.options, self.upper_bound
+        incumbent = self.permutation if ub == self.makespan else None
+        tuning = Tuning(
+            options.explorers,
+            options.block_size,
+            None if options.balance is None else str(options.balance),
+        )
+        return RunSpec(
+            run_id=RunId(uuid4().hex[:12]),
+            problem=self.problem,
+            tree=options.tree(options.cutoff if ub is None else ub),
+            instance=self.name,
+            engine=options.engine,
+            tuning=None if tuning == Tuning() else tuning,
+            upper_bound=ub,
+            permutation=incumbent,
+            all_optima=options.all_optima,
+            time_limit_s=self.seconds_left(now),
+            node_limit=options.node_limit,
+            gap_limit=options.gap_limit,
+            report_interval_s=options.report_interval_s,
+            full_interval_s=options.checkpoint_interval_s,
+            slice_s=options.slice_s,
+            units_per_seat=options.units_per_seat,
+        )
+
+    def result(self, outcome: Outcome, opened: float) -> Result:
+        """Return what a finished run proved.
+
+        Parameters
+        ----------
+        opened
+            ``time.monotonic()`` when the run was opened.
+        """
+        makespan, permutation = outcome.value, outcome.permutation
+        trajectory = list(self.trajectory)
+        for step in outcome.trajectory:
+            if not trajectory or step.value < trajectory[-1].value:
+                seconds = step.seconds + opened - self.began
+                trajectory.append(Improvement(seconds, step.value, step.source))
+        optima = None if outcome.optima is None else outcome.optima.permutations
+        known: dict[str, Any] = {
+            "decomposed": outcome.counters.decomposed,
+            "leaves": outcome.counters.leaves,
+            "tree_seconds": outcome.seconds,
+            "explore_seconds": outcome.explore_s,
+            "seats": outcome.seats,
+            "units": outcome.units,
+            "donations": outcome.donations,
+            "requeues": outcome.requeues,
+            "trajectory": tuple(trajectory),
+        }
+        if self.options.all_optima:
+            known["n_optima"] = outcome.n_optima
+            known["optima"] = (
+                () if optima is None else tuple(map(tuple, optima.tolist()))
+            )
+        if outcome.exhausted:
+            return self._exhausted(outcome, **known)
+        if makespan is None or (self.makespan is not None and makespan > self.makespan):
+            makespan, permutation = self.makespan, self.permutation
+        bound, proof = self.root_bound, Proof.ROOT_BOUND
+        if outcome.lower_bound is not None and outcome.lower_bound > bound:
+            bound, proof = outcome.lower_bound, Proof.OPEN_ROOTS
+        return self._result(
+            outcome.termination, proof, makespan, permutation, bound, **known
+        )
+
+    def _exhausted(self, outcome: Outcome, **known: Any) -> Result:  # noqa: ANN401
+        value, permutation = outcome.value, outcome.permutation
+        bound = value
+        if self.upper_bound is not None:
+            # Nothing is below this; what was offered from outside may be above it.
+            cutoff = self.upper_bound + self.options.all_optima
+            if value is None or value > cutoff:
+                value, permutation, bound = None, None, cutoff
+        if bound is None:
+            raise InvariantError(
+                "the whole tree is exhausted, but no schedule was found"
+            )
+        return self._result(
+            outcome.termination,
+            Proof.TREE_EXHAUSTED,
+            value,
+            permutation,
+            bound,
+            **known,
+        )
+
+    def result_without_tree(self, termination: Termination) -> Result:
+        """Return what is known before any tree was explored."""
+        known: dict[str, Any] = {"trajectory": self.trajectory}
+        if self.options.all_optima:
+            known |= {"optima": (), "n_optima": 0}
+        return self._result(
+            termination,
+            Proof.ROOT_BOUND,
+            self.makespan,
+            self.permutation,
+            self.root_bound,
+            **known,
+        )
+
+    def _result(
+        self,
+        termination: Termination,
+        proof: Proof,
+        makespan: int | None,
+        permutation: tuple[int, ...] | None,
+        lower_bound: int,
+        **known: Any,  # noqa: ANN401
+    ) -> Result:
+        if makespan is not None:
+            bound = min(lower_bound, makespan)
+            status = Status.OPTIMAL if bound == makespan else Status.FEASIBLE
+        else:
+            bound = lower_bound
+            exhausted = proof is Proof.TREE_EXHAUSTED
+            status = Status.INFEASIBLE_CUTOFF if exhausted else Status.UNKNOWN
+        operations, n_machines = None, 0
+        if isinstance(self.problem, FlowShopProblem):
+            n_machines = self.problem.instance.n_machines
+            if permutation is not None:
+                times = schedule(self.problem.instance.times, permutation)
+                operations = Schedule(permutation, *times)
+        return Result(
+            status=status,
+            termination=termination,
+            proof=proof,
+            makespan=makespan,
+            lower_bound=bound,
+            permutation=permutation,
+            seconds=time.monotonic() - self.began,
+            instance=self.name,
+            digest=self.problem.digest,
+            n_jobs=self.problem.n_jobs,
+            n_machines=n_machines,
+            options=self.options,
+            versions=versions(),
+            operations=operations,
+            **known,
+        )
+
+
+def make_plan(
+    problem: Problem[Any],
+    name: str,
+    options: SolveOptions,
+    *,
+    began: float,
+    on_incumbent: Callable[[Improvement, int], None] = lambda _step, _bound: None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Plan:
+    """Run the start heuristics.
+
+    Parameters
+    ----------
+    problem, name, options, began
+        See ``Plan``.
+    on_incumbent
+        Called with every incumbent and the root bound, in this thread.
+    should_stop
+        Polled every few milliseconds; True ends the heuristics early.
+
+    Raises
+    ------
+    OptionError
+        An option does not fit the instance.
+    """
+    for option in ("initial", "root_order"):
+        jobs = getattr(options, option)
+        if jobs is not None and len(jobs) != problem.n_jobs:
+            raise OptionError(
+                f"{option}: expected {problem.n_jobs} jobs, got {len(jobs)}"
+            )
+    bound = root_bound(problem)
+    plan = Plan(problem, name, options, began, bound)
+    if not isinstance(problem, FlowShopProblem):
+        return _with_initial(plan)
+    steps: list[Improvement] = []
+
+    def found(incumbent: Incumbent) -> None:
+        seconds = time.monotonic() - began
+        steps.append(Improvement(seconds, incumbent.value, incumbent.source))
+        on_incumbent(steps[-1], bound)
+
+    limit = options.heuristic_time_s
+    left = plan.seconds_left(time.monotonic())
+    if left is not None:
+        left = max(left, 0.0)
+        limit = left if limit is None else min(left, limit)
+    incumbent = first_incumbent(
+        problem.instance,
+        method=Heuristics.NONE if options.cutoff is not None else options.heuristics,
+        time_limit_s=limit,
+        threads=options.threads,
+        seed=options.seed,
+        initial=options.initial,
+        lower_bound=bound,
+        on_improvement=found,
+        should_stop=should_stop,
+    )
+    if incumbent is None:
+        return plan
+    permutation = tuple(incumbent.permutation.tolist())
+    return Plan(
+        problem, name, options, began, bound, incumbent.value, permutation, tuple(steps)
+    )
+
+
+def _with_initial(plan: Plan) -> Plan:
+    """Plan of a problem that there are no heuristics for."""
+    jobs = plan.options.initial
+    if jobs is None:
+        return plan
+    value = plan.problem.evaluate(np.array(jobs, dtype=np.intp))
+    steps = (Improvement(time.monotonic() - plan.began, value, "initial"),)
+    return Plan(
+        plan.problem,
+        plan.name,
+        plan.options,
+        plan.began,
+        plan.root_bound,
+        value,
+        jobs,
+        steps,
+    )
+
+
+def root_bound(problem: Problem[Any]) -> int:
+    """Lower bound of the whole tree: the larger of the least bounds of the two sides.
+
+    Notes
+    -----
+    Every permutation completes one of the root's front children, and one of its back
+    children.
+    """
+    jobs = np.arange(problem.n_jobs, dtype=np.intp)
+    if problem.n_jobs == 1:
+        return problem.evaluate(jobs)
+    root = problem.root_state()
+    sides = (problem.child_bounds(root, jobs, back=back) for back in (False, True))
+    return max(int(bounds.min()) for bounds in sides)
+
+
+def versions() -> tuple[tuple[str, str], ...]:
+    """Return the versions of Python and of the packages that a result depends on."""
+    found = [("python", platform.python_version())]
+    for package in PACKAGES:
+        try:
+            found.append((package, version(package)))
+        except PackageNotFoundError:
+            found.append((package, "not installed"))
+    return tuple(found)
