@@ -1,0 +1,141 @@
+"""Work for idle seats: cutting what waits, and asking the rich for donations.
+
+Units that wait are cut first, as that costs nothing. Where they do not suffice, one
+donation is asked for each idle seat, of the seat with the most open roots. A seat that
+is about to run dry is provided for as well, but only by seats that have plenty: at the
+end of a run all are nearly dry, and would only pass crumbs around.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpbb.coordination.donors import Donors
+from dpbb.coordination.units import Place
+
+if TYPE_CHECKING:
+    from dpbb.coordination.messages import LeaseId, SeatId
+    from dpbb.coordination.units import LeaseRecord, SeatRecord, Unit, UnitBook
+    from dpbb.tree.work_unit import WorkUnit
+
+REST_S = 1.0
+"""A seat that had nothing to give is left alone for so long."""
+
+PATIENCE_S = 2.0
+"""A donor that has not answered for so long does not count any more."""
+
+_NEARLY_DRY = 2  # open roots of a seat that will soon be idle
+_LEAST_ROOTS = 2  # what a donor for an idle seat has
+_RICH_ROOTS = 64  # what a donor for a seat that is nearly dry has
+
+
+class Balance:
+    """Idle seats, possible donors, and the donations that are under way."""
+
+    def __init__(self, book: UnitBook) -> None:
+        self.idle: dict[SeatId, SeatRecord] = {}
+        self._book = book
+        self._donors = Donors()
+        self._nearly_dry: set[LeaseId] = set()
+        self._asked: dict[LeaseId, float] = {}  # and when
+
+    @property
+    def starving(self) -> int:
+        """Idle seats that no waiting unit is there for."""
+        return max(0, len(self.idle) - len(self._book.waiting))
+
+    def seat_changed(self, record: SeatRecord) -> None:
+        """Note whether a seat is idle now."""
+        if record.idle:
+            self.idle[record.id] = record
+        else:
+            self.idle.pop(record.id, None)
+
+    def cut_for_idle(self) -> None:
+        """Cut waiting units, and those that were not leased yet, for idle seats.
+
+        A fresh unit (the whole tree, at the start) is cut into several for each
+        seat; of others the roots are dealt out.
+        """
+        while (missing := self.starving) > 0:
+            unit = self._largest_divisible()
+            if unit is None:
+                return
+            seats = missing + 1
+            per_seat = self._book.spec.units_per_seat if unit.fresh else 1
+            if not self._book.cut(unit, seats * per_seat):
+                return
+
+    def _largest_divisible(self) -> Unit | None:
+        n_jobs = self._book.spec.problem.n_jobs
+        candidates = [
+            unit
+            for unit in self._book.units.values()
+            if unit.place is not Place.LEASED
+            and (
+                len(unit.roots) > 1
+                or (unit.fresh and int(unit.roots.depths[0]) < n_jobs - 1)
+            )
+        ]
+        return max(candidates, key=lambda unit: unit.leaves, default=None)
+
+    def choose_donors(self, now: float) -> list[LeaseRecord]:
+        """Leases to ask for a donation, beyond those that have been asked."""
+        for lease_id, asked in list(self._asked.items()):
+            if now - asked <= PATIENCE_S:
+                break  # the rest was asked later
+            del self._asked[lease_id]
+        missing = len(self.idle) - len(self._book.waiting) - len(self._asked)
+        wanted = missing + len(self._nearly_dry)
+        chosen = []
+        while wanted > 0:
+            donor = self._donors.pop(_LEAST_ROOTS if missing > 0 else _RICH_ROOTS)
+            if donor is None:
+                break
+            self._asked[donor] = now
+            chosen.append(self._book.leases[donor])
+            missing -= 1
+            wanted -= 1
+        return chosen
+
+    def shall_donate(self, lease: LeaseRecord) -> bool:
+        """Whether the answer to this seat's report is to ask for the donation."""
+        if lease.id not in self._asked:
+            return False
+        if len(self.idle) + len(self._nearly_dry) > len(self._book.waiting):
+            return True
+        del self._asked[lease.id]  # somebody else gave in the meantime
+        return False
+
+    def granted(self, lease: LeaseRecord) -> None:
+        """Note a new lease; its first report may take a kernel's compilation."""
+        # one root is many as soon as it is decomposed, so it may be asked at once
+        self._donors.put(lease.id, max(_LEAST_ROOTS, len(lease.unit.roots)))
+
+    def reported(self, lease: LeaseRecord, now: float, *, donated: int | None) -> None:
+        """Note a report; ``donated`` roots, None in a light one."""
+        if donated is not None and lease.asked_to_donate:
+            self._asked.pop(lease.id, None)
+            if not donated:
+                lease.rest_until = now + REST_S
+        if lease.open_roots <= _NEARLY_DRY:
+            self._nearly_dry.add(lease.id)
+        else:
+            self._nearly_dry.discard(lease.id)
+        can_give = lease.open_roots >= _LEAST_ROOTS and now >= lease.rest_until
+        if can_give and lease.id not in self._asked and not lease.seat.draining:
+            self._donors.put(lease.id, lease.open_roots)
+        else:
+            self._donors.discard(lease.id)
+
+    def forget(self, lease: LeaseRecord) -> None:
+        """Note the end of a lease."""
+        self._donors.discard(lease.id)
+        self._nearly_dry.discard(lease.id)
+        self._asked.pop(lease.id, None)
+
+    def portions(self, donated: WorkUnit) -> list[WorkUnit]:
+        """Units to make of a donation: one for each starving seat that it is for."""
+        donors = 1 + len(self._asked)
+        share = -(-self.starving // donors)
+        return donated.split(max(1, min(share, len(donated))))

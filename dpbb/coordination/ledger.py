@@ -1,0 +1,247 @@
+"""The checks of a full report (invariants I4 and I5), and what it counts for.
+
+A lease starts with a ``LeaseBasis``: the roots that it explores and the facts that a
+report is checked against. ``check_full_report`` is a pure function of the basis and a
+report; it runs in a thread and gives a ``Checked``: the counts that the report stands
+for, and the basis of the next one. The coordinator only adds and replaces.
+
+Why a wrong report is found. Roots, remaining, donated and closed subtrees are nodes of
+one tree, and closed + remaining + donated must be a partition of the leased leaves. At
+each depth d the nodes that are neither were decomposed, D[d] of them, and each gave
+n - d children, so
+
+    D[d] = (n - d + 1) D[d - 1] + leased[d] - closed[d] - remaining[d] - donated[d]
+
+with D[d] >= 0, and D[n - 1] = 0, as a leaf is never decomposed. Solved for the leaves
+it is the one equation of I5: closed = leased - remaining - donated. The sum of D also
+bounds the decomposed nodes that a seat can have counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.coordination.incumbent import evaluate_candidate
+from dpbb.coordination.span_map import cells_of
+from dpbb.errors import InvariantError
+from dpbb.tree.counters import Counters, closed_leaves
+from dpbb.tree.work_unit import WorkUnit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpbb.coordination.messages import FullReport, LeaseId, Report
+    from dpbb.problem import Problem
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeaseBasis:
+    """All that a full report of a lease is checked against.
+
+    Parameters
+    ----------
+    lease
+        The lease.
+    problem
+        Evaluates optimal permutations.
+    roots
+        What remained at the last full report; at first what was leased.
+    leased, donated : ndarray of int64, shape (n_jobs + 1,)
+        Roots at each depth: of what was leased, and of all donations so far.
+    leased_ancestors, donated_ancestors
+        Their owned ancestors (I4).
+    counted
+        What the last full report counts for: decomposed less exported ancestors,
+        leaves, closed.
+    """
+
+    lease: LeaseId
+    problem: Problem[Any]
+    roots: WorkUnit
+    leased: NDArray[np.int64]
+    leased_ancestors: int
+    donated: NDArray[np.int64]
+    donated_ancestors: int
+    counted: Counters
+
+    @classmethod
+    def start(
+        cls, lease: LeaseId, problem: Problem[Any], roots: WorkUnit
+    ) -> LeaseBasis:
+        """Begin a lease: nothing counted, nothing donated."""
+        return cls(
+            lease=lease,
+            problem=problem,
+            roots=roots,
+            leased=roots.depth_counts,
+            leased_ancestors=roots.owned_ancestors,
+            donated=np.zeros(roots.n_jobs + 1, np.int64),
+            donated_ancestors=0,
+            counted=Counters.zero(roots.n_jobs),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checked:
+    """A full report that holds.
+
+    Parameters
+    ----------
+    basis
+        What it was checked against.
+    next
+        What the lease's next full report is to be checked against.
+    seq
+        The report's number.
+    remaining_leaves, donated_leaves
+        Leaves below what remains, and below what this report donates.
+    exported_ancestors
+        Owned ancestors of what remains and of all that was donated: what the seat's
+        raw count of decomposed nodes is to be lessened by.
+    remaining_cells, donated_cells : ndarray of bool
+        For the span map.
+    """
+
+    basis: LeaseBasis
+    next: LeaseBasis
+    seq: int
+    remaining_leaves: int
+    donated_leaves: int
+    exported_ancestors: int
+    remaining_cells: NDArray[np.bool_]
+    donated_cells: NDArray[np.bool_]
+
+
+def check_full_report(basis: LeaseBasis, report: Report) -> Checked:
+    """Check a full report; pure and thread-safe.
+
+    Raises
+    ------
+    ValueError
+        The report is a light one.
+    InvariantError
+        The report cannot be true; says what was expected and what came.
+    """
+    full = report.full
+    if full is None:
+        raise ValueError(f"expected a full report, got light report {report.seq}")
+    try:
+        _check_roots(basis, full)
+        donated = basis.donated + full.donated.depth_counts
+        decomposed = _check_conservation(basis, full, donated)
+        _check_counts(basis, report, full)
+        donated_ancestors = basis.donated_ancestors + full.donated.owned_ancestors
+        exported = full.remaining.owned_ancestors + donated_ancestors
+        counted = Counters(report.decomposed - exported, report.leaves, full.closed)
+        most = decomposed + basis.leased_ancestors - exported
+        if not basis.counted.decomposed <= counted.decomposed <= most:
+            raise InvariantError(
+                f"expected {basis.counted.decomposed} to {most} decomposed nodes less "
+                f"{exported} exported ancestors, got {counted.decomposed}"
+            )
+        for candidate in full.optima:
+            evaluate_candidate(basis.problem, candidate, "an optimum")
+    except InvariantError as error:
+        raise InvariantError(
+            f"report {report.seq} of lease {report.lease}: {error}"
+        ) from error
+    return Checked(
+        basis=basis,
+        next=replace(
+            basis,
+            roots=full.remaining,
+            donated=donated,
+            donated_ancestors=donated_ancestors,
+            counted=counted,
+        ),
+        seq=report.seq,
+        remaining_leaves=full.remaining.leaves,
+        donated_leaves=full.donated.leaves,
+        exported_ancestors=exported,
+        remaining_cells=cells_of(full.remaining),
+        donated_cells=cells_of(full.donated),
+    )
+
+
+def _check_roots(basis: LeaseBasis, full: FullReport) -> None:
+    """Remaining and donated are ordered, disjoint, and inside what remained last."""
+    for name, unit in (("remaining", full.remaining), ("donated", full.donated)):
+        if unit.n_jobs != basis.roots.n_jobs:
+            raise InvariantError(
+                f"expected {name} roots of {basis.roots.n_jobs} jobs, got {unit.n_jobs}"
+            )
+        try:
+            unit.check()
+        except ValueError as error:
+            raise InvariantError(f"{name} roots: {error}") from error
+        inside = unit.covered_by(basis.roots)
+        if not np.all(inside):
+            path = unit.path(int(np.argmin(inside)))
+            raise InvariantError(f"{name} root {path} lies outside the lease")
+    if (
+        len(full.donated)
+        and not WorkUnit.concatenate(
+            [full.remaining, full.donated]
+        ).is_ordered_and_disjoint()
+    ):
+        raise InvariantError("expected remaining and donated roots to be disjoint")
+
+
+def _check_conservation(
+    basis: LeaseBasis, full: FullReport, donated: NDArray[np.int64]
+) -> int:
+    """Check I5 in exact integers; return the sum of D (see the module)."""
+    n_jobs = basis.roots.n_jobs
+    closed = full.closed
+    if closed.dtype != np.int64 or closed.shape != (n_jobs + 1,):
+        raise InvariantError(
+            f"expected closed subtrees at {n_jobs + 1} depths, "
+            f"got {closed.dtype} of shape {closed.shape}"
+        )
+    if np.any(closed < basis.counted.closed):
+        raise InvariantError(
+            f"expected closed subtrees to grow from {basis.counted.closed.tolist()}, "
+            f"got {closed.tolist()}"
+        )
+    remaining = full.remaining.depth_counts
+    # Each sum in Python ints: a lie may be near 2**63, where arrays would wrap.
+    expected = (
+        closed_leaves(basis.leased) - closed_leaves(remaining) - closed_leaves(donated)
+    )
+    if closed_leaves(closed) != expected:
+        raise InvariantError(
+            f"expected {expected} closed leaves (leased less remaining less donated), "
+            f"got {closed_leaves(closed)}"
+        )
+    internal = total = 0
+    for depth, (leased, *rest) in enumerate(
+        zip(
+            basis.leased.tolist(),
+            closed.tolist(),
+            remaining.tolist(),
+            donated.tolist(),
+            strict=True,
+        )
+    ):
+        internal = internal * (n_jobs - depth + 1) + leased - sum(rest)
+        total += internal
+        if internal < 0 or (internal and depth >= n_jobs - 1):
+            raise InvariantError(
+                f"expected closed, remaining and donated subtrees of one tree, got "
+                f"{internal} decomposed nodes at depth {depth} of {n_jobs} jobs"
+            )
+    return total
+
+
+def _check_counts(basis: LeaseBasis, report: Report, full: FullReport) -> None:
+    """Leaves grow, and each was closed as a leaf; an end leaves nothing unsaid."""
+    most = int(full.closed[-2])  # depth n - 1
+    if not basis.counted.leaves <= report.leaves <= most:
+        raise InvariantError(
+            f"expected {basis.counted.leaves} to {most} leaves, got {report.leaves}"
+        )
+    if report.decomposed < 0:
+        raise InvariantError(f"expected decomposed >= 0, got {report.decomposed}")

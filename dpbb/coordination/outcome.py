@@ -1,0 +1,68 @@
+"""What a run says when it is over; the API makes the user's result of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpbb.coordination.incumbent import Optima
+    from dpbb.coordination.snapshot import Improvement
+    from dpbb.result import Termination
+    from dpbb.tree.counters import Counters
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """A finished run.
+
+    Parameters
+    ----------
+    termination
+        Why the run ended; ``stopped`` for a failed one, which has an ``error``.
+    exhausted
+        Every leaf was proved not to be below ``ub`` (closed leaves = n!).
+    value, permutation
+        The incumbent; None when there is none.
+    ub
+        The final pruning threshold; see ``Order.ub``.
+    lower_bound
+        No permutation costs less; see ``Coordinator.lower_bound``. When exhausted,
+        the incumbent's value or, if the cutoff is below it, the cutoff.
+    counters
+        The ledger's, exact by I4 and I5.
+    trajectory
+        Incumbents in the order of discovery.
+    seconds
+        From the opening of the run to its end.
+    explore_s
+        Sum over the leases of the time in the engine.
+    donations, requeues, units
+        Donations taken, units given back or lost and leased again, units ever made.
+    seats
+        Seats that ever leased a unit, in the order of their first lease.
+    optima
+        With all optima: what ``Coordinator.take_optima`` has not yet handed out.
+    n_optima
+        With all optima: how many optimal permutations were found in all.
+    error
+        Why the run failed; None when it did not.
+    """
+
+    termination: Termination
+    exhausted: bool
+    value: int | None
+    permutation: tuple[int, ...] | None
+    ub: int
+    lower_bound: int | None
+    counters: Counters
+    trajectory: tuple[Improvement, ...]
+    seconds: float
+    explore_s: float
+    donations: int
+    requeues: int
+    units: int
+    seats: tuple[str, ...]
+    optima: Optima | None = None
+    n_optima: int = 0
+    error: str | None = None

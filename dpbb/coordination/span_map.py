@@ -1,0 +1,68 @@
+"""Where in [0, n!) the open work lies: a coarse map, kept up to date unit by unit.
+
+The map has ``N_CELLS`` cells of equal shares of n!. A unit occupies the cells that its
+roots touch, so late in a run the map still shows where the last specks are. Cells are
+counted in integers: floats added and taken away would leave ghosts behind.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpbb.tree.work_unit import WorkUnit
+
+N_CELLS = 240
+
+_LEVELS = 16  # n^-16 of the width is far below a cell, unless n is tiny
+_SLACK = 1e-9  # of a cell: rounding must not push a root into its neighbor
+
+
+def cells_of(unit: WorkUnit) -> NDArray[np.bool_]:
+    """Cells that the unit's roots touch.
+
+    Returns
+    -------
+    ndarray of bool, shape (N_CELLS,)
+    """
+    levels = min(unit.digits.shape[1], unit.n_jobs, _LEVELS)
+    widths = 1.0 / np.cumprod(np.arange(unit.n_jobs, unit.n_jobs - levels, -1.0))
+    begins = unit.digits[:, :levels] @ widths * N_CELLS
+    by_depth = np.concatenate([[1.0], widths])
+    ends = begins + by_depth[np.minimum(unit.depths, levels)] * N_CELLS
+    first = np.clip(begins + _SLACK, 0, N_CELLS - 1).astype(np.intp)
+    last = np.clip(ends - _SLACK, first, N_CELLS - 1).astype(np.intp)
+    edges = np.bincount(first, minlength=N_CELLS + 1)
+    edges = edges - np.bincount(last + 1, minlength=N_CELLS + 1)
+    return edges.cumsum()[:-1] > 0
+
+
+class SpanMap:
+    """How many waiting and how many leased units touch each cell."""
+
+    def __init__(self) -> None:
+        self._units = {
+            "waiting": np.zeros(N_CELLS, np.int64),
+            "leased": np.zeros(N_CELLS, np.int64),
+        }
+
+    def add(self, state: str, cells: NDArray[np.bool_], times: int = 1) -> None:
+        """Count a unit in; with ``times`` of -1 out again."""
+        self._units[state] += cells * times
+
+    def spans(self) -> tuple[tuple[float, float, str], ...]:
+        """(begin, end, state) as shares of n!; leased wins over waiting."""
+        state = np.where(
+            self._units["leased"] > 0, 2, np.where(self._units["waiting"] > 0, 1, 0)
+        )
+        borders = [0, *(np.flatnonzero(np.diff(state)) + 1).tolist(), N_CELLS]
+        return tuple(
+            (begin / N_CELLS, end / N_CELLS, ("", "waiting", "leased")[state[begin]])
+            for begin, end in pairwise(borders)
+            if state[begin]
+        )

@@ -1,0 +1,314 @@
+"""The open units of a run, waiting, assigned or leased, and the seats they are at.
+
+``UnitBook`` keeps what must agree with each other: which unit is where, the exact sum
+of open leaves, and the span map. It decides nothing; the coordinator does.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from dpbb.coordination.ledger import LeaseBasis
+from dpbb.coordination.messages import LeaseId, UnitId
+from dpbb.coordination.span_map import SpanMap, cells_of
+from dpbb.errors import InvariantError
+from dpbb.tree.counters import Counters, closed_leaves
+from dpbb.tree.factoradic import n_leaves
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from dpbb.coordination.ledger import Checked
+    from dpbb.coordination.messages import Order, Report, RunSpec, Seat, SeatId
+    from dpbb.tree.work_unit import WorkUnit
+
+
+class Place(Enum):
+    """Where a unit is."""
+
+    WAITING = auto()
+    ASSIGNED = auto()  # a future for a seat exists, which has not leased it yet
+    LEASED = auto()
+
+    @property
+    def span(self) -> str:
+        """Its kind on the span map."""
+        return "leased" if self is Place.LEASED else "waiting"
+
+
+@dataclass(slots=True, eq=False)
+class Unit:
+    """An open unit.
+
+    ``roots``, ``leaves`` and ``cells`` are those of the last full report; ``least_lb``
+    is a lower bound of all of them.
+    """
+
+    id: UnitId
+    roots: WorkUnit
+    leaves: int
+    cells: NDArray[np.bool_]
+    least_lb: int
+    fresh: bool  # no engine has seen it: its roots may be cut at will
+    attempt: int = 1
+    losses: int = 0  # leases lost in a row without a full report
+    place: Place = Place.WAITING
+    seat: SeatRecord | None = None
+    lease: LeaseRecord | None = None
+    since: float = 0.0  # when it was assigned
+
+
+@dataclass(slots=True, eq=False)
+class LeaseRecord:
+    """A lease as the coordinator sees it; raw counts are as of the last report."""
+
+    id: LeaseId
+    unit: Unit
+    seat: SeatRecord
+    basis: LeaseBasis
+    heard: float  # time of the grant or the last report
+    decomposed: int  # raw; starts as if the roots were loaded already
+    exported: int  # owned ancestors to be taken off
+    open_roots: int
+    leaves: int = 0
+    explore_s: float = 0.0
+    rate: float = 0.0  # nodes a second between the last two reports
+    seq: int = 0
+    answer: Order | None = None
+    asked_to_donate: bool = False  # the last answer said so
+    rest_until: float = 0.0  # had nothing to give
+    save: bool = False
+
+    @property
+    def shown_decomposed(self) -> int:
+        """Decomposed nodes so far, light reports included."""
+        return self.decomposed - self.exported
+
+    @property
+    def decomposed_since_full(self) -> int:
+        """What the ledger does not know of yet."""
+        return self.shown_decomposed - self.basis.counted.decomposed
+
+    @property
+    def leaves_since_full(self) -> int:
+        """What the ledger does not know of yet."""
+        return self.leaves - self.basis.counted.leaves
+
+
+@dataclass(slots=True, eq=False)
+class SeatRecord:
+    """A seat and the unit at it."""
+
+    seat: Seat
+    unit: Unit | None = None
+    draining: bool = False
+    silent: LeaseId | None = None  # its lease expired, and nothing came since
+
+    @property
+    def id(self) -> SeatId:
+        """Name of the seat."""
+        return self.seat.id
+
+    @property
+    def idle(self) -> bool:
+        """Whether it can be given a unit."""
+        return self.unit is None and not self.draining and self.silent is None
+
+
+@dataclass(slots=True, eq=False)
+class UnitBook:
+    """All open units; see the module."""
+
+    spec: RunSpec
+    units: dict[UnitId, Unit] = field(default_factory=dict)
+    waiting: OrderedDict[UnitId, Unit] = field(default_factory=OrderedDict)
+    leases: dict[LeaseId, LeaseRecord] = field(default_factory=dict)
+    counters: Counters = field(init=False)
+    closed_leaves: int = 0
+    open_leaves: int = 0
+    span_map: SpanMap = field(default_factory=SpanMap)
+    made: int = 0
+    ahead_decomposed: int = 0  # of light reports, beyond the ledger
+    ahead_leaves: int = 0
+
+    def __post_init__(self) -> None:
+        self.counters = Counters.zero(self.spec.problem.n_jobs)
+
+    def lease_id(self, unit: UnitId, attempt: int) -> LeaseId:
+        """Return the id of the one lease that an attempt can have."""
+        return LeaseId(f"{self.spec.run_id}/{unit}.{attempt}")
+
+    def make(
+        self,
+        roots: WorkUnit,
+        least_lb: int,
+        *,
+        fresh: bool,
+        leaves: int | None = None,
+        cells: NDArray[np.bool_] | None = None,
+    ) -> Unit:
+        """Add a waiting unit."""
+        self.made += 1
+        unit = Unit(
+            id=UnitId(self.made),
+            roots=roots,
+            leaves=roots.leaves if leaves is None else leaves,
+            cells=cells_of(roots) if cells is None else cells,
+            least_lb=least_lb,
+            fresh=fresh,
+        )
+        self.units[unit.id] = self.waiting[unit.id] = unit
+        self.open_leaves += unit.leaves
+        self.span_map.add("waiting", unit.cells)
+        return unit
+
+    def assign(self, unit: Unit, seat: SeatRecord, now: float) -> None:
+        """Give a waiting unit to an idle seat."""
+        del self.waiting[unit.id]
+        unit.place, unit.seat, unit.since = Place.ASSIGNED, seat, now
+        seat.unit = unit
+
+    def grant(self, unit: Unit, now: float) -> LeaseRecord:
+        """Turn an assignment into a lease."""
+        if unit.seat is None:
+            raise ValueError(f"expected unit {unit.id} to be assigned")
+        lease_id = self.lease_id(unit.id, unit.attempt)
+        basis = LeaseBasis.start(lease_id, self.spec.problem, unit.roots)
+        lease = LeaseRecord(
+            id=lease_id,
+            unit=unit,
+            seat=unit.seat,
+            basis=basis,
+            heard=now,
+            decomposed=basis.leased_ancestors,
+            exported=basis.leased_ancestors,
+            open_roots=len(unit.roots),
+        )
+        self._move(unit, Place.LEASED)
+        unit.lease = lease
+        unit.fresh = False
+        self.leases[lease_id] = lease
+        return lease
+
+    def note(
+        self, lease: LeaseRecord, report: Report, checked: Checked | None, now: float
+    ) -> None:
+        """Take the counts of a report; a full one moves the ledger.
+
+        Raises
+        ------
+        InvariantError
+            The report was checked against another one than the last, or closed and
+            open leaves no longer make up n!.
+        """
+        self._forget_ahead(lease)
+        nodes = report.decomposed + report.leaves - lease.decomposed - lease.leaves
+        if now > lease.heard:
+            lease.rate = max(0.0, nodes / (now - lease.heard))
+        lease.heard = now
+        lease.seq = report.seq
+        lease.decomposed, lease.leaves = report.decomposed, report.leaves
+        lease.open_roots, lease.explore_s = report.open_roots, report.explore_s
+        if checked is not None:
+            self._settle(lease, checked)
+            if report.least_lb is not None:  # both are bounds of what remains
+                lease.unit.least_lb = max(lease.unit.least_lb, report.least_lb)
+        self.ahead_decomposed += lease.decomposed_since_full
+        self.ahead_leaves += lease.leaves_since_full
+
+    def _settle(self, lease: LeaseRecord, checked: Checked) -> None:
+        """Replace what a lease counts for by its new full report."""
+        if checked.basis is not lease.basis or checked.seq != lease.seq:
+            raise InvariantError(
+                f"full report {lease.seq} of lease {lease.id} was not checked "
+                f"against the one before it"
+            )
+        unit, before, after = lease.unit, checked.basis.counted, checked.next.counted
+        closed = after.closed - before.closed
+        self.counters = self.counters.plus(
+            after.decomposed - before.decomposed, after.leaves - before.leaves, closed
+        )
+        self.closed_leaves += closed_leaves(closed)
+        self.open_leaves += checked.remaining_leaves - unit.leaves
+        self.span_map.add("leased", unit.cells, -1)
+        self.span_map.add("leased", checked.remaining_cells)
+        unit.roots, unit.leaves = checked.next.roots, checked.remaining_leaves
+        unit.cells = checked.remaining_cells
+        unit.losses = 0
+        lease.basis, lease.exported = checked.next, checked.exported_ancestors
+
+    def requeue(self, unit: Unit) -> None:
+        """Take an assigned or leased unit back, to wait with a new attempt."""
+        self._free_seat(unit)
+        if unit.place is Place.LEASED:
+            self._end_lease(unit)
+        self._move(unit, Place.WAITING)
+        unit.attempt += 1
+        # to the front: what is half done is finished before new work is begun
+        self.waiting[unit.id] = unit
+        self.waiting.move_to_end(unit.id, last=False)
+
+    def finish(self, unit: Unit) -> None:
+        """Strike out a leased unit of which nothing remains."""
+        self._free_seat(unit)
+        self._end_lease(unit)
+        self.span_map.add("leased", unit.cells, -1)
+        del self.units[unit.id]
+
+    def cut(self, unit: Unit, parts: int) -> int:
+        """Cut a unit that is not leased; the others wait. Return how many more."""
+        pieces = unit.roots.split(parts if unit.fresh else min(parts, len(unit.roots)))
+        if len(pieces) < 2:
+            return 0
+        self.open_leaves -= unit.leaves
+        self.span_map.add("waiting", unit.cells, -1)
+        unit.roots, unit.leaves = pieces[0], pieces[0].leaves
+        unit.cells = cells_of(unit.roots)
+        self.open_leaves += unit.leaves
+        self.span_map.add("waiting", unit.cells)
+        for piece in pieces[1:]:
+            self.make(piece, unit.least_lb, fresh=unit.fresh)
+        return len(pieces) - 1
+
+    def check_partition(self) -> None:
+        """Raise InvariantError unless closed and open leaves are n! together (I5)."""
+        total = n_leaves(self.counters.n_jobs)
+        if self.closed_leaves + self.open_leaves != total:
+            raise InvariantError(
+                f"expected {total} leaves, got {self.closed_leaves} closed and "
+                f"{self.open_leaves} open"
+            )
+
+    def check_complete(self) -> None:
+        """Raise InvariantError unless the closed subtrees alone make up n!."""
+        total = n_leaves(self.counters.n_jobs)
+        if self.counters.closed_leaves != total:
+            raise InvariantError(
+                f"no units are left, but {self.counters.closed_leaves} of {total} "
+                f"leaves are closed"
+            )
+
+    def _move(self, unit: Unit, place: Place) -> None:
+        if unit.place.span != place.span:
+            self.span_map.add(unit.place.span, unit.cells, -1)
+            self.span_map.add(place.span, unit.cells)
+        unit.place = place
+
+    def _free_seat(self, unit: Unit) -> None:
+        if unit.seat is not None:
+            unit.seat.unit = None
+        unit.seat = None
+
+    def _end_lease(self, unit: Unit) -> None:
+        if unit.lease is not None:
+            self._forget_ahead(unit.lease)
+            del self.leases[unit.lease.id]
+        unit.lease = None
+
+    def _forget_ahead(self, lease: LeaseRecord) -> None:
+        self.ahead_decomposed -= lease.decomposed_since_full
+        self.ahead_leaves -= lease.leaves_since_full

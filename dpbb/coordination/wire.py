@@ -1,0 +1,247 @@
+"""Messages as flat dicts of strings, small numbers, byte strings and NumPy arrays.
+
+Flat, with every array under a key of its own, so that the shell can hand the arrays
+to its transport as frames without looking inside. A leaf index never travels, as it
+passes 64 bits at 21 jobs. Whatever comes in is checked here: a message that no honest
+seat sends raises ``InvariantError``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from dpbb.coordination.messages import (
+    Assignment,
+    FullReport,
+    Lease,
+    LeaseId,
+    Order,
+    OrderKind,
+    Report,
+    Seat,
+    SeatId,
+    UnitId,
+)
+from dpbb.engines.base import Candidate, Device
+from dpbb.errors import InvariantError
+from dpbb.tree.wire import KEYS
+from dpbb.tree.work_unit import WorkUnit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+Message = dict[str, Any]
+
+
+def encode_assignment(assignment: Assignment) -> Message:
+    """Turn an assignment into a message."""
+    return {
+        "unit": assignment.unit,
+        "attempt": assignment.attempt,
+        "seat": assignment.seat,
+    }
+
+
+def decode_assignment(message: Mapping[str, Any]) -> Assignment:
+    """Inverse of ``encode_assignment``."""
+    return Assignment(
+        UnitId(message["unit"]), int(message["attempt"]), SeatId(message["seat"])
+    )
+
+
+def encode_seat(seat: Seat) -> Message:
+    """Turn a seat into a message."""
+    device = seat.device
+    return {
+        "id": seat.id,
+        "worker": seat.worker,
+        "engine": seat.engine,
+        "kind": device.kind,
+        "uuid": device.uuid,
+        "index": device.index,
+        "threads": device.threads,
+        "name": device.name,
+    }
+
+
+def decode_seat(message: Mapping[str, Any]) -> Seat:
+    """Inverse of ``encode_seat``."""
+    device = Device(
+        message["kind"],
+        message["uuid"],
+        int(message["index"]),
+        int(message["threads"]),
+        message["name"],
+    )
+    return Seat(SeatId(message["id"]), message["worker"], device, message["engine"])
+
+
+def encode_order(order: Order) -> Message:
+    """Turn an order into a message."""
+    return {"kind": order.kind.value, "ub": order.ub, "max_roots": order.max_roots}
+
+
+def decode_order(message: Mapping[str, Any]) -> Order:
+    """Inverse of ``encode_order``."""
+    return Order(
+        OrderKind(message["kind"]), int(message["ub"]), int(message["max_roots"])
+    )
+
+
+def encode_lease(lease: Lease) -> Message:
+    """Turn a lease into a message; the roots are arrays."""
+    return {
+        "id": lease.id,
+        "unit": lease.unit,
+        "attempt": lease.attempt,
+        "ub": lease.ub,
+        "n_jobs": lease.roots.n_jobs,
+        **_encode_roots("roots", lease.roots),
+    }
+
+
+def decode_lease(message: Mapping[str, Any]) -> Lease:
+    """Inverse of ``encode_lease``."""
+    return Lease(
+        LeaseId(message["id"]),
+        UnitId(message["unit"]),
+        int(message["attempt"]),
+        _decode_roots("roots", int(message["n_jobs"]), message),
+        int(message["ub"]),
+    )
+
+
+def encode_report(report: Report) -> Message:
+    """Turn a report into a message; only a full one holds arrays.
+
+    The best permutation is a byte string: it is short, and rides on light reports,
+    which need no frame then.
+    """
+    message: Message = {
+        "lease": report.lease,
+        "seq": report.seq,
+        "decomposed": report.decomposed,
+        "leaves": report.leaves,
+        "open_roots": report.open_roots,
+        "least_lb": report.least_lb,
+        "explore_s": report.explore_s,
+    }
+    if report.best is not None:
+        message["best_value"] = report.best.value
+        message["best"] = np.asarray(report.best.permutation, "<u2").tobytes()
+    if report.full is not None:
+        message |= _encode_full(report.full)
+    return message
+
+
+def decode_report(message: Mapping[str, Any]) -> Report:
+    """Inverse of ``encode_report``.
+
+    Takes milliseconds for a large full report: call it off the event loop.
+
+    Raises
+    ------
+    InvariantError
+        No honest seat sends this: a field is missing or of another type, roots
+        overlap or are no paths of the tree.
+    """
+    try:
+        best = None
+        if "best" in message:
+            permutation = np.frombuffer(message["best"], "<u2").astype(np.intp)
+            best = Candidate(int(message["best_value"]), permutation)
+        least_lb = message["least_lb"]
+        return Report(
+            lease=LeaseId(message["lease"]),
+            seq=int(message["seq"]),
+            decomposed=int(message["decomposed"]),
+            leaves=int(message["leaves"]),
+            open_roots=int(message["open_roots"]),
+            least_lb=None if least_lb is None else int(least_lb),
+            best=best,
+            explore_s=float(message["explore_s"]),
+            full=_decode_full(message) if "n_jobs" in message else None,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        _refuse(message, error)
+
+
+def _refuse(message: Mapping[str, Any], error: Exception) -> NoReturn:
+    """Say whose report is damaged and how."""
+    raise InvariantError(
+        f"damaged report {message.get('seq')} of lease {message.get('lease')}: "
+        f"{type(error).__name__}: {error}"
+    ) from error
+
+
+def _encode_full(full: FullReport) -> Message:
+    message = {
+        "n_jobs": full.remaining.n_jobs,
+        "last": full.last,
+        "closed": full.closed,
+        **_encode_roots("remaining", full.remaining),
+        **_encode_roots("donated", full.donated),
+    }
+    if full.optima:
+        values, permutations = pack_candidates(full.optima)
+        message |= {"optima_values": values, "optima": permutations}
+    return message
+
+
+def _decode_full(message: Mapping[str, Any]) -> FullReport:
+    n_jobs = int(message["n_jobs"])
+    closed = np.asarray(message["closed"])
+    if closed.dtype != np.int64 or closed.shape != (n_jobs + 1,):
+        raise ValueError(
+            f"expected 'closed' as {n_jobs + 1} int64, "
+            f"got {closed.dtype} of shape {closed.shape}"
+        )
+    optima: tuple[Candidate, ...] = ()
+    if "optima" in message:
+        optima = unpack_candidates(
+            np.asarray(message["optima_values"]), np.asarray(message["optima"])
+        )
+    return FullReport(
+        closed=closed,
+        remaining=_decode_roots("remaining", n_jobs, message),
+        donated=_decode_roots("donated", n_jobs, message),
+        last=bool(message["last"]),
+        optima=optima,
+    )
+
+
+def pack_candidates(
+    candidates: Sequence[Candidate],
+) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
+    """Values, shape (k,), and permutations, shape (k, n_jobs), of k >= 1 candidates."""
+    return (
+        np.array([candidate.value for candidate in candidates], np.int64),
+        np.array([candidate.permutation for candidate in candidates], np.uint16),
+    )
+
+
+def unpack_candidates(
+    values: NDArray[np.int64], permutations: NDArray[np.uint16]
+) -> tuple[Candidate, ...]:
+    """Inverse of ``pack_candidates``; raises ValueError if the shapes do not fit."""
+    if permutations.ndim != 2 or values.shape != permutations.shape[:1]:
+        raise ValueError(
+            f"expected a value for each permutation, got shapes {values.shape} "
+            f"and {permutations.shape}"
+        )
+    return tuple(
+        Candidate(int(value), permutation)
+        for value, permutation in zip(values, permutations.astype(np.intp), strict=True)
+    )
+
+
+def _encode_roots(name: str, unit: WorkUnit) -> Message:
+    return {f"{name}_{key}": array for key, array in unit.to_arrays().items()}
+
+
+def _decode_roots(name: str, n_jobs: int, message: Mapping[str, Any]) -> WorkUnit:
+    return WorkUnit.from_arrays(n_jobs, {key: message[f"{name}_{key}"] for key in KEYS})
