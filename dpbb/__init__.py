@@ -1,1 +1,80 @@
+"""Exact branch and bound for permutation scheduling, spread by Dask.
+
+``dpbb.solve("ta022")`` proves an optimal schedule; ``dpbb.submit`` does not wait for
+it. Everything is imported when it is first used: this package alone loads no solver.
+"""
+
+from __future__ import annotations
+
+import logging
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpbb.api import evaluate, solve, submit
+    from dpbb.errors import (
+        CheckpointError,
+        ClusterError,
+        DpbbError,
+        EngineUnavailable,
+        InstanceError,
+        InvariantError,
+        OptionError,
+    )
+    from dpbb.flowshop.formats import read_instance
+    from dpbb.flowshop.instance import FlowShopInstance
+    from dpbb.options import SolveOptions
+    from dpbb.result import Result, Status, Termination
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "CheckpointError",
+    "ClusterError",
+    "DpbbError",
+    "EngineUnavailable",
+    "FlowShopInstance",
+    "InstanceError",
+    "InvariantError",
+    "OptionError",
+    "Result",
+    "SolveOptions",
+    "Status",
+    "Termination",
+    "evaluate",
+    "read_instance",
+    "solve",
+    "submit",
+]
+
+_HOMES = {
+    "dpbb.api": ("evaluate", "solve", "submit"),
+    "dpbb.errors": (
+        "CheckpointError",
+        "ClusterError",
+        "DpbbError",
+        "EngineUnavailable",
+        "InstanceError",
+        "InvariantError",
+        "OptionError",
+    ),
+    "dpbb.flowshop.formats": ("read_instance",),
+    "dpbb.flowshop.instance": ("FlowShopInstance",),
+    "dpbb.options": ("SolveOptions",),
+    "dpbb.result": ("Result", "Status", "Termination"),
+}
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    for home, names in _HOMES.items():
+        if name in names:
+            value = getattr(import_module(home), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

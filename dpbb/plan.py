@@ -21,6 +21,7 @@ from dpbb.errors import InvariantError, OptionError
 from dpbb.flowshop import FlowShopProblem, schedule
 from dpbb.flowshop.heuristics import first_incumbent
 from dpbb.options import Heuristics
+from dpbb.problem import root_bound
 from dpbb.result import Improvement, Proof, Result, Status, Termination
 from dpbb.schedule import Schedule
 
@@ -330,22 +331,6 @@ def _with_initial(plan: Plan) -> Plan:
         jobs,
         steps,
     )
-
-
-def root_bound(problem: Problem[Any]) -> int:
-    """Lower bound of the whole tree: the larger of the least bounds of the two sides.
-
-    Notes
-    -----
-    Every permutation completes one of the root's front children, and one of its back
-    children.
-    """
-    jobs = np.arange(problem.n_jobs, dtype=np.intp)
-    if problem.n_jobs == 1:
-        return problem.evaluate(jobs)
-    root = problem.root_state()
-    sides = (problem.child_bounds(root, jobs, back=back) for back in (False, True))
-    return max(int(bounds.min()) for bounds in sides)
 
 
 def versions() -> tuple[tuple[str, str], ...]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 StateT = TypeVar("StateT")
@@ -69,3 +70,19 @@ class Problem(Protocol[StateT]):
 
     def evaluate(self, permutation: NDArray[np.intp]) -> int:
         """Exact cost of a complete permutation; ``permutation`` has shape (n_jobs,)."""
+
+
+def root_bound(problem: Problem[Any]) -> int:
+    """Lower bound of the whole tree: the better of the least bounds of the two sides.
+
+    Notes
+    -----
+    Every permutation completes one of the root's front children, and one of its back
+    children.
+    """
+    jobs = np.arange(problem.n_jobs, dtype=np.intp)
+    if problem.n_jobs == 1:
+        return problem.evaluate(jobs)
+    root = problem.root_state()
+    sides = (problem.child_bounds(root, jobs, back=back) for back in (False, True))
+    return max(int(bounds.min()) for bounds in sides)
