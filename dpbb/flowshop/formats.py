@@ -54,9 +54,7 @@ def read_instance(
     """
     rows = None if orientation is None else _orientation(orientation)
     if isinstance(source, str | os.PathLike):
-        text = os.fspath(source)
-        if not isinstance(text, str):
-            refuse("instance", "a path as text", repr(text))
+        text = os.fsdecode(source)
         if isinstance(source, str) and _TAILLARD_NAME.fullmatch(text.strip()):
             _refuse_extras(text, index, rows)
             return taillard_instance(text)

@@ -58,7 +58,7 @@ def as_times(data: Any, name: str = "times") -> NDArray[np.int64]:  # noqa: ANN4
     elif table.dtype.kind not in "iu":
         refuse(name, "a table of whole numbers >= 0", f"values of type {table.dtype}")
     _refuse_first(table, table < 0, name)
-    largest = int(table.max())
+    largest = min(int(table.max()), 2**63)  # Python refuses to print huge integers
     # Two steps: only times within the limit are sure not to overflow their sum.
     total = int(table.sum(dtype=np.int64)) if largest <= MAX_TOTAL_TIME else largest
     if total > MAX_TOTAL_TIME:
@@ -128,9 +128,10 @@ def _whole_numbers(table: NDArray[Any], name: str) -> NDArray[Any]:
     """Object array of exact Python integers from one of any values."""
     result = np.empty(table.shape, dtype=object)
     for (row, column), value in np.ndenumerate(table):
-        integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        number = integer or isinstance(value, float | np.floating)
-        if not number or not math.isfinite(value) or value != int(value):
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if isinstance(value, float | np.floating):
+            whole = math.isfinite(value) and value == int(value)
+        if not whole:
             _refuse_value(value, row, column, name)
         result[row, column] = int(value)
     return result

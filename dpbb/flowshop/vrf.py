@@ -11,6 +11,7 @@ import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -81,9 +82,9 @@ def _from_archive(file: Path, name: str) -> NDArray[np.int64] | None:
     """Return the times of one instance; None when the archive does not hold it."""
     try:
         with np.load(file, allow_pickle=False) as archive:
-            if name not in archive:
+            if name not in archive.files:
                 return None
             times: NDArray[np.int64] = np.asarray(archive[name]).T.astype(np.int64)
-    except (ValueError, EOFError, OSError, AttributeError) as error:
+    except (ValueError, EOFError, OSError, BadZipFile, AttributeError) as error:
         refuse(str(file), "an archive of NumPy arrays", f"an error: {error}")
     return times

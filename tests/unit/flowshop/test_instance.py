@@ -1,0 +1,93 @@
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from dpbb.errors import InstanceError
+from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.flowshop.taillard import taillard_instance
+
+TIMES = [[3, 4, 5], [6, 7, 8]]
+
+
+def test_times_are_read_only_int64_in_c_order():
+    given_array = np.asfortranarray(TIMES, dtype=np.uint8)
+    instance = FlowShopInstance("x", given_array)
+    assert instance.times.dtype == np.int64
+    assert instance.times.flags.c_contiguous
+    with pytest.raises(ValueError, match="read-only"):
+        instance.times[0, 0] = 1
+    given_array[0, 0] = 99
+    assert instance.times.tolist() == TIMES
+
+
+def test_orientation_says_what_rows_are():
+    jobs = FlowShopInstance.from_array(TIMES)
+    assert (jobs.n_jobs, jobs.n_machines) == (2, 3)
+    machines = FlowShopInstance.from_array(TIMES, orientation="machines_rows")
+    assert (machines.n_jobs, machines.n_machines) == (3, 2)
+    assert machines.times.tolist() == [[3, 6], [4, 7], [5, 8]]
+
+
+def test_unknown_orientation_is_refused():
+    with pytest.raises(
+        InstanceError,
+        match="orientation: expected 'jobs_rows' or 'machines_rows', got 'rows'",
+    ):
+        FlowShopInstance.from_array(TIMES, orientation="rows")
+
+
+def test_digest_depends_on_shape_and_times_only():
+    one = FlowShopInstance("one", TIMES)
+    assert one == FlowShopInstance("two", np.array(TIMES, np.float32))
+    assert hash(one) == hash(FlowShopInstance("two", TIMES))
+    others = [[[3, 4, 5, 6, 7, 8]], [[3, 4], [5, 6], [7, 8]], [[3, 4, 5], [6, 7, 9]]]
+    assert len({one, *(FlowShopInstance("one", other) for other in others)}) == 4
+    assert one != TIMES
+
+
+def test_digest_stays_the_same_in_every_version():
+    # Checkpoints and the table of best known values are keyed by it.
+    digest = "60c31247bc19"
+    assert taillard_instance("ta001").digest.startswith(digest)
+
+
+@given(
+    arrays.arrays(
+        st.sampled_from((np.uint8, np.int32, np.int64)),
+        st.tuples(st.integers(1, 5), st.integers(1, 5)),
+        elements=st.integers(0, 127),
+    )
+)
+def test_pickling_gives_an_equal_instance(times):
+    instance = FlowShopInstance("name", times)
+    again = pickle.loads(pickle.dumps(instance))  # noqa: S301
+    assert again == instance
+    assert again.name == "name"
+    assert again.times.dtype == np.int64
+    assert not again.times.flags.writeable
+
+
+def test_pickle_is_small():
+    instance = taillard_instance("ta110")  # 200 x 20 times below 100: one byte each
+    assert len(pickle.dumps(instance)) < 200 * 20 + 500
+
+
+def test_best_known_is_found_by_the_times_whatever_the_name():
+    times = taillard_instance("ta056").times
+    known = FlowShopInstance("mine", times).best_known
+    assert (known.name, known.lower_bound, known.upper_bound) == ("ta056", 3679, 3679)
+    assert FlowShopInstance("ta056", TIMES).best_known is None
+
+
+def test_repr_names_the_size():
+    instance = FlowShopInstance("<shop>", TIMES)
+    assert repr(instance).startswith("FlowShopInstance('<shop>', 2 jobs x 3 machines,")
+    page = instance._repr_html_()
+    assert "&lt;shop&gt;" in page
+    assert "<shop>" not in page
+    assert "3 to 8" in page
+    assert "3679 (optimal)" in taillard_instance("ta056")._repr_html_()

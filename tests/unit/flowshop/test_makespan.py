@@ -1,0 +1,100 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpbb.errors import OptionError
+from dpbb.flowshop.makespan import (
+    append_job,
+    as_permutation,
+    completion_times,
+    heads,
+    longest_makespan,
+    makespan,
+    prepend_job,
+    schedule,
+    tails,
+)
+from tests import oracle
+
+
+@st.composite
+def shops_and_orders(draw):
+    times = draw(oracle.problems()).times
+    return np.array(times), draw(st.permutations(range(len(times))))
+
+
+@given(shops_and_orders())
+def test_makespan_is_that_of_the_naive_loop(case):
+    times, order = case
+    expected = oracle.makespan(times.tolist(), order)
+    assert makespan(times, order) == expected
+    assert completion_times(times, order)[-1, -1] == expected
+    assert makespan(times, order) <= longest_makespan(times)
+
+
+@given(shops_and_orders())
+def test_schedule_overlaps_on_no_machine_and_no_job(case):
+    times, order = case
+    start, end = schedule(times, order)
+    assert (end - start == times).all()
+    assert (start >= 0).all()
+    assert (start[:, 1:] >= end[:, :-1]).all()
+    assert (start[order[1:]] >= end[order[:-1]]).all()
+    # semi-active: every operation starts at 0 or when its machine or its job is free
+    for position, job in enumerate(order):
+        for machine in range(times.shape[1]):
+            before = [0]
+            if position:
+                before.append(end[order[position - 1], machine])
+            if machine:
+                before.append(end[job, machine - 1])
+            assert start[job, machine] == max(before)
+
+
+@given(shops_and_orders(), st.data())
+def test_front_and_back_of_a_cut_give_the_makespan(case, data):
+    """A complete schedule is as long as its longest front + back over machines."""
+    times, order = case
+    cut = data.draw(st.integers(0, len(order)))
+    front = back = np.zeros(times.shape[1], np.int64)
+    for job in order[:cut]:
+        front = append_job(front, times[job])
+    for job in reversed(order[cut:]):
+        back = prepend_job(back, times[job])
+    assert (front + back).max() == makespan(times, order)
+
+
+def test_heads_and_tails():
+    times = np.array([[3, 4, 5], [1, 0, 2]])
+    assert heads(times).tolist() == [[0, 3, 7], [0, 1, 1]]
+    assert tails(times).tolist() == [[9, 5, 0], [2, 2, 0]]
+
+
+def test_makespan_of_nothing_is_zero():
+    assert makespan(np.array([[3, 4]]), []) == 0
+
+
+@pytest.mark.parametrize(
+    ("permutation", "message"),
+    [
+        ([0, 1], "expected 3 jobs, got 2"),
+        ([0, 1, 1], "expected every job once, got job 1 2 times"),
+        ([0, 1, 3], "expected jobs 0 to 2, got 3"),
+        ([0, 1, -1], "expected jobs 0 to 2, got -1"),
+        ([0.0, 1.0, 2.0], "expected 3 job numbers, got"),
+        ([[0, 1, 2]], "expected 3 job numbers, got"),
+        ([[0], [1, 2]], "expected 3 job numbers, got"),
+        ("012", "expected 3 job numbers, got '012'"),
+        (None, "expected 3 job numbers, got None"),
+    ],
+)
+def test_bad_permutation_is_refused(permutation, message):
+    with pytest.raises(OptionError, match=message):
+        as_permutation(permutation, 3)
+
+
+def test_permutation_is_converted():
+    jobs = as_permutation(np.array([2, 0, 1], np.uint8), 3)
+    assert jobs.tolist() == [2, 0, 1]
+    assert jobs.dtype == np.intp

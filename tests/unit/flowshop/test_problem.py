@@ -1,0 +1,106 @@
+import pickle
+from itertools import permutations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem, taillard_instance
+from dpbb.problem import Problem
+from tests import oracle
+
+
+def flowshop(tiny):
+    return FlowShopProblem(FlowShopInstance("tiny", tiny.times))
+
+
+@st.composite
+def nodes(draw, max_jobs=7):
+    """Draw a shop and a partial schedule of it with at least one unscheduled job."""
+    tiny = draw(oracle.problems(max_jobs=max_jobs))
+    jobs = draw(st.permutations(range(tiny.n_jobs)))
+    depth = draw(st.integers(0, tiny.n_jobs - 1))
+    steps = [(job, draw(st.booleans())) for job in jobs[:depth]]
+    return tiny, steps, sorted(jobs[depth:])
+
+
+def states(tiny, steps):
+    problem = flowshop(tiny)
+    state, twin = problem.root_state(), tiny.root_state()
+    for job, back in steps:
+        state = problem.extend(state, job, back=back)
+        twin = tiny.extend(twin, job, back=back)
+    return problem, state, twin
+
+
+@given(nodes(), st.booleans())
+def test_child_bounds_equal_those_by_definition(node, back):
+    tiny, steps, free = node
+    problem, state, twin = states(tiny, steps)
+    bounds = problem.child_bounds(state, np.array(free), back=back)
+    assert bounds.tolist() == tiny.child_bounds(twin, free, back=back).tolist()
+    assert bounds.dtype == np.int64
+
+
+@settings(max_examples=50)
+@given(nodes(max_jobs=5), st.booleans())
+def test_child_bound_is_no_more_than_the_best_completion(node, back):
+    tiny, steps, free = node
+    problem, state, twin = states(tiny, steps)
+    bounds = problem.child_bounds(state, np.array(free), back=back)
+    for job, bound in zip(free, bounds, strict=True):
+        child = tiny.extend(twin, job, back=back)
+        rest = [other for other in free if other != job]
+        completions = [
+            tiny.evaluate((*child.prefix, *middle, *child.suffix))
+            for middle in permutations(rest)
+        ]
+        assert bound <= min(completions)
+        if not rest:  # the only child of a node with one unscheduled job is a leaf
+            only = problem.evaluate(np.array((*child.prefix, *child.suffix)))
+            assert only == completions[0]
+            if steps and twin.prefix and twin.suffix:
+                assert bound == only
+
+
+@given(nodes())
+def test_state_holds_fronts_backs_and_remaining_times(node):
+    tiny, steps, free = node
+    problem, state, twin = states(tiny, steps)
+    assert state.prefix_empty == (not twin.prefix)
+    assert state.suffix_empty == (not twin.suffix)
+    times = problem.instance.times
+    assert state.remain.tolist() == times[free].sum(axis=0).tolist()
+    for machine in range(problem.instance.n_machines):
+        until = times[:, : machine + 1].tolist()
+        since = times[:, machine:].tolist()
+        assert state.front[machine] == oracle.makespan(until, twin.prefix)
+        assert state.back[machine] == oracle.makespan(since, twin.suffix)
+
+
+@given(oracle.problems(max_jobs=6))
+def test_trivial_ub_is_above_every_makespan(tiny):
+    problem = flowshop(tiny)
+    worst = max(tiny.evaluate(order) for order in permutations(range(tiny.n_jobs)))
+    assert problem.trivial_ub > worst
+    assert problem.root_bound <= worst
+
+
+def test_trivial_ub_may_be_reached_by_one():
+    """With one machine every permutation takes the sum of all times."""
+    problem = FlowShopProblem(FlowShopInstance("x", [[3], [4]]))
+    assert problem.trivial_ub == 8
+    assert problem.root_bound == 7
+
+
+def test_problem_is_a_problem_and_travels_small():
+    problem = FlowShopProblem(taillard_instance("ta056"))
+    assert isinstance(problem, Problem)
+    assert problem.name == "flowshop-makespan"
+    assert problem.n_jobs == 50
+    data = pickle.dumps(problem)
+    assert len(data) < 50 * 20 + 500
+    again = pickle.loads(data)  # noqa: S301
+    assert again == problem
+    assert again.digest == problem.instance.digest
+    assert again.root_bound == problem.root_bound == 3460
