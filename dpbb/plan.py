@@ -17,7 +17,7 @@ import numpy as np
 
 from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.engines.base import Tuning
-from dpbb.errors import InvariantError, OptionError
+from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopProblem, schedule
 from dpbb.flowshop.heuristics import first_incumbent
 from dpbb.options import Heuristics
@@ -81,13 +81,19 @@ class Plan:
         )
 
     @property
-    def upper_bound(self) -> int | None:
-        """Upper bound that the tree starts with; see ``RunSpec.upper_bound``."""
-        cutoff = self.options.cutoff
-        if cutoff is not None and self.options.all_optima:
-            cutoff -= 1  # all optima prune LB > UB, a cutoff still prunes LB >= cutoff
-        known = (self.makespan, self.options.upper_bound, cutoff)
+    def branching_ub(self) -> int | None:
+        """What MinBranch compares with by default: the least UB, else the cutoff."""
+        known = (self.makespan, self.options.upper_bound)
         values = [value for value in known if value is not None]
+        return min(values, default=self.options.cutoff)
+
+    @property
+    def threshold(self) -> int | None:
+        """The tree's first pruning threshold (LB >= threshold); None: there is none."""
+        known = (self.makespan, self.options.upper_bound)
+        values = [ub + self.options.all_optima for ub in known if ub is not None]
+        if self.options.cutoff is not None:
+            values.append(self.options.cutoff)
         # Nothing is at the trivial UB or above: the tree is the same, and it fits.
         return min(*values, self.problem.trivial_ub) if values else None
 
@@ -104,8 +110,7 @@ class Plan:
         OptionError
             MinBranch without any upper bound.
         """
-        options, ub = self.options, self.upper_bound
-        incumbent = self.permutation if ub == self.makespan else None
+        options = self.options
         tuning = Tuning(
             options.explorers,
             options.block_size,
@@ -114,12 +119,12 @@ class Plan:
         return RunSpec(
             run_id=RunId(uuid4().hex[:12]),
             problem=self.problem,
-            tree=options.tree(options.cutoff if ub is None else ub),
+            tree=options.tree(self.branching_ub),
             instance=self.name,
             engine=options.engine,
             tuning=None if tuning == Tuning() else tuning,
-            upper_bound=ub,
-            permutation=incumbent,
+            upper_bound=self.threshold,
+            permutation=self.permutation,
             all_optima=options.all_optima,
             time_limit_s=self.seconds_left(now),
             node_limit=options.node_limit,
@@ -138,7 +143,6 @@ class Plan:
         opened
             ``time.monotonic()`` when the run was opened.
         """
-        makespan, permutation = outcome.value, outcome.permutation
         trajectory = list(self.trajectory)
         for step in outcome.trajectory:
             if not trajectory or step.value < trajectory[-1].value:
@@ -161,36 +165,17 @@ class Plan:
             known["optima"] = (
                 () if optima is None else tuple(map(tuple, optima.tolist()))
             )
+        makespan, permutation = outcome.value, outcome.permutation
+        bound, proof = outcome.lower_bound, Proof.OPEN_ROOTS
         if outcome.exhausted:
-            return self._exhausted(outcome, **known)
-        if makespan is None or (self.makespan is not None and makespan > self.makespan):
-            makespan, permutation = self.makespan, self.permutation
-        bound, proof = self.root_bound, Proof.ROOT_BOUND
-        if outcome.lower_bound is not None and outcome.lower_bound > bound:
-            bound, proof = outcome.lower_bound, Proof.OPEN_ROOTS
+            proof = Proof.TREE_EXHAUSTED
+            if makespan is not None and makespan > bound:
+                # Known from elsewhere and above the cutoff: nothing is proved of it.
+                makespan, permutation = None, None
+        elif bound <= self.root_bound:
+            bound, proof = self.root_bound, Proof.ROOT_BOUND
         return self._result(
             outcome.termination, proof, makespan, permutation, bound, **known
-        )
-
-    def _exhausted(self, outcome: Outcome, **known: Any) -> Result:  # noqa: ANN401
-        value, permutation = outcome.value, outcome.permutation
-        bound = value
-        if self.upper_bound is not None:
-            # Nothing is below this; what was offered from outside may be above it.
-            cutoff = self.upper_bound + self.options.all_optima
-            if value is None or value > cutoff:
-                value, permutation, bound = None, None, cutoff
-        if bound is None:
-            raise InvariantError(
-                "the whole tree is exhausted, but no schedule was found"
-            )
-        return self._result(
-            outcome.termination,
-            Proof.TREE_EXHAUSTED,
-            value,
-            permutation,
-            bound,
-            **known,
         )
 
     def result_without_tree(self, termination: Termination) -> Result:

@@ -54,7 +54,7 @@ class Outcome:
     value: int | None
     permutation: tuple[int, ...] | None
     ub: int
-    lower_bound: int | None
+    lower_bound: int
     counters: Counters
     trajectory: tuple[Improvement, ...]
     seconds: float
