@@ -1,0 +1,46 @@
+"""How the kernels of this engine are compiled and cached.
+
+Numba keeps one cache file per function and looks at that function's own source file
+alone, so an edited helper would silently go on running in its old form. Therefore only
+the few functions that Python calls are cached (a helper is compiled into them), and
+each of these takes ``version=VERSION``: a default value is part of the signature, and
+so of the key of the cache.
+"""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numba
+
+from dpbb.kernels import simd
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Kernel = TypeVar("Kernel", bound="Callable[..., Any]")
+
+
+def _source_digest() -> int:
+    """Checksum of all sources that kernels are compiled from."""
+    sources = [*sorted(Path(__file__).parent.glob("*.py")), Path(simd.__file__)]
+    return zlib.crc32(b"".join(source.read_bytes() for source in sources))
+
+
+VERSION = _source_digest()
+
+
+def helper(function: Kernel) -> Kernel:
+    """Compile into the functions that call it."""
+    compiled = numba.njit(nogil=True, boundscheck=False, error_model="numpy")(function)
+    return cast("Kernel", compiled)
+
+
+def entry(function: Kernel) -> Kernel:
+    """Compile for calls from Python, once per machine; releases the GIL."""
+    compiled = numba.njit(
+        nogil=True, cache=True, boundscheck=False, error_model="numpy"
+    )(function)
+    return cast("Kernel", compiled)

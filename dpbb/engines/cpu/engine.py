@@ -1,0 +1,104 @@
+"""The CPU engine: flow shops on all cores of a machine, compiled on first use."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from dpbb.engines.base import Device
+from dpbb.errors import EngineUnavailable
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.options import BranchingRule
+
+if TYPE_CHECKING:
+    from dpbb.engines.base import Tuning
+    from dpbb.engines.cpu.session import CpuSession
+    from dpbb.options import TreeOptions
+    from dpbb.problem import Problem
+
+
+class CpuEngine:
+    """See ``dpbb.engines.base.Engine``."""
+
+    name = "cpu"
+
+    def availability(self) -> str | None:
+        """None: Numba, which it needs, is installed with dpbb."""
+        try:
+            import numba  # noqa: F401
+        except ImportError as error:
+            return f"Numba cannot be imported ({error}); install dpbb again"
+        return None
+
+    def supports(self, problem: Problem[Any], tree: TreeOptions) -> str | None:
+        """None for a flow shop with tree options that fit it."""
+        if not isinstance(problem, FlowShopProblem):
+            return f"it takes flow shops alone, not {problem.name}"
+        if tree.branching is BranchingRule.MINBRANCH and tree.branching_ub is None:
+            return "minbranch needs a branching_ub"
+        order = tree.root_order
+        if order is not None and sorted(order) != list(range(problem.n_jobs)):
+            return f"root_order must be a permutation of 0 to {problem.n_jobs - 1}"
+        return None
+
+    def devices(self, threads: int | None = None) -> list[Device]:
+        """Return one device: the processor, with a thread per physical core."""
+        host = platform.node()
+        return [
+            Device(
+                "cpu",
+                f"cpu-{host}-{os.getpid()}",
+                threads=default_threads() if threads is None else threads,
+                name=processor_name(),
+            )
+        ]
+
+    def open(
+        self,
+        problem: Problem[Any],
+        tree: TreeOptions,
+        device: Device,
+        *,
+        ub: int | None = None,
+        all_optima: bool = False,
+        tuning: Tuning | None = None,
+    ) -> CpuSession:
+        """Start a session with ``device.threads`` explorers.
+
+        Compiles on the first call on a machine; tuning changes nothing here.
+        """
+        from dpbb.engines.cpu.session import CpuSession
+
+        obstacle = self.supports(problem, tree)
+        if obstacle is not None:
+            raise EngineUnavailable(f"the cpu engine cannot run: {obstacle}")
+        if device.threads < 1:
+            raise ValueError(f"expected at least 1 thread, got {device.threads}")
+        assert isinstance(problem, FlowShopProblem)  # noqa: S101  (for mypy)
+        first_ub = problem.trivial_ub if ub is None else ub
+        return CpuSession(
+            problem, tree, device.threads, first_ub, all_optima=all_optima
+        )
+
+
+def default_threads() -> int:
+    """Physical cores that this process may use."""
+    usable = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count()
+    physical = psutil.cpu_count(logical=False)
+    return max(1, min(usable or 1, physical or usable or 1))
+
+
+def processor_name() -> str:
+    """Name of the processor for people."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

@@ -1,0 +1,341 @@
+"""One node at a time: step to a child, bound its children on both sides, choose.
+
+LB1 of the child that appends job j: e_0 = F_0, e_k = max(e_{k-1} + p_{j,k-1}, F_k),
+LB = max_k (e_k + R_k + B_k), for all jobs of a table side by side; source: Lageweg,
+Lenstra and Rinnooy Kan, Operations Research 26(1), 1978. Children of both sides are
+bounded in one pass, see "Pairs" in ``dpbb.engines.cpu.state``. The twin in NumPy is
+``dpbb.flowshop.bounds``, that of the rules ``dpbb.tree.branching``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.engines.cpu.compilation import helper
+from dpbb.engines.cpu.state import GROUP_JOBS, PAIR_LANES, RULES
+from dpbb.kernels.simd import (
+    blend,
+    equal,
+    get,
+    last_pair,
+    less,
+    load,
+    load_pair,
+    maximum,
+    minimum,
+    popcount,
+    put,
+    reduce_min,
+    reduce_pairs,
+    reverse,
+    scan_max_pairs,
+    splat,
+    store,
+    zeros,
+)
+from dpbb.options import BranchingRule
+
+if TYPE_CHECKING:
+    from dpbb.engines.cpu.state import Explorer, Tables
+
+MINMIN = RULES[BranchingRule.MINMIN]
+MINBRANCH = RULES[BranchingRule.MINBRANCH]
+ALTERNATE = RULES[BranchingRule.ALTERNATE]
+FRONT = RULES[BranchingRule.FRONT]
+BACK = RULES[BranchingRule.BACK]
+
+FRONT_BITS = np.uint64(0x5555555555555555)
+BACK_BITS = np.uint64(0xAAAAAAAAAAAAAAAA)
+
+PAIR = 2
+TILE_2, TILE_4 = 2 * PAIR_LANES, 4 * PAIR_LANES
+
+
+@helper
+def largest(array: Any) -> Any:
+    """Largest value of an array's element type."""
+    return np.iinfo(array.dtype).max
+
+
+@helper
+def descend(tables: Tables, explorer: Explorer, depth: int, slot: int, side: int) -> None:
+    """Step from the node at ``depth`` to the child of a slot, ready to bound it.
+
+    The child's front is a max-plus prefix over machines: F'_k = S_{k+1} + max_{i<=k}
+    (F_i - S_i) with S the job's prefix sums, log2 steps a vector instead of m.
+    """
+    table = get(tables.table_of, depth)
+    job = get(explorer.jobs, get(tables.first_lane, table) + slot)
+    put(explorer.path, depth, 2 * job + side)
+    below = get(tables.table_of, depth + 1)
+    place = get(tables.first_lane, below) + get(
+        explorer.slots, below * tables.n_jobs + job
+    )
+    put(explorer.place, depth, place)
+    pair = zeros(explorer.real, PAIR)
+    store(explorer.taken, 2 * place, splat(largest(explorer.taken), pair))
+    real = load(explorer.real, 2 * depth, pair)
+    store(
+        explorer.real, 2 * depth + 2, real | load(tables.sides, 2 * side, pair)
+    )
+    like = zeros(explorer.fronts, PAIR_LANES)
+    real_front = load_pair(explorer.real, 2 * depth, like)
+    moved = load_pair(tables.sides, 2 * side, like)
+    row = tables.row
+    old = depth * row
+    new = old + row
+    step = job * (row + PAIR_LANES)
+    shifted = job * row
+    carry = splat(-largest(explorer.fronts), like)
+    for column in range(0, row, PAIR_LANES):
+        front = load(explorer.fronts, old + column, like)
+        latest = scan_max_pairs(
+            (front & real_front) - load(tables.steps, step + column, like)
+        )
+        reach = maximum(latest, carry)
+        carry = maximum(last_pair(latest), carry)
+        after = reach + load(tables.steps, step + column + 2, like)
+        front = front ^ ((front ^ after) & moved)
+        store(explorer.fronts, new + column, front)
+        mirrored = row - PAIR_LANES - column
+        remain = load(explorer.remain, old + mirrored, like) - load(
+            tables.shifted, shifted + mirrored, like
+        )
+        store(explorer.remain, new + mirrored, remain)
+        store(explorer.exits, mirrored, remain + reverse(front))
+
+
+@helper
+def prepare(tables: Tables, explorer: Explorer, depth: int) -> None:
+    """Make the path's node at ``depth`` ready to be bounded again."""
+    like = zeros(explorer.fronts, PAIR_LANES)
+    row = tables.row
+    for column in range(0, row, PAIR_LANES):
+        mirrored = row - PAIR_LANES - column
+        front = load(explorer.fronts, depth * row + column, like)
+        remain = load(explorer.remain, depth * row + mirrored, like)
+        store(explorer.exits, mirrored, remain + reverse(front))
+
+
+@helper
+def release(explorer: Explorer, depth: int) -> None:
+    """Undo the marking of the child taken at ``depth``."""
+    store(explorer.taken, 2 * get(explorer.place, depth), zeros(explorer.taken, PAIR))
+
+
+@helper
+def tile_bounds(
+    tables: Tables, explorer: Explorer, depth: int, start: int, stride: int, like: Any
+) -> Any:
+    """Bounds of as many children as a vector holds, scheduled jobs included.
+
+    ``start`` is the place of the tile's first column for machine 0.
+    """
+    entry = like
+    bound = like
+    front = depth * tables.row
+    back = tables.row - 2 * tables.n_machines
+    for _ in range(tables.n_machines):
+        entry = maximum(entry, load_pair(explorer.fronts, front, like))
+        bound = maximum(bound, entry + load_pair(explorer.exits, back, like))
+        entry = entry + load(explorer.columns, start, like)
+        start += stride
+        front += 2
+        back += 2
+    return bound
+
+
+@helper
+def preference(tables: Tables, bounds: Any, least: Any) -> int:
+    """Count of back children that decide less that of front children, for a tile."""
+    if tables.rule == MINMIN:
+        decisive = equal(bounds, least)
+    elif tables.rule == MINBRANCH:
+        decisive = less(bounds, splat(tables.branching_ub, least))
+    else:
+        return 0
+    return popcount(decisive & BACK_BITS) - popcount(decisive & FRONT_BITS)
+
+
+@helper
+def chosen_bits(tables: Tables, depth: int, count: int, excess: int) -> np.uint64:
+    """Bits of the child set to take; ``excess``: sum of front less back bounds."""
+    rule = tables.rule
+    if rule >= ALTERNATE:
+        to_back = (rule == BACK) | ((rule == ALTERNATE) & (depth % 2 == 1))
+    else:
+        to_back = (count < 0) | ((count == 0) & (excess < 0))
+    return BACK_BITS if to_back else FRONT_BITS
+
+
+@helper
+def open_tile(
+    tables: Tables, explorer: Explorer, depth: int, ub: int, table: int, like: Any
+) -> np.uint64:
+    """``open_children`` for a table of one tile, bounds in registers."""
+    start = get(tables.first_time, table)
+    bounds = tile_bounds(
+        tables, explorer, depth, start, 2 * GROUP_JOBS * get(tables.groups, table), like
+    )
+    taken = load(explorer.taken, 2 * get(tables.first_lane, table), like)
+    bounds = maximum(bounds, taken)
+    least = splat(reduce_min(bounds), like)
+    count = preference(tables, bounds, least)
+    bits = chosen_bits(tables, depth, count, reduce_pairs(bounds))
+    alive = less(bounds, splat(ub, like)) & bits
+    put(explorer.open, depth * tables.words, alive)
+    return alive
+
+
+@helper
+def bound_tile(
+    tables: Tables, explorer: Explorer, depth: int, table: int, group: int, like: Any
+) -> Any:
+    """Bounds of the tile that starts with a group, to memory and as a value."""
+    stride = 2 * GROUP_JOBS * get(tables.groups, table)
+    lane = 2 * GROUP_JOBS * group
+    bounds = tile_bounds(
+        tables, explorer, depth, get(tables.first_time, table) + lane, stride, like
+    )
+    taken = load(explorer.taken, 2 * get(tables.first_lane, table) + lane, like)
+    bounds = maximum(bounds, taken)
+    store(explorer.bounds, lane, bounds)
+    return bounds
+
+
+@helper
+def open_many(tables: Tables, explorer: Explorer, depth: int, ub: int, table: int) -> int:
+    """``open_children`` for a table of any size; number of open children."""
+    one = zeros(explorer.fronts, PAIR_LANES)
+    two = zeros(explorer.fronts, TILE_2)
+    four = zeros(explorer.fronts, TILE_4)
+    groups = get(tables.groups, table)
+    whole = groups // 4 * 4
+    least = largest(explorer.fronts)
+    if whole:
+        lows = splat(least, four)
+        for group in range(0, whole, 4):
+            lows = minimum(lows, bound_tile(tables, explorer, depth, table, group, four))
+        least = min(least, reduce_min(lows))
+    tail = whole
+    if groups & 2:
+        lows2 = bound_tile(tables, explorer, depth, table, tail, two)
+        least = min(least, reduce_min(lows2))
+        tail += 2
+    if groups & 1:
+        lows1 = bound_tile(tables, explorer, depth, table, tail, one)
+        least = min(least, reduce_min(lows1))
+
+    words = tables.words
+    lowest = splat(least, four)
+    limit = splat(ub, four)
+    count = 0
+    excess = 0
+    first = depth * words
+    # the scratch row is padded with the largest value to whole words
+    used = (groups + 3) // 4
+    for word in range(used):
+        bounds = load(explorer.bounds, word * TILE_4, four)
+        if 4 * word + 4 > groups:
+            inside = (np.uint64(1) << np.uint64(PAIR_LANES * (groups & 3))) - np.uint64(1)
+            bounds = blend(inside, bounds, splat(largest(explorer.fronts), four))
+        count += preference(tables, bounds, lowest)
+        excess += reduce_pairs(bounds)
+        put(explorer.open, first + word, less(bounds, limit))
+    bits = chosen_bits(tables, depth, count, excess)
+    alive = 0
+    for word in range(used):
+        kept = get(explorer.open, first + word) & bits
+        put(explorer.open, first + word, kept)
+        alive += popcount(kept)
+    for word in range(used, words):
+        put(explorer.open, first + word, np.uint64(0))
+    return alive
+
+
+@helper
+def open_children(tables: Tables, explorer: Explorer, depth: int, ub: int) -> int:
+    """Bound the children of the path's node and open those below ``ub``.
+
+    Returns
+    -------
+    int
+        Number of open children. Their bits are in ``explorer.open``.
+    """
+    table = get(tables.table_of, depth)
+    if get(tables.groups, table) == 2:
+        two = zeros(explorer.fronts, TILE_2)
+        alive = popcount(open_tile(tables, explorer, depth, ub, table, two))
+        for word in range(1, tables.words):
+            put(explorer.open, depth * tables.words + word, np.uint64(0))
+        return alive
+    return open_many(tables, explorer, depth, ub, table)
+
+
+@helper
+def enter(tables: Tables, explorer: Explorer, depth: int) -> None:
+    """Build the smaller job table that children of this depth use, if one is due."""
+    table = get(tables.build_at, depth)
+    if table < 0:
+        return
+    source = get(tables.table_of, depth)
+    source_slot = get(tables.first_lane, source)
+    target_slot = get(tables.first_lane, table)
+    stride = 2 * GROUP_JOBS * get(tables.groups, table)
+    first = get(tables.first_time, table)
+    last = 2 * GROUP_JOBS * get(tables.groups, source)
+    m = tables.n_machines
+    row = tables.row
+    pair = zeros(explorer.columns, PAIR)
+    slot = 0
+    for old in range(last // 2):
+        if get(explorer.taken, 2 * (source_slot + old)) != 0:
+            continue
+        job = get(explorer.jobs, source_slot + old)
+        put(explorer.jobs, target_slot + slot, job)
+        put(explorer.slots, table * tables.n_jobs + job, slot)
+        place = first + 2 * slot
+        at = (job + 1) * row - 2 * m
+        for _ in range(m):
+            store(explorer.columns, place, load(tables.shifted, at, pair))
+            place += stride
+            at += 2
+        slot += 1
+
+
+@helper
+def settle(tables: Tables, explorer: Explorer, depth: int, ub: int) -> int:
+    """Bound a level again: close open children at or above ``ub``.
+
+    Returns
+    -------
+    int
+        Least bound of the children that stay open, ``largest`` if none does.
+    """
+    prepare(tables, explorer, depth)
+    like = zeros(explorer.fronts, PAIR_LANES)
+    table = get(tables.table_of, depth)
+    groups = get(tables.groups, table)
+    limit = splat(ub, like)
+    nothing = splat(largest(explorer.fronts), like)
+    lows = nothing
+    shut = 0
+    for group in range(groups):
+        at = depth * tables.words + group // 4
+        shift = np.uint64(PAIR_LANES * (group & 3))
+        word = get(explorer.open, at)
+        old = (word >> shift) & np.uint64(0xFFFF)
+        if old == np.uint64(0):
+            continue
+        start = get(tables.first_time, table) + 2 * GROUP_JOBS * group
+        bounds = tile_bounds(
+            tables, explorer, depth, start, 2 * GROUP_JOBS * groups, like
+        )
+        new = old & less(bounds, limit)
+        shut += popcount(old ^ new)
+        put(explorer.open, at, word ^ ((old ^ new) << shift))
+        lows = minimum(lows, blend(new, bounds, nothing))
+    put(explorer.closed, depth + 1, get(explorer.closed, depth + 1) + shut)
+    return reduce_min(lows)

@@ -1,0 +1,86 @@
+"""Compile CUDA sources for one instance shape, once per process and device.
+
+The sources are files of the package. A translation unit is nothing but ``#define``
+lines and ``#include`` lines, so a digest of every file that may be included goes into
+it: CuPy keys its binary cache by the text of the unit alone and would run a stale
+binary after an edit of an included file (cupy/cuda/compiler.py).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpbb.errors import EngineUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+CUDA_DIRECTORY = Path(__file__).parent / "cuda"
+
+_modules: dict[tuple[int, str], Any] = {}
+
+
+def source_digest(directories: Sequence[Path]) -> str:
+    """Hexadecimal digest of every CUDA source and header of the directories."""
+    digest = hashlib.sha256()
+    for directory in directories:
+        for path in sorted(directory.glob("*.cu*")):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def translation_unit(
+    sources: Sequence[Path], defines: Mapping[str, int | str]
+) -> tuple[str, tuple[str, ...]]:
+    """Text of the unit and the compiler's options.
+
+    Parameters
+    ----------
+    sources
+        Files to include, in order.
+    defines
+        Macros: the shape of the instance.
+    """
+    directories = [CUDA_DIRECTORY]
+    for source in sources:
+        if source.parent not in directories:
+            directories.append(source.parent)
+    lines = [f"// sources {source_digest(directories)}"]
+    lines += [f"#define {name} {value}" for name, value in defines.items()]
+    lines += [f'#include "{source.name}"' for source in sources]
+    options = ("-std=c++17", *(f"-I{directory}" for directory in directories))
+    return "\n".join(lines) + "\n", options
+
+
+def load_module(
+    sources: Sequence[Path], defines: Mapping[str, int | str], device: int
+) -> Any:  # noqa: ANN401  (a cupy.RawModule)
+    """Compile the unit for a device, or return the module compiled before.
+
+    Parameters
+    ----------
+    device
+        CUDA ordinal.
+
+    Raises
+    ------
+    EngineUnavailable
+        The compiler refused the source; the message carries its log.
+    """
+    import cupy
+
+    text, options = translation_unit(sources, defines)
+    key = (device, text)
+    if key not in _modules:
+        with cupy.cuda.Device(device):
+            module = cupy.RawModule(code=text, options=options, backend="nvrtc")
+            try:
+                module.compile()
+            except cupy.cuda.compiler.CompileException as error:
+                raise EngineUnavailable(
+                    f"NVRTC could not compile the kernels for {dict(defines)}: {error}"
+                ) from error
+        _modules[key] = module
+    return _modules[key]

@@ -1,0 +1,494 @@
+"""A vector type for Numba: LLVM ``<W x i16>`` and ``<W x i32>`` as plain values.
+
+Numba does not vectorize branch-and-bound loops by itself; it falls back to scalar
+code. Here a vector is a first-class Numba type, so that compiled functions hold
+vectors in local variables, pass and return them, and add them with ``+``. LLVM
+lowers a width that the processor does not have to several registers, and the same
+code to AVX2, AVX-512 or NEON.
+
+Every function is usable from ``numba.njit`` code only. The element type of a vector
+is that of the array it comes from; where there is none, a ``like`` argument, any
+vector of the wanted type, gives it. Indices are trusted: no bounds check and no
+wrap-around. Lanes in *pairs* (0, 1), (2, 3), ... carry two values that belong
+together. Bit i of a mask (uint64) is lane i.
+
+The scalars that mask and thread code needs are here too: ``popcount``, ``ctz``,
+``get`` / ``put`` (array access without wrap-around) and atomics on int64 arrays.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+from llvmlite import ir
+from numba import types
+from numba.core.datamodel.models import PrimitiveModel
+from numba.core.errors import TypingError
+from numba.core.typing import signature
+from numba.core.typing.templates import AbstractTemplate, infer_global
+from numba.extending import intrinsic, lower_builtin, register_model
+from numba.np.arrayobj import make_array
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_I1, _I32, _I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
+_MAX_MASK_LANES = 64
+
+
+class VectorType(types.Type):  # type: ignore[misc]
+    """Numba type of a vector of ``lanes`` signed integers of ``dtype``."""
+
+    def __init__(self, dtype: types.Integer, lanes: int) -> None:
+        if lanes < 2 or lanes & (lanes - 1):
+            raise TypingError(f"expected a power of two >= 2 as lanes, got {lanes}")
+        self.dtype = dtype
+        self.lanes = lanes
+        super().__init__(name=f"vector({dtype} x {lanes})")
+
+    @property
+    def llvm(self) -> ir.VectorType:
+        """The LLVM type."""
+        return ir.VectorType(ir.IntType(self.dtype.bitwidth), self.lanes)
+
+
+@register_model(VectorType)
+class _VectorModel(PrimitiveModel):  # type: ignore[misc]
+    """A vector is one LLVM value, kept in registers."""
+
+    def __init__(self, manager: Any, vector: VectorType) -> None:
+        super().__init__(manager, vector, vector.llvm)
+
+
+# -- helpers of the code generators -----------------------------------------------
+
+
+def _expect_vector(value: Any, what: str) -> None:
+    if not isinstance(value, VectorType):
+        raise TypingError(f"expected a vector as {what}, got {value}")
+
+
+def _expect_array(array: Any, vector: VectorType) -> None:
+    if not isinstance(array, types.Array) or array.layout != "C" or array.ndim != 1:
+        raise TypingError(f"expected a contiguous 1-d array, got {array}")
+    if array.dtype != vector.dtype:
+        raise TypingError(f"expected an array of {vector.dtype}, got {array.dtype}")
+
+
+def _pointer(
+    context: Any, builder: Any, array_type: Any, array: Any, index: Any
+) -> Any:
+    """Pointer to an element of a contiguous 1-d array."""
+    data = make_array(array_type)(context, builder, array).data
+    return builder.gep(data, [index], inbounds=True)
+
+
+def _indices(lanes: list[int]) -> ir.Constant:
+    return ir.Constant(ir.VectorType(_I32, len(lanes)), lanes)
+
+
+def _shuffle(builder: Any, value: Any, lanes: list[int]) -> Any:
+    undefined = ir.Constant(value.type, ir.Undefined)
+    return builder.shuffle_vector(value, undefined, _indices(lanes))
+
+
+def _splat(builder: Any, scalar: Any, llvm_type: ir.VectorType) -> Any:
+    undefined = ir.Constant(llvm_type, ir.Undefined)
+    first = builder.insert_element(undefined, scalar, ir.Constant(_I32, 0))
+    return _shuffle(builder, first, [0] * llvm_type.count)
+
+
+def _call_llvm(builder: Any, name: str, result: Any, arguments: list[Any]) -> Any:
+    """Call an LLVM intrinsic function, declaring it once a module."""
+    function_type = ir.FunctionType(result, [a.type for a in arguments])
+    function = builder.module.globals.get(name)
+    if function is None:
+        function = ir.Function(builder.module, function_type, name)
+    return builder.call(function, arguments)
+
+
+def _suffix(llvm_type: ir.VectorType) -> str:
+    return f"v{llvm_type.count}i{llvm_type.element.width}"
+
+
+def _maximum(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.icmp_signed(">", a, b), a, b)
+
+
+def _minimum(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.icmp_signed("<", a, b), a, b)
+
+
+# -- making vectors, memory ---------------------------------------------------------
+
+
+@intrinsic
+def zeros(typing_context: Any, array: Any, lanes: Any) -> Any:
+    """Return ``lanes`` zeros of an array's element type; ``lanes`` is a literal."""
+    if not isinstance(lanes, types.IntegerLiteral):
+        raise TypingError(f"expected a literal number of lanes, got {lanes}")
+    vector = VectorType(array.dtype, lanes.literal_value)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return ir.Constant(vector.llvm, [0] * vector.lanes)
+
+    return vector(array, lanes), generate
+
+
+@intrinsic
+def splat(typing_context: Any, value: Any, like: Any) -> Any:
+    """Return ``value`` in every lane; an integer too wide is truncated."""
+    _expect_vector(like, "like")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        scalar = context.cast(builder, arguments[0], value, like.dtype)
+        return _splat(builder, scalar, like.llvm)
+
+    return like(value, like), generate
+
+
+@intrinsic
+def load(typing_context: Any, array: Any, start: Any, like: Any) -> Any:
+    """Return array[start], array[start + 1], ... as a vector; no alignment needed."""
+    _expect_vector(like, "like")
+    _expect_array(array, like)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _pointer(context, builder, array, arguments[0], arguments[1])
+        pointer = builder.bitcast(pointer, like.llvm.as_pointer())
+        return builder.load(pointer, align=like.dtype.bitwidth // 8)
+
+    return like(array, types.intp, like), generate
+
+
+@intrinsic
+def load_pair(typing_context: Any, array: Any, start: Any, like: Any) -> Any:
+    """Return array[start] in every even lane and array[start + 1] in every odd one.
+
+    One broadcasting load of the double width on x86: unlike two broadcasts of a
+    16-bit element it needs no shuffle unit.
+    """
+    _expect_vector(like, "like")
+    _expect_array(array, like)
+    wide = ir.IntType(2 * like.dtype.bitwidth)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _pointer(context, builder, array, arguments[0], arguments[1])
+        pointer = builder.bitcast(pointer, wide.as_pointer())
+        scalar = builder.load(pointer, align=like.dtype.bitwidth // 8)
+        pairs = _splat(builder, scalar, ir.VectorType(wide, like.lanes // 2))
+        return builder.bitcast(pairs, like.llvm)
+
+    return like(array, types.intp, like), generate
+
+
+@intrinsic
+def store(typing_context: Any, array: Any, start: Any, value: Any) -> Any:
+    """Write a vector to array[start], array[start + 1], ...; no alignment needed."""
+    _expect_vector(value, "value")
+    _expect_array(array, value)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _pointer(context, builder, array, arguments[0], arguments[1])
+        pointer = builder.bitcast(pointer, value.llvm.as_pointer())
+        builder.store(arguments[2], pointer, align=value.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, value), generate
+
+
+# -- lane-wise arithmetic -------------------------------------------------------------
+
+
+def _lanewise(name: str, emit: Callable[[Any, Any, Any], Any]) -> Any:
+    """Make an intrinsic of two vectors of one type from an LLVM instruction."""
+
+    def operation(typing_context: Any, a: Any, b: Any) -> Any:
+        _expect_vector(a, "first operand")
+        if a != b:
+            raise TypingError(f"expected two vectors of one type, got {a} and {b}")
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return emit(builder, arguments[0], arguments[1])
+
+        return a(a, b), generate
+
+    operation.__name__ = operation.__qualname__ = name
+    return intrinsic(operation)
+
+
+maximum = _lanewise("maximum", _maximum)
+minimum = _lanewise("minimum", _minimum)
+
+
+def _define_operator(symbol: Any, emit: Callable[[Any, Any, Any], Any]) -> None:
+    """Make an operator of Python work on two vectors of one type."""
+
+    @infer_global(symbol)
+    class _Typing(AbstractTemplate):  # type: ignore[misc]
+        def generic(self, arguments: Any, keywords: Any) -> Any:
+            if len(arguments) != 2 or keywords:
+                return None
+            a, b = arguments
+            return signature(a, a, b) if isinstance(a, VectorType) and a == b else None
+
+    @lower_builtin(symbol, VectorType, VectorType)  # type: ignore[untyped-decorator]
+    def _lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return emit(builder, arguments[0], arguments[1])
+
+
+# + and - wrap around, as the processor's do
+_define_operator(operator.add, lambda builder, a, b: builder.add(a, b))
+_define_operator(operator.sub, lambda builder, a, b: builder.sub(a, b))
+_define_operator(operator.and_, lambda builder, a, b: builder.and_(a, b))
+_define_operator(operator.or_, lambda builder, a, b: builder.or_(a, b))
+_define_operator(operator.xor, lambda builder, a, b: builder.xor(a, b))
+
+
+# -- masks ------------------------------------------------------------------------------
+
+
+def _comparison(name: str, predicate: str) -> Any:
+    """Make an intrinsic that compares two vectors into a mask."""
+
+    def operation(typing_context: Any, a: Any, b: Any) -> Any:
+        _expect_vector(a, "first operand")
+        if a != b or a.lanes > _MAX_MASK_LANES:
+            raise TypingError(
+                "expected two vectors of one type with at most "
+                f"{_MAX_MASK_LANES} lanes, got {a} and {b}"
+            )
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            bits = builder.icmp_signed(predicate, arguments[0], arguments[1])
+            mask = builder.bitcast(bits, ir.IntType(a.lanes))
+            return builder.zext(mask, _I64) if a.lanes < _MAX_MASK_LANES else mask
+
+        return types.uint64(a, b), generate
+
+    operation.__name__ = operation.__qualname__ = name
+    return intrinsic(operation)
+
+
+less = _comparison("less", "<")
+equal = _comparison("equal", "==")
+
+
+@intrinsic
+def blend(typing_context: Any, mask: Any, a: Any, b: Any) -> Any:
+    """Lanes of ``a`` where the mask's bit is set, else of ``b``."""
+    _expect_vector(a, "first operand")
+    if a != b or a.lanes > _MAX_MASK_LANES:
+        raise TypingError(f"expected two equal vector types, got {a} and {b}")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        bits = arguments[0]
+        if a.lanes < _MAX_MASK_LANES:
+            bits = builder.trunc(bits, ir.IntType(a.lanes))
+        bits = builder.bitcast(bits, ir.VectorType(_I1, a.lanes))
+        return builder.select(bits, arguments[1], arguments[2])
+
+    return a(types.uint64, a, b), generate
+
+
+# -- across lanes -----------------------------------------------------------------------
+
+
+@intrinsic
+def reduce_min(typing_context: Any, a: Any) -> Any:
+    """Least lane, as a scalar of the element type."""
+    _expect_vector(a, "operand")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        name = f"llvm.vector.reduce.smin.{_suffix(a.llvm)}"
+        return _call_llvm(builder, name, a.llvm.element, [arguments[0]])
+
+    return a.dtype(a), generate
+
+
+@intrinsic
+def reduce_add(typing_context: Any, a: Any) -> Any:
+    """Sum of all lanes as int64, exact."""
+    return _signed_sum(a, [1] * getattr(a, "lanes", 0))
+
+
+@intrinsic
+def reduce_pairs(typing_context: Any, a: Any) -> Any:
+    """Sum of the even lanes less the sum of the odd lanes as int64, exact."""
+    return _signed_sum(a, [1, -1] * (getattr(a, "lanes", 0) // 2))
+
+
+def _signed_sum(a: Any, signs: list[int]) -> Any:
+    _expect_vector(a, "operand")
+    # a sum of 16-bit lanes fits 32 bits: half the registers of 64
+    width = 32 if a.dtype.bitwidth == 16 and a.lanes <= 2**15 else 64
+    wide = ir.VectorType(ir.IntType(width), a.lanes)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        terms = builder.mul(builder.sext(arguments[0], wide), ir.Constant(wide, signs))
+        name = f"llvm.vector.reduce.add.{_suffix(wide)}"
+        total = _call_llvm(builder, name, wide.element, [terms])
+        return builder.sext(total, _I64) if width < 64 else total
+
+    return types.int64(a), generate
+
+
+@intrinsic
+def reverse(typing_context: Any, a: Any) -> Any:
+    """Lanes in the opposite order."""
+    _expect_vector(a, "operand")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _shuffle(builder, arguments[0], list(range(a.lanes))[::-1])
+
+    return a(a), generate
+
+
+@intrinsic
+def last_pair(typing_context: Any, a: Any) -> Any:
+    """The last pair in every pair."""
+    _expect_vector(a, "operand")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        last = [a.lanes - 2, a.lanes - 1]
+        return _shuffle(builder, arguments[0], last * (a.lanes // 2))
+
+    return a(a), generate
+
+
+@intrinsic
+def scan_max_pairs(typing_context: Any, a: Any) -> Any:
+    """Running maximum from the first pair on, even and odd lanes apart.
+
+    log2(lanes / 2) steps of one shuffle and one maximum.
+    """
+    _expect_vector(a, "operand")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        value, pairs, reach = arguments[0], a.lanes // 2, 1
+        while reach < pairs:
+            # in blocks of 2 reach pairs, the last pair of the lower half goes to all
+            # pairs of the upper half; the lower half keeps its own
+            source = [
+                p // reach * reach - 1 if p // reach % 2 else p for p in range(pairs)
+            ]
+            moved = _shuffle(
+                builder, value, [lane for p in source for lane in (2 * p, 2 * p + 1)]
+            )
+            value = _maximum(builder, value, moved)
+            reach *= 2
+        return value
+
+    return a(a), generate
+
+
+# -- scalars ----------------------------------------------------------------------------
+
+
+@intrinsic
+def popcount(typing_context: Any, bits: Any) -> Any:
+    """Number of set bits of a uint64, as int64."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.uint64), generate
+
+
+@intrinsic
+def ctz(typing_context: Any, bits: Any) -> Any:
+    """Index of the lowest set bit of a uint64 that is not zero, as int64."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(_I1, 1))
+
+    return types.int64(types.uint64), generate
+
+
+@intrinsic
+def get(typing_context: Any, array: Any, index: Any) -> Any:
+    """Return array[index] of a contiguous 1-d array, index >= 0 trusted."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load(
+            _pointer(context, builder, array, arguments[0], arguments[1])
+        )
+
+    return array.dtype(array, types.intp), generate
+
+
+@intrinsic
+def put(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
+    """Set array[index] of a contiguous 1-d array, index >= 0 trusted."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        scalar = context.cast(builder, arguments[2], value, array.dtype)
+        pointer = _pointer(context, builder, array, arguments[0], arguments[1])
+        builder.store(scalar, pointer)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, value), generate
+
+
+# -- atomics on int64 arrays ----------------------------------------------------------
+
+_INT64_ARRAY = types.Array(types.int64, 1, "C")
+
+
+@intrinsic
+def atomic_load(typing_context: Any, array: Any, index: Any) -> Any:
+    """Read array[index]; sees what was written before the matching store."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _pointer(context, builder, array, arguments[0], arguments[1])
+        return builder.load_atomic(pointer, "acquire", 8)
+
+    return types.int64(_INT64_ARRAY, types.intp), generate
+
+
+@intrinsic
+def atomic_store(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
+    """Write array[index]; everything written before is seen by who reads it."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _pointer(context, builder, array, arguments[0], arguments[1])
+        builder.store_atomic(arguments[2], pointer, "release", 8)
+        return context.get_dummy_value()
+
+    return types.void(_INT64_ARRAY, types.intp, types.int64), generate
+
+
+def _read_modify_write(name: str, instruction: str) -> Any:
+    """Make an intrinsic that changes an element and returns its old value."""
+
+    def operation(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            pointer = _pointer(context, builder, array, arguments[0], arguments[1])
+            return builder.atomic_rmw(instruction, pointer, arguments[2], "seq_cst")
+
+        return types.int64(_INT64_ARRAY, types.intp, types.int64), generate
+
+    operation.__name__ = operation.__qualname__ = name
+    return intrinsic(operation)
+
+
+atomic_add = _read_modify_write("atomic_add", "add")
+atomic_min = _read_modify_write("atomic_min", "min")
+
+
+@intrinsic
+def compare_exchange(
+    typing_context: Any, array: Any, index: Any, expected: Any, value: Any
+) -> Any:
+    """Set array[index] to ``value`` if it is ``expected``; whether it was."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _pointer(context, builder, array, arguments[0], arguments[1])
+        pair = builder.cmpxchg(
+            pointer, arguments[2], arguments[3], "seq_cst", "seq_cst"
+        )
+        return builder.extract_value(pair, 1)
+
+    signature = types.boolean(_INT64_ARRAY, types.intp, types.int64, types.int64)
+    return signature, generate
