@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -28,7 +28,7 @@ DATA_VARIABLE = "DPBB_DATA"
 
 def find_vrf(
     name: str, data_dir: str | os.PathLike[str] | None
-) -> tuple[str, Path | NDArray[np.int64]]:
+) -> tuple[str, Path | NDArray[Any]]:
     """Find an instance by its name.
 
     Parameters
@@ -78,13 +78,19 @@ def find_vrf(
     )
 
 
-def _from_archive(file: Path, name: str) -> NDArray[np.int64] | None:
+def _from_archive(file: Path, name: str) -> NDArray[Any] | None:
     """Return the times of one instance; None when the archive does not hold it."""
+    expected = "an archive of NumPy arrays"
     try:
-        with np.load(file, allow_pickle=False) as archive:
+        with file.open("rb") as stream:  # NumPy would leave a damaged file open
+            archive = np.load(stream, allow_pickle=False)
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                refuse(str(file), expected, "a single array")
             if name not in archive.files:
                 return None
-            times: NDArray[np.int64] = np.asarray(archive[name]).T.astype(np.int64)
-    except (ValueError, EOFError, OSError, BadZipFile, AttributeError) as error:
-        refuse(str(file), "an archive of NumPy arrays", f"an error: {error}")
+            times: NDArray[Any] = archive[name].T
+    except (ValueError, EOFError, OSError, BadZipFile) as error:
+        if isinstance(error, InstanceError):
+            raise
+        refuse(str(file), expected, f"an error: {error}")
     return times

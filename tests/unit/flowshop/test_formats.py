@@ -223,8 +223,8 @@ BAD_FILES = [
     ("j.json", "", "j.json: expected JSON, got an empty file"),
     (
         "j.json",
-        "[[1, 2],\n[3, ]]",
-        "j.json, line 2, column 4: expected JSON, got an error",
+        "[[1, 2],\n[3, x]]",
+        "j.json, line 2, column 5: expected JSON, got an error",
     ),
     ("j.json", "[[1]] x", "line 1, column 7: expected JSON, got an error: Extra data"),
     ("j.json", "[[1, NaN]]", "expected whole numbers >= 0, got NaN"),
