@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpbb.coordination.donors import Donors
-from dpbb.coordination.units import Place
 
 if TYPE_CHECKING:
     from dpbb.coordination.messages import LeaseId, SeatId
@@ -70,12 +69,9 @@ class Balance:
         n_jobs = self._book.spec.problem.n_jobs
         candidates = [
             unit
-            for unit in self._book.units.values()
-            if unit.place is not Place.LEASED
-            and (
-                len(unit.roots) > 1
-                or (unit.fresh and int(unit.roots.depths[0]) < n_jobs - 1)
-            )
+            for unit in (*self._book.waiting.values(), *self._book.assigned.values())
+            if len(unit.roots) > 1
+            or (unit.fresh and int(unit.roots.depths[0]) < n_jobs - 1)
         ]
         return max(candidates, key=lambda unit: unit.leaves, default=None)
 
@@ -118,7 +114,7 @@ class Balance:
             self._asked.pop(lease.id, None)
             if not donated:
                 lease.rest_until = now + REST_S
-        if lease.open_roots <= _NEARLY_DRY:
+        if lease.open_roots <= _NEARLY_DRY and not lease.seat.draining:
             self._nearly_dry.add(lease.id)
         else:
             self._nearly_dry.discard(lease.id)

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.coordination.snapshot import Improvement
-from dpbb.errors import InvariantError
+from dpbb.errors import InvariantError, OptionError
+from dpbb.permutations import check_permutation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from dpbb.coordination.messages import RunSpec
     from dpbb.engines.base import Candidate
     from dpbb.problem import Problem
 
@@ -27,8 +29,10 @@ MAX_OPTIMA_BYTES = 64 * 2**20
 """What a run holds of optimal permutations (2 bytes a job) that nobody has taken."""
 
 
-def evaluate_candidate(problem: Problem[Any], candidate: Candidate, source: str) -> int:
-    """Evaluate what an engine found, and compare with the value that it claims.
+def evaluate_candidate(
+    problem: Problem[Any], candidate: Candidate, source: str
+) -> None:
+    """Compare the claimed value of what an engine found with its true one.
 
     Raises
     ------
@@ -36,26 +40,45 @@ def evaluate_candidate(problem: Problem[Any], candidate: Candidate, source: str)
         It is no permutation of the jobs, or its value is another one: an engine that
         errs in a makespan errs in bounds too, so nothing it pruned can be trusted.
     """
-    permutation = np.asarray(candidate.permutation, np.intp)
-    if not is_permutation(permutation, problem.n_jobs):
-        raise InvariantError(
-            f"{source}: expected a permutation of {problem.n_jobs} jobs, "
-            f"got {permutation.tolist()}"
-        )
-    value = problem.evaluate(permutation)
+    try:
+        jobs = jobs_of(problem, np.asarray(candidate.permutation).tolist())
+    except OptionError as error:
+        raise InvariantError(f"{source}: {error}") from error
+    value = problem.evaluate(jobs)
     if value != candidate.value:
         raise InvariantError(
-            f"{source}: permutation {permutation.tolist()} has cost {value}, "
+            f"{source}: permutation {jobs.tolist()} has cost {value}, "
             f"but {candidate.value} was claimed"
         )
-    return value
 
 
-def is_permutation(permutation: NDArray[np.intp], n_jobs: int) -> bool:
-    """Whether every job from 0 to n_jobs - 1 comes once."""
-    return permutation.shape == (n_jobs,) and bool(
-        np.array_equal(np.sort(permutation), np.arange(n_jobs))
-    )
+def jobs_of(problem: Problem[Any], permutation: Sequence[int]) -> NDArray[np.intp]:
+    """Return the permutation as an array.
+
+    Raises
+    ------
+    OptionError
+        It is not one of all the problem's jobs.
+    """
+    jobs = check_permutation(permutation)
+    if len(jobs) != problem.n_jobs:
+        raise OptionError(
+            f"permutation: expected {problem.n_jobs} jobs, got {len(jobs)}"
+        )
+    return np.array(jobs, np.intp)
+
+
+def root_bound(problem: Problem[Any]) -> int:
+    """Lower bound of the tree's root: its own, or the better of its child sets'."""
+    own = getattr(problem, "root_bound", None)
+    if own is not None:
+        return int(own)
+    jobs = np.arange(problem.n_jobs)
+    if len(jobs) == 1:
+        return problem.evaluate(jobs)
+    state = problem.root_state()
+    sides = (problem.child_bounds(state, jobs, back=back) for back in (False, True))
+    return max(int(bounds.min()) for bounds in sides)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,6 +120,32 @@ class Incumbent:
         self._optima: list[NDArray[np.uint16]] = []
         self._optima_bytes = 0
 
+    @classmethod
+    def start(cls, spec: RunSpec) -> Incumbent:
+        """UB and incumbent at the start of a run.
+
+        A cutoff above every cost prunes nothing, so it is lowered to
+        ``trivial_ub``, for which the engines have integers that are wide enough.
+
+        Raises
+        ------
+        OptionError
+            The start permutation is not one of all the problem's jobs.
+        """
+        problem = spec.problem
+        cutoff = problem.trivial_ub
+        if spec.upper_bound is not None:
+            cutoff = min(cutoff, spec.upper_bound)
+        if spec.permutation is None:
+            return cls(problem.n_jobs, cutoff=cutoff, all_optima=spec.all_optima)
+        jobs = jobs_of(problem, spec.permutation)
+        value = problem.evaluate(jobs)
+        if cutoff >= value:  # then the permutation alone makes the UB
+            cutoff = problem.trivial_ub
+        incumbent = cls(problem.n_jobs, cutoff=cutoff, all_optima=spec.all_optima)
+        incumbent.improve(value, jobs, "start", 0.0)
+        return incumbent
+
     @property
     def ub(self) -> int:
         """Prune LB >= ub."""
@@ -111,15 +160,12 @@ class Incumbent:
 
     def improve(
         self, value: int, permutation: NDArray[np.intp], source: str, seconds: float
-    ) -> bool:
-        """Take an evaluated permutation if it is better; True if it is."""
-        if self.value is not None and value >= self.value:
-            return False
+    ) -> None:
+        """Take a better permutation, of which the value is known to be true."""
         self.value = value
         self.permutation = tuple(int(job) for job in permutation)
         self.trajectory.append(Improvement(seconds, value, source))
         self._optima, self._optima_bytes, self.n_optima = [], 0, 0
-        return True
 
     def collect(self, candidates: Sequence[Candidate]) -> None:
         """Keep those evaluated candidates that cost as much as the incumbent.
@@ -138,11 +184,13 @@ class Incumbent:
             self._optima.append(block)
             self._optima_bytes += block.nbytes
 
-    def take_optima(self) -> Optima | None:
-        """Hand over, and forget, what was collected; None without an incumbent."""
+    def optima(self) -> Optima | None:
+        """Return what was collected since ``forget_optima``; None: no incumbent."""
         if self.value is None:
             return None
         nothing = np.zeros((0, self.n_jobs), np.uint16)
-        permutations = np.concatenate([nothing, *self._optima])
+        return Optima(self.value, np.concatenate([nothing, *self._optima]))
+
+    def forget_optima(self) -> None:
+        """Drop what was collected, which somebody else holds now."""
         self._optima, self._optima_bytes = [], 0
-        return Optima(self.value, permutations)

@@ -1,8 +1,8 @@
 """What travels between a seat and the coordinator of a run.
 
-Plain frozen values; ``encode`` and ``decode`` turn them into dicts of short strings,
-ints below 2**63, and byte strings, which is all that a message may hold: a leaf index
-passes 64 bits at 21 jobs and never travels.
+Plain frozen values; ``dpbb.coordination.wire`` turns them into flat dicts of short
+strings, ints below 2**63, byte strings and arrays, which is all that a message may hold:
+a leaf index passes 64 bits at 21 jobs and never travels.
 """
 
 from __future__ import annotations
@@ -43,11 +43,12 @@ class RunSpec:
     tuning
         Engine tuning.
     upper_bound
-        UB at the start: prune LB >= upper_bound (all optima: LB > upper_bound).
-        None: ``problem.trivial_ub``.
+        The cutoff: prune LB >= upper_bound, with all optima too (so give one more
+        there, if a schedule of that value is known). None: ``problem.trivial_ub``.
     permutation
-        The incumbent at the start, of cost ``upper_bound``; None when there is none
-        (a cutoff, or a schedule that somebody knows without giving it).
+        The incumbent at the start; its value is evaluated again, and is the UB where
+        it is not above the cutoff (all optima: prune LB > value). None when there is
+        none: a cutoff, or a schedule that somebody knows without giving it.
     all_optima
         Collect every optimal permutation.
     time_limit_s, node_limit, gap_limit
@@ -170,7 +171,7 @@ class Report:
         Sums of ``Slice.decomposed`` (raw: nothing exported is subtracted) and
         ``Slice.leaves`` since the grant.
     open_roots, least_lb
-        As of the last slice.
+        As of the last slice; roots that this report donates are covered too.
     best
         A permutation better than any UB that this seat was told; else None.
     explore_s

@@ -27,7 +27,7 @@ class Outcome:
     ub
         The final pruning threshold; see ``Order.ub``.
     lower_bound
-        No permutation costs less; see ``Coordinator.lower_bound``. When exhausted,
+        No permutation costs less; see ``RunReading.lower_bound``. When exhausted,
         the incumbent's value or, if the cutoff is below it, the cutoff.
     counters
         The ledger's, exact by I4 and I5.
@@ -38,7 +38,7 @@ class Outcome:
     explore_s
         Sum over the leases of the time in the engine.
     donations, requeues, units
-        Donations taken, units given back or lost and leased again, units ever made.
+        Donations taken, leases lost with their seat or task, units ever made.
     seats
         Seats that ever leased a unit, in the order of their first lease.
     optima

@@ -54,8 +54,7 @@ class Snapshot:
     ub
         Pruning threshold: the incumbent's value, or the cutoff.
     lower_bound
-        Least LB over open roots at the last reports, never above the UB; None while
-        no root has been bounded.
+        Least LB over open roots at the last full reports, never above the UB.
     gap
         (UB - LB) / UB; None without an incumbent.
     decomposed, leaves

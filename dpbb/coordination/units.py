@@ -61,6 +61,11 @@ class Unit:
     lease: LeaseRecord | None = None
     since: float = 0.0  # when it was assigned
 
+    @property
+    def open_roots(self) -> int:
+        """Number of roots, as last heard of."""
+        return len(self.roots) if self.lease is None else self.lease.open_roots
+
 
 @dataclass(slots=True, eq=False)
 class LeaseRecord:
@@ -126,6 +131,7 @@ class UnitBook:
     spec: RunSpec
     units: dict[UnitId, Unit] = field(default_factory=dict)
     waiting: OrderedDict[UnitId, Unit] = field(default_factory=OrderedDict)
+    assigned: dict[UnitId, Unit] = field(default_factory=dict)
     leases: dict[LeaseId, LeaseRecord] = field(default_factory=dict)
     counters: Counters = field(init=False)
     closed_leaves: int = 0
@@ -134,6 +140,7 @@ class UnitBook:
     made: int = 0
     ahead_decomposed: int = 0  # of light reports, beyond the ledger
     ahead_leaves: int = 0
+    explore_s: float = 0.0  # of ended leases
 
     def __post_init__(self) -> None:
         self.counters = Counters.zero(self.spec.problem.n_jobs)
@@ -169,6 +176,7 @@ class UnitBook:
     def assign(self, unit: Unit, seat: SeatRecord, now: float) -> None:
         """Give a waiting unit to an idle seat."""
         del self.waiting[unit.id]
+        self.assigned[unit.id] = unit
         unit.place, unit.seat, unit.since = Place.ASSIGNED, seat, now
         seat.unit = unit
 
@@ -189,6 +197,7 @@ class UnitBook:
             open_roots=len(unit.roots),
         )
         self._move(unit, Place.LEASED)
+        del self.assigned[unit.id]
         unit.lease = lease
         unit.fresh = False
         self.leases[lease_id] = lease
@@ -212,7 +221,10 @@ class UnitBook:
         lease.heard = now
         lease.seq = report.seq
         lease.decomposed, lease.leaves = report.decomposed, report.leaves
-        lease.open_roots, lease.explore_s = report.open_roots, report.explore_s
+        lease.explore_s = report.explore_s
+        # a donation leaves after the slice that counted the open roots
+        full = report.full
+        lease.open_roots = report.open_roots if full is None else len(full.remaining)
         if checked is not None:
             self._settle(lease, checked)
             if report.least_lb is not None:  # both are bounds of what remains
@@ -244,8 +256,8 @@ class UnitBook:
     def requeue(self, unit: Unit) -> None:
         """Take an assigned or leased unit back, to wait with a new attempt."""
         self._free_seat(unit)
-        if unit.place is Place.LEASED:
-            self._end_lease(unit)
+        self.assigned.pop(unit.id, None)
+        self._end_lease(unit)
         self._move(unit, Place.WAITING)
         unit.attempt += 1
         # to the front: what is half done is finished before new work is begun
@@ -306,6 +318,7 @@ class UnitBook:
     def _end_lease(self, unit: Unit) -> None:
         if unit.lease is not None:
             self._forget_ahead(unit.lease)
+            self.explore_s += unit.lease.explore_s
             del self.leases[unit.lease.id]
         unit.lease = None
 

@@ -1,0 +1,204 @@
+"""Who explores what: seats, assignments, leases, and how they end.
+
+The coordinator says when; nothing here knows of incumbents, limits, or the end of the
+run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpbb.coordination.balance import Balance
+from dpbb.coordination.messages import Assignment
+from dpbb.coordination.units import Place, SeatRecord, UnitBook
+from dpbb.errors import StaleLeaseError
+
+if TYPE_CHECKING:
+    from dpbb.coordination.messages import LeaseId, RunSpec, Seat, SeatId, UnitId
+    from dpbb.coordination.reading import EventLog
+    from dpbb.coordination.units import LeaseRecord, Unit
+
+MAX_LOSSES = 100
+"""So many leases of a unit in a row lost without a full report: it is hopeless."""
+
+
+class Dispatcher:
+    """Seats and the units at them; see the module."""
+
+    def __init__(self, spec: RunSpec, events: EventLog) -> None:
+        self.book = UnitBook(spec)
+        self.balance = Balance(self.book)
+        self.seats: dict[SeatId, SeatRecord] = {}
+        self.used_seats: dict[SeatId, None] = {}  # ordered set
+        self.requeues = 0
+        self.hopeless: str | None = None
+        self._events = events
+        self._nudges: dict[SeatId, None] = {}
+        self._silent: dict[LeaseId, SeatRecord] = {}
+
+    # -- seats ------------------------------------------------------------------
+
+    def add_seat(self, seat: Seat, now: float) -> None:
+        """Add a seat; one that is there already drains no more."""
+        record = self.seats.get(seat.id)
+        if record is None or record.seat != seat:
+            self.remove_seat(seat.id, now)
+            record = self.seats[seat.id] = SeatRecord(seat)
+            self._events.add(now, "seat", f"{seat.id} joined")
+        record.draining = False
+        self.balance.seat_changed(record)
+
+    def remove_seat(self, seat_id: SeatId, now: float) -> None:
+        """Forget a seat, if it is there, and take its unit back."""
+        record = self.seats.pop(seat_id, None)
+        if record is None:
+            return
+        self._events.add(now, "seat-lost", f"{seat_id} left")
+        record.draining = True
+        if record.silent is not None:
+            del self._silent[record.silent]
+        if record.unit is not None:
+            self.lose(record.unit, now, f"seat {seat_id} left")
+        self.balance.seat_changed(record)
+        self._nudges.pop(seat_id, None)
+
+    def drain_seat(self, seat_id: SeatId) -> None:
+        """Have a seat give its unit back."""
+        record = self.seats.get(seat_id)
+        if record is None:
+            return
+        record.draining = True
+        self.balance.seat_changed(record)
+        if record.unit is None:
+            return
+        if record.unit.lease is None:
+            self.requeue(record.unit)
+        else:
+            self.balance.forget(record.unit.lease)
+            self._nudges[seat_id] = None
+
+    def hear(self, lease_id: LeaseId) -> None:
+        """Let a seat whose lease has expired work again: it lives after all."""
+        record = self._silent.pop(lease_id, None)
+        if record is not None:
+            record.silent = None
+            self.balance.seat_changed(record)
+
+    def nudge_leased(self) -> None:
+        """Have all seats with a lease report at once."""
+        for lease in self.book.leases.values():
+            self._nudges[lease.seat.id] = None
+
+    def take_nudges(self) -> list[SeatId]:
+        """Seats that should report at once; forgotten by this call."""
+        seats = list(self._nudges)
+        self._nudges.clear()
+        return seats
+
+    # -- work -------------------------------------------------------------------
+
+    def assign(self, seat_id: SeatId, now: float) -> Assignment | None:
+        """Give an idle seat a unit, if there is one or one can be cut."""
+        record = self.balance.idle.get(seat_id)
+        if record is None:
+            return None
+        self.balance.cut_for_idle()
+        if not self.book.waiting:
+            return None
+        unit = next(iter(self.book.waiting.values()))
+        self.book.assign(unit, record, now)
+        self.balance.seat_changed(record)
+        return Assignment(unit.id, unit.attempt, seat_id)
+
+    def unassign(self, unit_id: UnitId, attempt: int, now: float) -> None:
+        """Take a unit back if this attempt is the current one."""
+        self.hear(self.book.lease_id(unit_id, attempt))
+        unit = self.book.units.get(unit_id)
+        if unit is not None and unit.attempt == attempt and unit.seat is not None:
+            self.lose(unit, now, "its task ended")
+
+    def lease(
+        self, unit_id: UnitId, attempt: int, seat_id: SeatId, now: float
+    ) -> LeaseRecord:
+        """Grant a unit to the attempt that it is assigned to.
+
+        Raises
+        ------
+        StaleLeaseError
+            Another attempt is current, or this one has reported already.
+        """
+        self.hear(self.book.lease_id(unit_id, attempt))
+        unit = self.book.units.get(unit_id)
+        if (
+            unit is None
+            or unit.attempt != attempt
+            or unit.seat is None
+            or unit.seat.id != seat_id
+            or (unit.lease is not None and unit.lease.seq > 0)
+        ):
+            raise StaleLeaseError(
+                f"attempt {attempt} of unit {unit_id} on seat {seat_id} is not current"
+            )
+        if unit.lease is None:
+            self.balance.granted(self.book.grant(unit, now))
+            self.used_seats[seat_id] = None
+        elif unit.lease.heard < now:
+            unit.lease.heard = now
+        return self.book.leases[self.book.lease_id(unit_id, attempt)]
+
+    def requeue(self, unit: Unit) -> None:
+        """Take a unit from its seat; it waits again with a new attempt."""
+        seat = unit.seat
+        if unit.lease is not None:
+            self.balance.forget(unit.lease)
+        self.book.requeue(unit)
+        if seat is not None:
+            self.balance.seat_changed(seat)
+
+    def finish(self, lease: LeaseRecord) -> None:
+        """Strike out a unit of which nothing remains."""
+        self.balance.forget(lease)
+        self.book.finish(lease.unit)
+        self.balance.seat_changed(lease.seat)
+
+    def lose(self, unit: Unit, now: float, reason: str) -> None:
+        """Requeue a unit whose seat or task is gone."""
+        if unit.lease is not None:
+            self.requeues += 1
+            unit.losses += 1
+            self._events.add(now, "lost", f"unit {unit.id} waits again: {reason}")
+        self.requeue(unit)
+        if unit.losses >= MAX_LOSSES:
+            self.hopeless = (
+                f"unit {unit.id} was lost {unit.losses} times in a row without a full "
+                f"report, at last because {reason}"
+            )
+
+    def requeue_all(self, *, leased: bool) -> None:
+        """Take back what is assigned and, if asked for, what is leased."""
+        for unit in list(self.book.units.values()):
+            if unit.place is Place.ASSIGNED or (leased and unit.lease is not None):
+                self.requeue(unit)
+
+    def expire(self, now: float, deadline: float) -> None:
+        """Take back the units of seats that were last heard of by ``deadline``.
+
+        The seat gets no other unit until something is heard of it: what hangs once
+        hangs again.
+        """
+        for unit in list(self.book.units.values()):
+            seat, lease = unit.seat, unit.lease
+            if seat is None:
+                continue
+            heard = unit.since if lease is None else lease.heard
+            if heard > deadline:
+                continue
+            seat.silent = self.book.lease_id(unit.id, unit.attempt)
+            self._silent[seat.silent] = seat
+            self._nudges[seat.id] = None
+            self.lose(unit, now, f"seat {seat.id} is silent")
+
+    def ask_donors(self, now: float) -> None:
+        """Nudge those seats that are to donate to idle ones."""
+        for lease in self.balance.choose_donors(now):
+            self._nudges[lease.seat.id] = None

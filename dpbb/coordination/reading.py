@@ -1,0 +1,273 @@
+"""The read side of a run: events, rate, limits, lower bound, snapshot, outcome.
+
+``RunRecord`` holds what the coordinator changes; all else here reads it, and decides
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpbb.coordination.outcome import Outcome
+from dpbb.coordination.snapshot import EventRecord, RunState, SeatSnapshot, Snapshot
+from dpbb.result import Termination
+from dpbb.tree.factoradic import n_leaves
+
+if TYPE_CHECKING:
+    from dpbb.coordination.dispatch import Dispatcher
+    from dpbb.coordination.incumbent import Incumbent
+    from dpbb.coordination.messages import RunSpec, SeatId
+    from dpbb.coordination.units import SeatRecord
+    from dpbb.tree.counters import Counters
+
+WINDOW_S = 5.0
+"""Nodes a second are an average over about this long."""
+
+_STEP_S = 0.25  # between two samples
+_MAX_EVENTS = 64
+
+
+class RateMeter:
+    """Nodes a second over the last few seconds."""
+
+    def __init__(self, now: float) -> None:
+        self._samples: deque[tuple[float, int]] = deque([(now, 0)])
+
+    def note(self, now: float, nodes: int) -> None:
+        """Take a sample, if the last one is not too young."""
+        if now - self._samples[-1][0] < _STEP_S:
+            return
+        self._samples.append((now, nodes))
+        while len(self._samples) > 2 and now - self._samples[1][0] >= WINDOW_S:
+            self._samples.popleft()
+
+    def rate(self, now: float, nodes: int) -> float:
+        """Nodes a second until now; 0 if nodes were lost with a lease."""
+        then, before = self._samples[0]
+        return max(0.0, (nodes - before) / (now - then)) if now > then else 0.0
+
+
+class EventLog:
+    """The latest events, oldest first."""
+
+    def __init__(self, opened: float) -> None:
+        self._opened = opened
+        self._events: deque[EventRecord] = deque(maxlen=_MAX_EVENTS)
+
+    def add(self, now: float, kind: str, text: str) -> None:
+        """Note an event."""
+        self._events.append(EventRecord(now - self._opened, kind, text))
+
+    def latest(self) -> tuple[EventRecord, ...]:
+        """All that are kept."""
+        return tuple(self._events)
+
+
+@dataclass(slots=True, eq=False)
+class RunRecord:
+    """A run: its parts, and where it is in its life."""
+
+    spec: RunSpec
+    opened: float
+    incumbent: Incumbent
+    work: Dispatcher
+    events: EventLog
+    meter: RateMeter
+    state: RunState = RunState.RUNNING
+    termination: Termination | None = None
+    ended: float | None = None
+    error: str | None = None
+    donations: int = 0
+
+    @property
+    def lower_bound(self) -> int:
+        """See ``RunReading.lower_bound``."""
+        units = self.work.book.units.values()
+        best = self.incumbent.optimum_if_exhausted
+        return min([best, *(unit.least_lb for unit in units)])
+
+    @property
+    def gap(self) -> float | None:
+        """(value - lower_bound) / value; None without an incumbent."""
+        value = self.incumbent.value
+        if value is None:
+            return None
+        return (value - self.lower_bound) / max(value, 1)  # all times may be zero
+
+    @property
+    def decomposed(self) -> int:
+        """Decomposed nodes, light reports included."""
+        book = self.work.book
+        return max(0, book.counters.decomposed + book.ahead_decomposed)
+
+    @property
+    def leaves(self) -> int:
+        """Leaves, light reports included."""
+        book = self.work.book
+        return book.counters.leaves + book.ahead_leaves
+
+
+def reached_limit(run: RunRecord, now: float) -> Termination | None:
+    """Return the limit that ends the run now, if one does."""
+    spec = run.spec
+    if spec.time_limit_s is not None and now - run.opened >= spec.time_limit_s:
+        return Termination.TIME_LIMIT
+    if spec.node_limit is not None and run.decomposed >= spec.node_limit:
+        return Termination.NODE_LIMIT
+    if spec.gap_limit is not None:
+        gap = run.gap
+        # at 0 nothing is left but to prune the open roots: let them be exhausted
+        if gap is not None and 0 < gap <= spec.gap_limit:
+            return Termination.GAP_LIMIT
+    return None
+
+
+def seat_snapshot(record: SeatRecord) -> SeatSnapshot:
+    """Return one seat and what it does."""
+    seat, unit = record.seat, record.unit
+    lease = None if unit is None else unit.lease
+    return SeatSnapshot(
+        seat=seat.id,
+        worker=seat.worker,
+        device=seat.device.name or seat.device.kind,
+        engine=seat.engine,
+        busy=unit is not None,
+        unit=None if unit is None else unit.id,
+        decomposed=0 if lease is None else max(0, lease.shown_decomposed),
+        nodes_per_second=0.0 if lease is None else lease.rate,
+        open_roots=0 if lease is None else lease.open_roots,
+    )
+
+
+class RunReading:
+    """What can be read of a run at any time; nothing here changes it."""
+
+    def __init__(self, run: RunRecord) -> None:
+        self._run = run
+
+    @property
+    def spec(self) -> RunSpec:
+        """What the run is."""
+        return self._run.spec
+
+    @property
+    def state(self) -> RunState:
+        """Where the run is in its life."""
+        return self._run.state
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run is over, in whatever way; then it has an ``outcome``."""
+        return self._run.ended is not None
+
+    @property
+    def error(self) -> str | None:
+        """Why the run failed; None if it did not."""
+        return self._run.error
+
+    @property
+    def ub(self) -> int:
+        """Pruning threshold: prune LB >= ub."""
+        return self._run.incumbent.ub
+
+    @property
+    def value(self) -> int | None:
+        """The incumbent's cost; None when there is no permutation."""
+        return self._run.incumbent.value
+
+    @property
+    def permutation(self) -> tuple[int, ...] | None:
+        """The incumbent."""
+        return self._run.incumbent.permutation
+
+    @property
+    def lower_bound(self) -> int:
+        """A value that no permutation costs less than.
+
+        The least LB of the open roots as of the last full reports; roots that no
+        engine has bounded stand with the bound of the tree's root. Never above the
+        incumbent's value or the cutoff, and the smaller of them when nothing is
+        open. Depth-first search leaves roots near the top open for long, so this
+        rises late and in leaps.
+        """
+        return self._run.lower_bound
+
+    @property
+    def counters(self) -> Counters:
+        """The ledger: what the full reports so far count for."""
+        return self._run.work.book.counters
+
+    def idle_seats(self) -> list[SeatId]:
+        """Seats that could be given a unit; none when the run is ending."""
+        running = self._run.state is RunState.RUNNING
+        return list(self._run.work.balance.idle) if running else []
+
+    def wanted_seats(self) -> int:
+        """How many more seats this run can feed now: two open roots each."""
+        if self._run.state is not RunState.RUNNING:
+            return 0
+        n_jobs = self.spec.problem.n_jobs
+        open_roots = 0
+        for unit in self._run.work.book.units.values():
+            unseen = n_jobs if unit.fresh else 1
+            open_roots += unit.open_roots * unseen
+        return max(0, -(-open_roots // 2) - len(self._run.work.seats))
+
+    def snapshot(self, now: float) -> Snapshot:
+        """Return the run as it is now, for people and programs."""
+        run, book, incumbent = self._run, self._run.work.book, self._run.incumbent
+        until = now if run.ended is None else run.ended
+        decomposed, leaves = run.decomposed, run.leaves
+        return Snapshot(
+            run_id=run.spec.run_id,
+            instance=run.spec.instance,
+            state=run.state,
+            seconds=until - run.opened,
+            value=incumbent.value,
+            permutation=incumbent.permutation,
+            ub=incumbent.ub,
+            lower_bound=run.lower_bound,
+            gap=run.gap,
+            decomposed=decomposed,
+            leaves=leaves,
+            nodes_per_second=run.meter.rate(until, decomposed + leaves),
+            explored=book.closed_leaves / n_leaves(run.spec.problem.n_jobs),
+            waiting=len(book.waiting),
+            leased=len(book.units) - len(book.waiting),
+            open_roots=sum(unit.open_roots for unit in book.units.values()),
+            donations=run.donations,
+            requeues=run.work.requeues,
+            seats=tuple(seat_snapshot(record) for record in run.work.seats.values()),
+            trajectory=tuple(incumbent.trajectory),
+            spans=book.span_map.spans(),
+            events=run.events.latest(),
+            termination=None if run.termination is None else run.termination.value,
+            error=run.error,
+        )
+
+    def outcome(self, now: float) -> Outcome:
+        """Return what the run came to; raises ValueError while it goes on."""
+        run, book, incumbent = self._run, self._run.work.book, self._run.incumbent
+        if run.ended is None or run.termination is None:
+            raise ValueError(f"expected run {run.spec.run_id} to be over, it goes on")
+        return Outcome(
+            termination=run.termination,
+            exhausted=run.error is None and not book.units,
+            value=incumbent.value,
+            permutation=incumbent.permutation,
+            ub=incumbent.ub,
+            lower_bound=run.lower_bound,
+            counters=book.counters,
+            trajectory=tuple(incumbent.trajectory),
+            seconds=run.ended - run.opened,
+            explore_s=book.explore_s,
+            donations=run.donations,
+            requeues=run.work.requeues,
+            units=book.made,
+            seats=tuple(run.work.used_seats),
+            optima=incumbent.optima() if run.spec.all_optima else None,
+            n_optima=incumbent.n_optima,
+            error=run.error,
+        )
