@@ -83,7 +83,8 @@ def parse_permutation(
             ) from error
         except UnicodeDecodeError as error:
             raise OptionError(f"{name}: expected a text file, got {error}") from error
-    values = _from_json(content, name) if content.lstrip()[:1] in "{[" else None
+    is_json = content.lstrip().startswith(("{", "["))
+    values = _from_json(content, name) if is_json else None
     if values is None:
         values = [_as_int(word, name) for word in re.split(r"[\s,;]+", content) if word]
     if one_based and isinstance(values, list):

@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpbb.errors import DpbbError, InvariantError
+from dpbb.options import SolveOptions
+from dpbb.result import Improvement, Proof, Result, Status, Termination
+from dpbb.schedule import Schedule
+
+OPERATIONS = Schedule((1, 0), np.array([[2, 5], [0, 2]]), np.array([[5, 6], [2, 5]]))
+OPTIMAL = Result(
+    status=Status.OPTIMAL,
+    termination=Termination.EXHAUSTED,
+    proof=Proof.TREE_EXHAUSTED,
+    makespan=6,
+    lower_bound=6,
+    permutation=(1, 0),
+    decomposed=1,
+    leaves=2,
+    seconds=0.5,
+    tree_seconds=0.25,
+    explore_seconds=0.125,
+    engine="cpu",
+    seats=("tcp://127.0.0.1:1/cpu0",),
+    instance="tiny",
+    digest="00ff",
+    n_jobs=2,
+    n_machines=2,
+    trajectory=(Improvement(0.125, 7, "neh"), Improvement(0.25, 6, "cpu")),
+    optima=((1, 0),),
+    n_optima=1,
+    units=1,
+    options=SolveOptions(engine="cpu", all_optima=True, initial=(0, 1)),
+    versions=(("python", "3.11"), ("dpbb", "0")),
+    operations=OPERATIONS,
+)
+UNKNOWN = Result(
+    status=Status.UNKNOWN,
+    termination=Termination.TIME_LIMIT,
+    proof=Proof.ROOT_BOUND,
+    makespan=None,
+    lower_bound=5,
+    permutation=None,
+)
+KEYS = {
+    "status",
+    "termination",
+    "makespan",
+    "lower_bound",
+    "permutation",
+    "decomposed",
+    "leaves",
+    "seconds",
+    "nodes_per_second",
+    "engine",
+    "instance",
+}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"permutation": None},
+        {"makespan": None},
+        {"lower_bound": 7},
+        {"lower_bound": 5},
+        {"status": Status.FEASIBLE},
+        {"status": Status.INFEASIBLE_CUTOFF},
+        {"status": Status.UNKNOWN},
+        {"makespan": 7, "lower_bound": 7},  # not where the schedule ends
+    ],
+)
+def test_contradicting_parts_are_refused(changes):
+    """Never optimal without a permutation (I6), never a bound above a makespan."""
+    with pytest.raises(InvariantError):
+        replace(OPTIMAL, **changes)
+
+
+def test_gap_is_a_share_of_the_makespan():
+    feasible = replace(OPTIMAL, status=Status.FEASIBLE, lower_bound=3)
+    assert (OPTIMAL.gap, feasible.gap, UNKNOWN.gap) == (0.0, 0.5, None)
+
+
+def test_rate_is_over_the_time_of_the_tree():
+    assert OPTIMAL.nodes_per_second == 12.0
+    assert UNKNOWN.nodes_per_second == 0.0
+
+
+@pytest.mark.parametrize("result", [OPTIMAL, UNKNOWN], ids=["optimal", "unknown"])
+def test_json_round_trip_keeps_everything(result):
+    again = Result.from_json(result.to_json())
+    assert again == result
+    assert KEYS <= json.loads(result.to_json()).keys()
+    if result.operations is not None:
+        assert np.array_equal(again.schedule().start, OPERATIONS.start)
+        assert np.array_equal(again.schedule().end, OPERATIONS.end)
+        assert again.schedule().permutation == OPERATIONS.permutation
+
+
+def test_json_without_the_schedule_is_equal_but_has_none():
+    again = Result.from_json(OPTIMAL.to_json(schedule=False))
+    assert again == OPTIMAL
+    with pytest.raises(DpbbError, match="status optimal saved without it"):
+        again.schedule()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "expected JSON, got"),
+        ("[]", "expected a JSON object of schema 1, got"),
+        ('{"schema": 99}', "expected a JSON object of schema 1, got 99"),
+        ('{"schema": 1}', "expected the JSON of a result, got: 'permutation'"),
+        (
+            UNKNOWN.to_json().replace('"unknown"', '"great"'),
+            "expected the JSON of a result, got: 'great' is not a valid Status",
+        ),
+    ],
+)
+def test_what_is_no_result_is_refused(text, message):
+    with pytest.raises(DpbbError, match=message):
+        Result.from_json(text)
+
+
+def test_schedule_is_refused_without_one():
+    with pytest.raises(DpbbError, match="got one with status unknown$"):
+        UNKNOWN.schedule()
+
+
+def test_schedule_is_written(tmp_path):
+    OPTIMAL.write_schedule(tmp_path / "s.csv")
+    assert (tmp_path / "s.csv").read_text().splitlines()[1] == "0,1,0,0,2"
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({}, "optimal, as the tree is exhausted: no schedule is better"),
+        (
+            {"proof": Proof.ROOT_BOUND},
+            "optimal, as the root bound equals the incumbent",
+        ),
+        (
+            {"proof": Proof.OPEN_ROOTS, "termination": Termination.TIME_LIMIT},
+            "optimal, as the bound of every open root reaches the incumbent",
+        ),
+        (
+            {
+                "status": Status.FEASIBLE,
+                "lower_bound": 3,
+                "termination": Termination.NODE_LIMIT,
+            },
+            "feasible, as the search ended early (node_limit)",
+        ),
+        (
+            {
+                "status": Status.INFEASIBLE_CUTOFF,
+                "makespan": None,
+                "permutation": None,
+                "operations": None,
+            },
+            "infeasible_cutoff, as the tree is exhausted: no schedule is below",
+        ),
+    ],
+)
+def test_summary_says_how_the_status_was_obtained(changes, text):
+    if changes.get("status") is Status.FEASIBLE:
+        changes["proof"] = Proof.OPEN_ROOTS
+    result = replace(OPTIMAL, **changes)
+    assert text in result.summary()
+    assert text in result._repr_html_()
+
+
+def test_summary_has_the_figures():
+    summary = str(OPTIMAL)
+    assert "makespan     6\n" in summary
+    assert "permutation  1 0\n" in summary
+    assert "nodes        1 decomposed, 2 leaves, 12 a second\n" in summary
+    assert "engine       cpu, 1 seat(s)" in summary
+    feasible = replace(OPTIMAL, status=Status.FEASIBLE, lower_bound=3)
+    assert "lower bound  3 (gap 50.00%)" in str(feasible)
