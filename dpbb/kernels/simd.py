@@ -6,16 +6,21 @@ vectors in local variables, pass and return them, and add them with ``+``. LLVM
 lowers a width that the processor does not have to several registers, and the same
 code to AVX2, AVX-512 or NEON.
 
-Every function is usable from ``numba.njit`` code only. The element type of a vector
-is that of the array it comes from; where there is none, a ``like`` argument, any
-vector of the wanted type, gives it. Indices are trusted: no bounds check and no
-wrap-around. Lanes in *pairs* (0, 1), (2, 3), ... carry two values that belong
-together. Bit i of a mask (uint64) is lane i.
+Every function is usable from ``numba.njit`` code only. Memory is reached through
+*pointers*, ``pointer(array)``: a Numba array that is passed around, alone or in a
+tuple, costs reference counts and a dozen registers, a pointer one. ``pointer[i]``
+reads and writes single elements; indices are trusted. A pointer does not keep its
+array alive: the caller of compiled code does.
 
-The scalars that mask and thread code needs are here too: ``popcount``, ``ctz``,
-``get`` / ``put`` (array access without wrap-around) and atomics on int64 arrays.
+The element type of a vector is that of the pointer it comes from; where there is none,
+a ``like`` argument, any vector of the wanted type, gives it. Lanes in *pairs* (0, 1),
+(2, 3), ... carry two values that belong together. Bit i of a mask (uint64) is lane i.
+
+The scalars that mask and thread code needs are here too: ``popcount``, ``ctz`` and
+atomics on pointers to int64.
 """
 
+# ruff: noqa: ANN401  (Numba and llvmlite hand over untyped objects)
 from __future__ import annotations
 
 import operator
@@ -69,19 +74,15 @@ def _expect_vector(value: Any, what: str) -> None:
         raise TypingError(f"expected a vector as {what}, got {value}")
 
 
-def _expect_array(array: Any, vector: VectorType) -> None:
-    if not isinstance(array, types.Array) or array.layout != "C" or array.ndim != 1:
-        raise TypingError(f"expected a contiguous 1-d array, got {array}")
-    if array.dtype != vector.dtype:
-        raise TypingError(f"expected an array of {vector.dtype}, got {array.dtype}")
+def _expect_pointer(pointer: Any, dtype: types.Integer) -> None:
+    if pointer != types.CPointer(dtype):
+        raise TypingError(f"expected a pointer to {dtype}, got {pointer}")
 
 
-def _pointer(
-    context: Any, builder: Any, array_type: Any, array: Any, index: Any
-) -> Any:
-    """Pointer to an element of a contiguous 1-d array."""
-    data = make_array(array_type)(context, builder, array).data
-    return builder.gep(data, [index], inbounds=True)
+def _address(builder: Any, signature: Any, arguments: Any, llvm_type: Any) -> Any:
+    """Address of element ``arguments[1]`` of pointer ``arguments[0]``, as a pointer."""
+    address = builder.gep(arguments[0], [arguments[1]], inbounds=True)
+    return builder.bitcast(address, llvm_type.as_pointer())
 
 
 def _indices(lanes: list[int]) -> ir.Constant:
@@ -124,16 +125,30 @@ def _minimum(builder: Any, a: Any, b: Any) -> Any:
 
 
 @intrinsic
-def zeros(typing_context: Any, array: Any, lanes: Any) -> Any:
-    """Return ``lanes`` zeros of an array's element type; ``lanes`` is a literal."""
+def pointer(typing_context: Any, array: Any) -> Any:
+    """Pointer to the first element of a contiguous array of any dimension."""
+    if not isinstance(array, types.Array) or array.layout != "C":
+        raise TypingError(f"expected a contiguous array, got {array}")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return make_array(array)(context, builder, arguments[0]).data
+
+    return types.CPointer(array.dtype)(array), generate
+
+
+@intrinsic
+def zeros(typing_context: Any, source: Any, lanes: Any) -> Any:
+    """Return ``lanes`` (a literal) zeros of the element type of a pointer."""
     if not isinstance(lanes, types.IntegerLiteral):
         raise TypingError(f"expected a literal number of lanes, got {lanes}")
-    vector = VectorType(array.dtype, lanes.literal_value)
+    if not isinstance(source, types.CPointer):
+        raise TypingError(f"expected a pointer, got {source}")
+    vector = VectorType(source.dtype, lanes.literal_value)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return ir.Constant(vector.llvm, [0] * vector.lanes)
 
-    return vector(array, lanes), generate
+    return vector(source, lanes), generate
 
 
 @intrinsic
@@ -149,53 +164,50 @@ def splat(typing_context: Any, value: Any, like: Any) -> Any:
 
 
 @intrinsic
-def load(typing_context: Any, array: Any, start: Any, like: Any) -> Any:
-    """Return array[start], array[start + 1], ... as a vector; no alignment needed."""
+def load(typing_context: Any, source: Any, start: Any, like: Any) -> Any:
+    """Return source[start], source[start + 1], ...; no alignment needed."""
     _expect_vector(like, "like")
-    _expect_array(array, like)
+    _expect_pointer(source, like.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = _pointer(context, builder, array, arguments[0], arguments[1])
-        pointer = builder.bitcast(pointer, like.llvm.as_pointer())
-        return builder.load(pointer, align=like.dtype.bitwidth // 8)
+        address = _address(builder, signature, arguments, like.llvm)
+        return builder.load(address, align=like.dtype.bitwidth // 8)
 
-    return like(array, types.intp, like), generate
+    return like(source, types.intp, like), generate
 
 
 @intrinsic
-def load_pair(typing_context: Any, array: Any, start: Any, like: Any) -> Any:
-    """Return array[start] in every even lane and array[start + 1] in every odd one.
+def load_pair(typing_context: Any, source: Any, start: Any, like: Any) -> Any:
+    """Return source[start] in every even lane and source[start + 1] in every odd one.
 
     One broadcasting load of the double width on x86: unlike two broadcasts of a
     16-bit element it needs no shuffle unit.
     """
     _expect_vector(like, "like")
-    _expect_array(array, like)
+    _expect_pointer(source, like.dtype)
     wide = ir.IntType(2 * like.dtype.bitwidth)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = _pointer(context, builder, array, arguments[0], arguments[1])
-        pointer = builder.bitcast(pointer, wide.as_pointer())
-        scalar = builder.load(pointer, align=like.dtype.bitwidth // 8)
+        address = _address(builder, signature, arguments, wide)
+        scalar = builder.load(address, align=like.dtype.bitwidth // 8)
         pairs = _splat(builder, scalar, ir.VectorType(wide, like.lanes // 2))
         return builder.bitcast(pairs, like.llvm)
 
-    return like(array, types.intp, like), generate
+    return like(source, types.intp, like), generate
 
 
 @intrinsic
-def store(typing_context: Any, array: Any, start: Any, value: Any) -> Any:
-    """Write a vector to array[start], array[start + 1], ...; no alignment needed."""
+def store(typing_context: Any, target: Any, start: Any, value: Any) -> Any:
+    """Write a vector to target[start], target[start + 1], ...; any alignment."""
     _expect_vector(value, "value")
-    _expect_array(array, value)
+    _expect_pointer(target, value.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = _pointer(context, builder, array, arguments[0], arguments[1])
-        pointer = builder.bitcast(pointer, value.llvm.as_pointer())
-        builder.store(arguments[2], pointer, align=value.dtype.bitwidth // 8)
+        address = _address(builder, signature, arguments, value.llvm)
+        builder.store(arguments[2], address, align=value.dtype.bitwidth // 8)
         return context.get_dummy_value()
 
-    return types.void(array, types.intp, value), generate
+    return types.void(target, types.intp, value), generate
 
 
 # -- lane-wise arithmetic -------------------------------------------------------------
@@ -406,68 +418,43 @@ def ctz(typing_context: Any, bits: Any) -> Any:
     return types.int64(types.uint64), generate
 
 
-@intrinsic
-def get(typing_context: Any, array: Any, index: Any) -> Any:
-    """Return array[index] of a contiguous 1-d array, index >= 0 trusted."""
+# -- atomics on int64 ----------------------------------------------------------
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.load(
-            _pointer(context, builder, array, arguments[0], arguments[1])
-        )
-
-    return array.dtype(array, types.intp), generate
+_POINTER = types.CPointer(types.int64)
 
 
 @intrinsic
-def put(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
-    """Set array[index] of a contiguous 1-d array, index >= 0 trusted."""
+def atomic_load(typing_context: Any, target: Any, index: Any) -> Any:
+    """Read target[index]; sees what was written before the matching store."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        scalar = context.cast(builder, arguments[2], value, array.dtype)
-        pointer = _pointer(context, builder, array, arguments[0], arguments[1])
-        builder.store(scalar, pointer)
+        address = _address(builder, signature, arguments, _I64)
+        return builder.load_atomic(address, "acquire", 8)
+
+    return types.int64(_POINTER, types.intp), generate
+
+
+@intrinsic
+def atomic_store(typing_context: Any, target: Any, index: Any, value: Any) -> Any:
+    """Write target[index]; everything written before is seen by who reads it."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address = _address(builder, signature, arguments, _I64)
+        builder.store_atomic(arguments[2], address, "release", 8)
         return context.get_dummy_value()
 
-    return types.void(array, types.intp, value), generate
-
-
-# -- atomics on int64 arrays ----------------------------------------------------------
-
-_INT64_ARRAY = types.Array(types.int64, 1, "C")
-
-
-@intrinsic
-def atomic_load(typing_context: Any, array: Any, index: Any) -> Any:
-    """Read array[index]; sees what was written before the matching store."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = _pointer(context, builder, array, arguments[0], arguments[1])
-        return builder.load_atomic(pointer, "acquire", 8)
-
-    return types.int64(_INT64_ARRAY, types.intp), generate
-
-
-@intrinsic
-def atomic_store(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
-    """Write array[index]; everything written before is seen by who reads it."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = _pointer(context, builder, array, arguments[0], arguments[1])
-        builder.store_atomic(arguments[2], pointer, "release", 8)
-        return context.get_dummy_value()
-
-    return types.void(_INT64_ARRAY, types.intp, types.int64), generate
+    return types.void(_POINTER, types.intp, types.int64), generate
 
 
 def _read_modify_write(name: str, instruction: str) -> Any:
     """Make an intrinsic that changes an element and returns its old value."""
 
-    def operation(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
+    def operation(typing_context: Any, target: Any, index: Any, value: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            pointer = _pointer(context, builder, array, arguments[0], arguments[1])
-            return builder.atomic_rmw(instruction, pointer, arguments[2], "seq_cst")
+            address = _address(builder, signature, arguments, _I64)
+            return builder.atomic_rmw(instruction, address, arguments[2], "seq_cst")
 
-        return types.int64(_INT64_ARRAY, types.intp, types.int64), generate
+        return types.int64(_POINTER, types.intp, types.int64), generate
 
     operation.__name__ = operation.__qualname__ = name
     return intrinsic(operation)
@@ -479,16 +466,16 @@ atomic_min = _read_modify_write("atomic_min", "min")
 
 @intrinsic
 def compare_exchange(
-    typing_context: Any, array: Any, index: Any, expected: Any, value: Any
+    typing_context: Any, target: Any, index: Any, expected: Any, value: Any
 ) -> Any:
-    """Set array[index] to ``value`` if it is ``expected``; whether it was."""
+    """Set target[index] to ``value`` if it is ``expected``; whether it was."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = _pointer(context, builder, array, arguments[0], arguments[1])
+        address = _address(builder, signature, arguments, _I64)
         pair = builder.cmpxchg(
-            pointer, arguments[2], arguments[3], "seq_cst", "seq_cst"
+            address, arguments[2], arguments[3], "seq_cst", "seq_cst"
         )
         return builder.extract_value(pair, 1)
 
-    signature = types.boolean(_INT64_ARRAY, types.intp, types.int64, types.int64)
+    signature = types.boolean(_POINTER, types.intp, types.int64, types.int64)
     return signature, generate

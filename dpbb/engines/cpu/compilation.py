@@ -38,6 +38,14 @@ def helper(function: Kernel) -> Kernel:
     return cast("Kernel", compiled)
 
 
+def inlined(function: Kernel) -> Kernel:
+    """Compile as part of every caller: for the hot loop, and for vector arguments."""
+    compiled = numba.njit(
+        nogil=True, boundscheck=False, error_model="numpy", forceinline=True
+    )(function)
+    return cast("Kernel", compiled)
+
+
 def entry(function: Kernel) -> Kernel:
     """Compile for calls from Python, once per machine; releases the GIL."""
     compiled = numba.njit(

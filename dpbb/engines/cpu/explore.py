@@ -8,6 +8,7 @@ import numpy as np
 
 from dpbb.engines.cpu.compilation import VERSION, entry, helper
 from dpbb.engines.cpu.node import descend, enter, open_children, release, settle
+from dpbb.engines.cpu.pointers import explorer_at, pool_at, tables_at
 from dpbb.engines.cpu.sharing import STOPPED, share, take, unload
 from dpbb.engines.cpu.state import (
     DECOMPOSED,
@@ -25,9 +26,7 @@ from dpbb.kernels.simd import (
     atomic_min,
     atomic_store,
     ctz,
-    get,
     popcount,
-    put,
 )
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def visit_leaf(tables: Tables, explorer: Explorer, pool: Pool, job: int, side: i
     n = tables.n_jobs
     explorer.counts[LEAVES] += 1
     explorer.closed[n - 1] += 1
-    row = explorer.found[explorer.counts[N_FOUND]]
+    row = explorer.counts[N_FOUND] * (n + 1)
     # path and job in their places; the job that is left over in the middle
     left_over = n * (n - 1) // 2
     ahead = 1
@@ -64,41 +63,45 @@ def visit_leaf(tables: Tables, explorer: Explorer, pool: Pool, job: int, side: i
         code = explorer.path[level] if level < n - 2 else 2 * job + side
         left_over -= code // 2
         if code % 2:
-            row[behind] = code // 2
+            explorer.found[row + behind] = code // 2
             behind -= 1
         else:
-            row[ahead] = code // 2
+            explorer.found[row + ahead] = code // 2
             ahead += 1
-    row[ahead] = left_over
+    explorer.found[row + ahead] = left_over
     record_leaf(tables, explorer, pool)
 
 
 @helper
 def record_leaf(tables: Tables, explorer: Explorer, pool: Pool) -> None:
     """Keep the permutation in the next row of ``explorer.found`` if it is better."""
+    n = tables.n_jobs
+    m = tables.n_machines
     count = explorer.counts[N_FOUND]
-    row = explorer.found[count]
-    finish = explorer.finish
-    finish[:] = 0
-    for job in row[1:]:
+    row = count * (n + 1)
+    for machine in range(m):
+        explorer.finish[machine] = 0
+    for position in range(1, n + 1):
+        job = explorer.found[row + position]
         end = 0
-        for machine in range(tables.n_machines):
-            end = max(end, finish[machine]) + tables.times[job, machine]
-            finish[machine] = end
-    cost = finish[tables.n_machines - 1]
+        for machine in range(m):
+            end = max(end, explorer.finish[machine]) + tables.times[job * m + machine]
+            explorer.finish[machine] = end
+    cost = explorer.finish[m - 1]
     # a better leaf lowers ub at once, for all explorers
     if cost >= atomic_min(pool.control, UB, cost + tables.all_optima):
         return
-    row[0] = cost
-    if count and (not tables.all_optima or cost < explorer.found[0, 0]):
-        explorer.found[0, :] = row
+    explorer.found[row] = cost
+    if count and (not tables.all_optima or cost < explorer.found[0]):
+        for position in range(n + 1):
+            explorer.found[position] = explorer.found[row + position]
         count = 0
     explorer.counts[N_FOUND] = count + 1
 
 
 @entry
 def explore(
-    tables: Tables, explorer: Explorer, pool: Pool, version: int = VERSION
+    all_tables: Tables, own: Explorer, shared: Pool, version: int = VERSION
 ) -> int:
     """Search until there is no work, or a stop.
 
@@ -107,6 +110,9 @@ def explore(
     int
         IDLE: nothing to do at the moment, call again; STOPPED; FINISHED.
     """
+    tables = tables_at(all_tables)
+    explorer = explorer_at(own)
+    pool = pool_at(shared)
     n = tables.n_jobs
     words = tables.words
     control = pool.control
@@ -123,7 +129,7 @@ def explore(
                 break
             ub = atomic_load(control, UB)
         word = 0
-        bits = get(explorer.open, depth * words)
+        bits = explorer.open[depth * words]
         stopped = False
         while True:
             while bits == np.uint64(0):
@@ -134,19 +140,19 @@ def explore(
                         break
                     release(explorer, depth)
                     word = 0
-                bits = get(explorer.open, depth * words + word)
+                bits = explorer.open[depth * words + word]
             if depth < 0:
                 break
             bit = ctz(bits)
             bits &= bits - np.uint64(1)
-            put(explorer.open, depth * words + word, bits)
+            explorer.open[depth * words + word] = bits
             slot = JOBS_PER_WORD * word + (bit >> 1)
             side = bit & 1
             if depth == n - 2:
-                first = tables.first_lane[tables.table_of[depth]]
+                first = tables.first_slot[tables.table_of[depth]]
                 job = explorer.jobs[first + slot]
                 visit_leaf(tables, explorer, pool, job, side)
-                if explorer.counts[N_FOUND] + 1 == len(explorer.found):
+                if explorer.counts[N_FOUND] + 1 == tables.leaf_capacity:
                     atomic_store(control, STOP, 1)
                     stopped = True
                     break
@@ -155,12 +161,12 @@ def explore(
             alive = open_children(tables, explorer, depth + 1, ub)
             nodes += 1
             shut = n - depth - 1 - alive
-            put(explorer.closed, depth + 2, get(explorer.closed, depth + 2) + shut)
+            explorer.closed[depth + 2] = explorer.closed[depth + 2] + shut
             if alive:
                 depth += 1
                 enter(tables, explorer, depth)
                 word = 0
-                bits = get(explorer.open, depth * words)
+                bits = explorer.open[depth * words]
             else:
                 release(explorer, depth)
             if nodes & POLL_MASK == 0:
@@ -173,7 +179,7 @@ def explore(
                     refilter(tables, explorer, depth, ub)
                 if atomic_load(control, HUNGRY) > atomic_load(control, TOP):
                     share(tables, explorer, pool, depth, ub)
-                bits = get(explorer.open, depth * words + word)
+                bits = explorer.open[depth * words + word]
         if stopped:
             break
     explorer.counts[DEPTH] = depth
@@ -183,7 +189,7 @@ def explore(
 
 @entry
 def settle_stack(
-    tables: Tables, explorer: Explorer, ub: int, version: int = VERSION
+    all_tables: Tables, own: Explorer, ub: int, version: int = VERSION
 ) -> tuple[int, int]:
     """Bound the open levels of a stack again.
 
@@ -192,6 +198,8 @@ def settle_stack(
     n_open, least : int
         Number of open roots of the stack and their least bound, -1 if none.
     """
+    tables = tables_at(all_tables)
+    explorer = explorer_at(own)
     depth = explorer.counts[DEPTH]
     refilter(tables, explorer, depth, ub)
     n_open = 0
@@ -208,7 +216,7 @@ def settle_stack(
 
 @entry
 def unload_stack(
-    tables: Tables, explorer: Explorer, pool: Pool, version: int = VERSION
+    all_tables: Tables, own: Explorer, shared: Pool, version: int = VERSION
 ) -> None:
     """Move all open roots of a stack to the pool, bounded by ``settle_stack``."""
-    unload(tables, explorer, pool)
+    unload(tables_at(all_tables), explorer_at(own), pool_at(shared))

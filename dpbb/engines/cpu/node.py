@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.engines.cpu.compilation import helper
+from dpbb.engines.cpu.compilation import helper, inlined
 from dpbb.engines.cpu.state import GROUP_JOBS, PAIR_LANES, RULES
 from dpbb.kernels.simd import (
     blend,
     equal,
-    get,
     last_pair,
     less,
     load,
@@ -26,7 +25,6 @@ from dpbb.kernels.simd import (
     maximum,
     minimum,
     popcount,
-    put,
     reduce_min,
     reduce_pairs,
     reverse,
@@ -53,29 +51,21 @@ PAIR = 2
 TILE_2, TILE_4 = 2 * PAIR_LANES, 4 * PAIR_LANES
 
 
-@helper
-def largest(array: Any) -> Any:
-    """Largest value of an array's element type."""
-    return np.iinfo(array.dtype).max
-
-
-@helper
+@inlined
 def descend(tables: Tables, explorer: Explorer, depth: int, slot: int, side: int) -> None:
     """Step from the node at ``depth`` to the child of a slot, ready to bound it.
 
     The child's front is a max-plus prefix over machines: F'_k = S_{k+1} + max_{i<=k}
     (F_i - S_i) with S the job's prefix sums, log2 steps a vector instead of m.
     """
-    table = get(tables.table_of, depth)
-    job = get(explorer.jobs, get(tables.first_lane, table) + slot)
-    put(explorer.path, depth, 2 * job + side)
-    below = get(tables.table_of, depth + 1)
-    place = get(tables.first_lane, below) + get(
-        explorer.slots, below * tables.n_jobs + job
-    )
-    put(explorer.place, depth, place)
+    table = tables.table_of[depth]
+    job = explorer.jobs[tables.first_slot[table] + slot]
+    explorer.path[depth] = 2 * job + side
+    below = tables.table_of[depth + 1]
+    place = tables.first_slot[below] + explorer.slots[below * tables.n_jobs + job]
+    explorer.place[depth] = place
     pair = zeros(explorer.real, PAIR)
-    store(explorer.taken, 2 * place, splat(largest(explorer.taken), pair))
+    store(explorer.taken, 2 * place, splat(tables.largest, pair))
     real = load(explorer.real, 2 * depth, pair)
     store(
         explorer.real, 2 * depth + 2, real | load(tables.sides, 2 * side, pair)
@@ -88,7 +78,7 @@ def descend(tables: Tables, explorer: Explorer, depth: int, slot: int, side: int
     new = old + row
     step = job * (row + PAIR_LANES)
     shifted = job * row
-    carry = splat(-largest(explorer.fronts), like)
+    carry = splat(-tables.largest, like)
     for column in range(0, row, PAIR_LANES):
         front = load(explorer.fronts, old + column, like)
         latest = scan_max_pairs(
@@ -107,7 +97,7 @@ def descend(tables: Tables, explorer: Explorer, depth: int, slot: int, side: int
         store(explorer.exits, mirrored, remain + reverse(front))
 
 
-@helper
+@inlined
 def prepare(tables: Tables, explorer: Explorer, depth: int) -> None:
     """Make the path's node at ``depth`` ready to be bounded again."""
     like = zeros(explorer.fronts, PAIR_LANES)
@@ -119,13 +109,13 @@ def prepare(tables: Tables, explorer: Explorer, depth: int) -> None:
         store(explorer.exits, mirrored, remain + reverse(front))
 
 
-@helper
+@inlined
 def release(explorer: Explorer, depth: int) -> None:
     """Undo the marking of the child taken at ``depth``."""
-    store(explorer.taken, 2 * get(explorer.place, depth), zeros(explorer.taken, PAIR))
+    store(explorer.taken, 2 * explorer.place[depth], zeros(explorer.taken, PAIR))
 
 
-@helper
+@inlined
 def tile_bounds(
     tables: Tables, explorer: Explorer, depth: int, start: int, stride: int, like: Any
 ) -> Any:
@@ -147,7 +137,7 @@ def tile_bounds(
     return bound
 
 
-@helper
+@inlined
 def preference(tables: Tables, bounds: Any, least: Any) -> int:
     """Count of back children that decide less that of front children, for a tile."""
     if tables.rule == MINMIN:
@@ -159,7 +149,7 @@ def preference(tables: Tables, bounds: Any, least: Any) -> int:
     return popcount(decisive & BACK_BITS) - popcount(decisive & FRONT_BITS)
 
 
-@helper
+@inlined
 def chosen_bits(tables: Tables, depth: int, count: int, excess: int) -> np.uint64:
     """Bits of the child set to take; ``excess``: sum of front less back bounds."""
     rule = tables.rule
@@ -170,36 +160,36 @@ def chosen_bits(tables: Tables, depth: int, count: int, excess: int) -> np.uint6
     return BACK_BITS if to_back else FRONT_BITS
 
 
-@helper
+@inlined
 def open_tile(
     tables: Tables, explorer: Explorer, depth: int, ub: int, table: int, like: Any
 ) -> np.uint64:
     """``open_children`` for a table of one tile, bounds in registers."""
-    start = get(tables.first_time, table)
+    start = tables.first_time[table]
     bounds = tile_bounds(
-        tables, explorer, depth, start, 2 * GROUP_JOBS * get(tables.groups, table), like
+        tables, explorer, depth, start, 2 * GROUP_JOBS * tables.groups[table], like
     )
-    taken = load(explorer.taken, 2 * get(tables.first_lane, table), like)
+    taken = load(explorer.taken, 2 * tables.first_slot[table], like)
     bounds = maximum(bounds, taken)
     least = splat(reduce_min(bounds), like)
     count = preference(tables, bounds, least)
     bits = chosen_bits(tables, depth, count, reduce_pairs(bounds))
     alive = less(bounds, splat(ub, like)) & bits
-    put(explorer.open, depth * tables.words, alive)
+    explorer.open[depth * tables.words] = alive
     return alive
 
 
-@helper
+@inlined
 def bound_tile(
     tables: Tables, explorer: Explorer, depth: int, table: int, group: int, like: Any
 ) -> Any:
     """Bounds of the tile that starts with a group, to memory and as a value."""
-    stride = 2 * GROUP_JOBS * get(tables.groups, table)
+    stride = 2 * GROUP_JOBS * tables.groups[table]
     lane = 2 * GROUP_JOBS * group
     bounds = tile_bounds(
-        tables, explorer, depth, get(tables.first_time, table) + lane, stride, like
+        tables, explorer, depth, tables.first_time[table] + lane, stride, like
     )
-    taken = load(explorer.taken, 2 * get(tables.first_lane, table) + lane, like)
+    taken = load(explorer.taken, 2 * tables.first_slot[table] + lane, like)
     bounds = maximum(bounds, taken)
     store(explorer.bounds, lane, bounds)
     return bounds
@@ -211,9 +201,9 @@ def open_many(tables: Tables, explorer: Explorer, depth: int, ub: int, table: in
     one = zeros(explorer.fronts, PAIR_LANES)
     two = zeros(explorer.fronts, TILE_2)
     four = zeros(explorer.fronts, TILE_4)
-    groups = get(tables.groups, table)
+    groups = tables.groups[table]
     whole = groups // 4 * 4
-    least = largest(explorer.fronts)
+    least = tables.largest
     if whole:
         lows = splat(least, four)
         for group in range(0, whole, 4):
@@ -240,22 +230,22 @@ def open_many(tables: Tables, explorer: Explorer, depth: int, ub: int, table: in
         bounds = load(explorer.bounds, word * TILE_4, four)
         if 4 * word + 4 > groups:
             inside = (np.uint64(1) << np.uint64(PAIR_LANES * (groups & 3))) - np.uint64(1)
-            bounds = blend(inside, bounds, splat(largest(explorer.fronts), four))
+            bounds = blend(inside, bounds, splat(tables.largest, four))
         count += preference(tables, bounds, lowest)
         excess += reduce_pairs(bounds)
-        put(explorer.open, first + word, less(bounds, limit))
+        explorer.open[first + word] = less(bounds, limit)
     bits = chosen_bits(tables, depth, count, excess)
     alive = 0
     for word in range(used):
-        kept = get(explorer.open, first + word) & bits
-        put(explorer.open, first + word, kept)
+        kept = explorer.open[first + word] & bits
+        explorer.open[first + word] = kept
         alive += popcount(kept)
     for word in range(used, words):
-        put(explorer.open, first + word, np.uint64(0))
+        explorer.open[first + word] = np.uint64(0)
     return alive
 
 
-@helper
+@inlined
 def open_children(tables: Tables, explorer: Explorer, depth: int, ub: int) -> int:
     """Bound the children of the path's node and open those below ``ub``.
 
@@ -264,12 +254,12 @@ def open_children(tables: Tables, explorer: Explorer, depth: int, ub: int) -> in
     int
         Number of open children. Their bits are in ``explorer.open``.
     """
-    table = get(tables.table_of, depth)
-    if get(tables.groups, table) == 2:
+    table = tables.table_of[depth]
+    if tables.groups[table] == 2:
         two = zeros(explorer.fronts, TILE_2)
         alive = popcount(open_tile(tables, explorer, depth, ub, table, two))
         for word in range(1, tables.words):
-            put(explorer.open, depth * tables.words + word, np.uint64(0))
+            explorer.open[depth * tables.words + word] = np.uint64(0)
         return alive
     return open_many(tables, explorer, depth, ub, table)
 
@@ -277,25 +267,25 @@ def open_children(tables: Tables, explorer: Explorer, depth: int, ub: int) -> in
 @helper
 def enter(tables: Tables, explorer: Explorer, depth: int) -> None:
     """Build the smaller job table that children of this depth use, if one is due."""
-    table = get(tables.build_at, depth)
+    table = tables.build_at[depth]
     if table < 0:
         return
-    source = get(tables.table_of, depth)
-    source_slot = get(tables.first_lane, source)
-    target_slot = get(tables.first_lane, table)
-    stride = 2 * GROUP_JOBS * get(tables.groups, table)
-    first = get(tables.first_time, table)
-    last = 2 * GROUP_JOBS * get(tables.groups, source)
+    source = tables.table_of[depth]
+    source_slot = tables.first_slot[source]
+    target_slot = tables.first_slot[table]
+    stride = 2 * GROUP_JOBS * tables.groups[table]
+    first = tables.first_time[table]
+    last = 2 * GROUP_JOBS * tables.groups[source]
     m = tables.n_machines
     row = tables.row
     pair = zeros(explorer.columns, PAIR)
     slot = 0
     for old in range(last // 2):
-        if get(explorer.taken, 2 * (source_slot + old)) != 0:
+        if explorer.taken[2 * (source_slot + old)] != 0:
             continue
-        job = get(explorer.jobs, source_slot + old)
-        put(explorer.jobs, target_slot + slot, job)
-        put(explorer.slots, table * tables.n_jobs + job, slot)
+        job = explorer.jobs[source_slot + old]
+        explorer.jobs[target_slot + slot] = job
+        explorer.slots[table * tables.n_jobs + job] = slot
         place = first + 2 * slot
         at = (job + 1) * row - 2 * m
         for _ in range(m):
@@ -312,30 +302,30 @@ def settle(tables: Tables, explorer: Explorer, depth: int, ub: int) -> int:
     Returns
     -------
     int
-        Least bound of the children that stay open, ``largest`` if none does.
+        Least bound of the children that stay open, ``tables.largest`` if none does.
     """
     prepare(tables, explorer, depth)
     like = zeros(explorer.fronts, PAIR_LANES)
-    table = get(tables.table_of, depth)
-    groups = get(tables.groups, table)
+    table = tables.table_of[depth]
+    groups = tables.groups[table]
     limit = splat(ub, like)
-    nothing = splat(largest(explorer.fronts), like)
+    nothing = splat(tables.largest, like)
     lows = nothing
     shut = 0
     for group in range(groups):
         at = depth * tables.words + group // 4
         shift = np.uint64(PAIR_LANES * (group & 3))
-        word = get(explorer.open, at)
+        word = explorer.open[at]
         old = (word >> shift) & np.uint64(0xFFFF)
         if old == np.uint64(0):
             continue
-        start = get(tables.first_time, table) + 2 * GROUP_JOBS * group
+        start = tables.first_time[table] + 2 * GROUP_JOBS * group
         bounds = tile_bounds(
             tables, explorer, depth, start, 2 * GROUP_JOBS * groups, like
         )
         new = old & less(bounds, limit)
         shut += popcount(old ^ new)
-        put(explorer.open, at, word ^ ((old ^ new) << shift))
+        explorer.open[at] = word ^ ((old ^ new) << shift)
         lows = minimum(lows, blend(new, bounds, nothing))
-    put(explorer.closed, depth + 1, get(explorer.closed, depth + 1) + shut)
+    explorer.closed[depth + 1] = explorer.closed[depth + 1] + shut
     return reduce_min(lows)

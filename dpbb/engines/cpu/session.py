@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from dpbb.flowshop.problem import FlowShopProblem
     from dpbb.options import TreeOptions
 
-OPTIMA_PER_EXPLORER = 1024
-"""Optimal leaves that an explorer holds; a full buffer ends the slice."""
-
 SLEEP_S = 0.0005
 """An explorer that found no work for some microseconds looks again after this."""
 
@@ -112,11 +109,8 @@ class CpuSession:
         self._ub = ub
         self._all_optima = all_optima
         self._seen: int | None = None  # least cost of a leaf below ub so far
-        capacity = OPTIMA_PER_EXPLORER if all_optima else 2
-        self._explorers = [
-            make_explorer(self._tables, capacity) for _ in range(threads)
-        ]
-        self._walker = make_explorer(self._tables, capacity)
+        self._explorers = [make_explorer(self._tables) for _ in range(threads)]
+        self._walker = make_explorer(self._tables)
         control = np.zeros(CONTROL_SIZE, np.int64)
         control[EXPLORERS] = threads
         self._pool = make_pool(n_jobs, SPARE_SETS * threads, control)
@@ -157,11 +151,14 @@ class CpuSession:
 
     def donate(self, max_roots: int) -> WorkUnit:
         """Give every second open root away, shallow ones first if there are many."""
-        if self._n_open == 0:
-            # nothing was walked yet
-            self._pending, given = self._pending.donate(max_roots)
-            return given
-        raise NotImplementedError
+        walked, where, place = self._export()
+        everything = WorkUnit.concatenate([walked, self._pending])
+        _, given = everything.donate(max_roots)
+        gone = walked.covered_by(given)
+        remove_roots(self._pool, where[gone], place[gone])
+        self._n_open -= int(gone.sum())
+        self._pending = self._pending.take(~self._pending.covered_by(given))
+        return given
 
     def remaining(self) -> WorkUnit:
         """All open roots."""
@@ -206,7 +203,7 @@ class CpuSession:
         """Make room on the pool for so many sibling sets more."""
         top = int(self._pool.control[TOP])
         spare = SPARE_SETS * len(self._explorers)
-        if len(self._pool.level) >= top + n_sets:
+        if self._pool.capacity >= top + n_sets:
             return
         old = self._pool
         new = make_pool(self._tables.n_jobs, top + n_sets + spare, old.control)
@@ -245,7 +242,7 @@ class CpuSession:
                 self._explorers,
             )
         )
-        parts.append(close_pruned(self._tables, self._walker, self._pool, ub))
+        parts.append(close_pruned(self._walker, self._pool, ub))
         self._n_open = sum(n_open for n_open, _ in parts)
         self._least = min((least for n_open, least in parts if n_open), default=None)
         return self._n_open

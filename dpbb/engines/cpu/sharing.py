@@ -31,7 +31,6 @@ from dpbb.kernels.simd import (
     atomic_store,
     compare_exchange,
     ctz,
-    get,
     popcount,
 )
 
@@ -73,9 +72,11 @@ def push(
     pool.level[top] = depth
     pool.least[top] = least
     for level in range(depth):
-        pool.path[top, level] = explorer.path[level]
-    first = tables.first_lane[tables.table_of[depth]]
-    pool.mask[top, :] = np.uint64(0)
+        pool.path[top * tables.n_jobs + level] = explorer.path[level]
+    first = tables.first_slot[tables.table_of[depth]]
+    mask = top * tables.job_words
+    for word in range(tables.job_words):
+        pool.mask[mask + word] = np.uint64(0)
     for word in range(tables.words):
         bits = explorer.mask[word]
         while bits != np.uint64(0):
@@ -83,7 +84,7 @@ def push(
             bits &= bits - np.uint64(1)
             job = explorer.jobs[first + JOBS_PER_WORD * word + bit // 2]
             place = np.uint64(2 * (job % JOBS_PER_WORD) + bit % 2)
-            pool.mask[top, job // JOBS_PER_WORD] |= np.uint64(1) << place
+            pool.mask[mask + job // JOBS_PER_WORD] |= np.uint64(1) << place
     atomic_store(pool.control, TOP, top + 1)
 
 
@@ -120,11 +121,15 @@ def least_of_mask(tables: Tables, explorer: Explorer, level: int, ub: int) -> in
     words = tables.words
     for word in range(words):
         at = level * words + word
-        explorer.open[at], explorer.mask[word] = explorer.mask[word], explorer.open[at]
+        bits = explorer.open[at]
+        explorer.open[at] = explorer.mask[word]
+        explorer.mask[word] = bits
     least = settle(tables, explorer, level, ub)
     for word in range(words):
         at = level * words + word
-        explorer.open[at], explorer.mask[word] = explorer.mask[word], explorer.open[at]
+        bits = explorer.open[at]
+        explorer.open[at] = explorer.mask[word]
+        explorer.mask[word] = bits
     return least
 
 
@@ -144,7 +149,7 @@ def share(tables: Tables, explorer: Explorer, pool: Pool, depth: int, ub: int) -
         return
     if not try_lock(pool):
         return
-    if atomic_load(pool.control, TOP) < len(pool.level):
+    if atomic_load(pool.control, TOP) < pool.capacity:
         split(tables, explorer, level, total // 2)
         least = least_of_mask(tables, explorer, level, ub)
         push(tables, explorer, pool, level, least)
@@ -152,15 +157,14 @@ def share(tables: Tables, explorer: Explorer, pool: Pool, depth: int, ub: int) -
 
 
 @helper
-def pop(explorer: Explorer, pool: Pool) -> int:
+def pop(tables: Tables, explorer: Explorer, pool: Pool) -> int:
     """Copy the pool's top to path and mask; the caller holds the lock; its level."""
     top = atomic_load(pool.control, TOP) - 1
     depth = pool.level[top]
     for level in range(depth):
-        explorer.path[level] = pool.path[top, level]
-    explorer.mask[:] = np.uint64(0)
-    for word in range(pool.mask.shape[1]):
-        explorer.mask[word] = pool.mask[top, word]
+        explorer.path[level] = pool.path[top * tables.n_jobs + level]
+    for word in range(tables.job_words):
+        explorer.mask[word] = pool.mask[top * tables.job_words + word]
     atomic_store(pool.control, TOP, top)
     return depth
 
@@ -180,7 +184,7 @@ def replay(tables: Tables, explorer: Explorer, depth: int, ub: int) -> None:
     for word in range(words):
         explorer.open[depth * words + word] = np.uint64(0)
     table = tables.table_of[depth]
-    for word in range(words):
+    for word in range(tables.job_words):
         bits = explorer.mask[word]
         while bits != np.uint64(0):
             bit = ctz(bits)
@@ -216,7 +220,7 @@ def take(tables: Tables, explorer: Explorer, pool: Pool) -> int:
             continue
         depth = IDLE
         if atomic_load(control, TOP) > 0:
-            depth = pop(explorer, pool)
+            depth = pop(tables, explorer, pool)
             if explorer.counts[WAITING]:
                 explorer.counts[WAITING] = 0
                 atomic_add(control, HUNGRY, -1)

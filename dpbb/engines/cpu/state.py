@@ -38,6 +38,9 @@ GROUP_JOBS = 8
 JOBS_PER_WORD = 32
 """Jobs whose pairs of bits fill a mask word of 64 bits."""
 
+LEAF_CAPACITY = 1024
+"""Optimal leaves that an explorer holds; a full buffer ends the slice."""
+
 _ALIGNMENT = 64
 
 RULES = {rule: code for code, rule in enumerate(BranchingRule)}
@@ -50,10 +53,13 @@ class Tables(NamedTuple):
     n_jobs: int
     n_machines: int
     row: int  # lanes of a row of machine pairs
-    words: int  # mask words of a level
+    words: int  # mask words of a level, a pair of bits per slot
+    job_words: int  # mask words that hold a pair of bits per job
     rule: int
     branching_ub: int
     all_optima: int
+    largest: int  # of the element type; as a bound: no child
+    leaf_capacity: int  # rows of Explorer.found
     sides: NDArray[Any]  # (-1, 0) front, (0, -1) back: masks of the side taken
     steps: NDArray[Any]  # (n, row + PAIR_LANES): time before each machine, in pairs
     shifted: NDArray[Any]  # (n, row): the job's times, in pairs, shifted
@@ -61,7 +67,7 @@ class Tables(NamedTuple):
     table_of: NDArray[np.int64]  # (n,): table that bounds a node of this depth
     build_at: NDArray[np.int64]  # (n,): table to build for the children, or -1
     groups: NDArray[np.int64]  # per table: groups of jobs
-    first_lane: NDArray[np.int64]  # per table: first job slot in the flat arrays
+    first_slot: NDArray[np.int64]  # per table: first job slot in the flat arrays
     first_time: NDArray[np.int64]  # per table: first element in Explorer.columns
 
 
@@ -95,6 +101,7 @@ DECOMPOSED, LEAVES, DEPTH, WAITING, N_FOUND, N_COUNTS = range(6)
 class Pool(NamedTuple):
     """Sibling sets that wait for an explorer; shared, a stack under a lock."""
 
+    capacity: int
     control: NDArray[np.int64]  # UB ... below, each in a cache line of its own
     level: NDArray[np.int64]  # (capacity,): depth of the parent
     least: NDArray[np.int64]  # (capacity,): least bound of the set
@@ -186,9 +193,12 @@ def make_tables(
         n_machines=n_machines,
         row=row,
         words=words_for(int(slots[0])),
+        job_words=words_for(n_jobs),
         rule=RULES[rule],
         branching_ub=min(branching_ub or 0, largest),
         all_optima=int(all_optima),
+        largest=largest,
+        leaf_capacity=LEAF_CAPACITY if all_optima else 2,
         sides=np.array([-1, 0, 0, -1], dtype),
         steps=_aligned_copy(steps, dtype),
         shifted=_aligned_copy(shifted, dtype),
@@ -196,7 +206,7 @@ def make_tables(
         table_of=table_of,
         build_at=build_at,
         groups=np.array(groups, np.int64),
-        first_lane=np.concatenate([[0], slots.cumsum()[:-1]]),
+        first_slot=np.concatenate([[0], slots.cumsum()[:-1]]),
         first_time=np.concatenate([[0], sizes.cumsum()[:-1]]),
     )
 
@@ -207,8 +217,8 @@ def _aligned_copy(rows: NDArray[np.int64], dtype: DTypeLike) -> NDArray[Any]:
     return flat
 
 
-def make_explorer(tables: Tables, capacity: int) -> Explorer:
-    """Return an idle explorer with room for ``capacity`` leaves."""
+def make_explorer(tables: Tables) -> Explorer:
+    """Return an idle explorer."""
     n_jobs, row, dtype = tables.n_jobs, tables.row, tables.steps.dtype
     slots = int(tables.groups.sum()) * GROUP_JOBS
     first = int(tables.groups[0]) * GROUP_JOBS
@@ -222,7 +232,7 @@ def make_explorer(tables: Tables, capacity: int) -> Explorer:
     for table, groups in enumerate(tables.groups):
         depth = int(np.flatnonzero(tables.table_of == table)[0])
         used = n_jobs - depth + (table > 0)
-        start = int(tables.first_lane[table])
+        start = int(tables.first_slot[table])
         taken[2 * (start + used) : 2 * (start + groups * GROUP_JOBS)] = np.iinfo(
             dtype
         ).max
@@ -257,7 +267,7 @@ def make_explorer(tables: Tables, capacity: int) -> Explorer:
         mask=np.zeros(tables.words, np.uint64),
         closed=np.zeros(n_jobs + 1, np.int64),
         counts=counts,
-        found=np.zeros((capacity, n_jobs + 1), np.int64),
+        found=np.zeros((tables.leaf_capacity, n_jobs + 1), np.int64),
         finish=np.zeros(tables.n_machines, np.int64),
     )
 
@@ -265,6 +275,7 @@ def make_explorer(tables: Tables, capacity: int) -> Explorer:
 def make_pool(n_jobs: int, capacity: int, control: NDArray[np.int64]) -> Pool:
     """Return an empty pool for ``capacity`` sibling sets; ``control`` is kept."""
     return Pool(
+        capacity=capacity,
         control=control,
         level=np.zeros(capacity, np.int64),
         least=np.zeros(capacity, np.int64),

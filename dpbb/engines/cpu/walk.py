@@ -15,6 +15,7 @@ import numpy as np
 from dpbb.engines.cpu.compilation import VERSION, entry, helper
 from dpbb.engines.cpu.explore import record_leaf
 from dpbb.engines.cpu.node import descend, enter, open_children, prepare, release
+from dpbb.engines.cpu.pointers import explorer_at, pool_at, tables_at
 from dpbb.engines.cpu.sharing import least_of_mask, push
 from dpbb.engines.cpu.state import (
     DECOMPOSED,
@@ -25,7 +26,7 @@ from dpbb.engines.cpu.state import (
     N_FOUND,
     TOP,
 )
-from dpbb.kernels.simd import atomic_load, atomic_store, ctz, popcount
+from dpbb.kernels.simd import ctz, popcount
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 def nth_slot(tables: Tables, explorer: Explorer, depth: int, digit: int) -> int:
     """Slot of the unscheduled job with this rank."""
     table = tables.table_of[depth]
-    first = tables.first_lane[table]
+    first = tables.first_slot[table]
     for slot in range(GROUP_JOBS * tables.groups[table]):
         if explorer.taken[2 * (first + slot)] == 0:
             if digit == 0:
@@ -62,7 +63,7 @@ def load_whole(tables: Tables, explorer: Explorer, pool: Pool, ub: int) -> None:
     if tables.n_jobs == 1:
         explorer.counts[LEAVES] += 1
         explorer.closed[0] += 1
-        explorer.found[explorer.counts[N_FOUND], 1] = 0
+        explorer.found[2 * explorer.counts[N_FOUND] + 1] = 0
         record_leaf(tables, explorer, pool)
         return
     alive = decompose(tables, explorer, 0, ub)
@@ -76,9 +77,9 @@ def load_whole(tables: Tables, explorer: Explorer, pool: Pool, ub: int) -> None:
 
 @entry
 def load_roots(
-    tables: Tables,
-    explorer: Explorer,
-    pool: Pool,
+    all_tables: Tables,
+    own: Explorer,
+    shared: Pool,
     depths: NDArray[np.uint16],
     digits: NDArray[np.uint16],
     ub: int,
@@ -90,6 +91,9 @@ def load_roots(
     path is pruned above, are subtracted. The pool has room for every root. Last root
     first, so that the first is on top.
     """
+    tables = tables_at(all_tables)
+    explorer = explorer_at(own)
+    pool = pool_at(shared)
     words = tables.words
     below = 0  # levels of the walk
     decomposed = False  # whether the node at the end of the walk is
@@ -139,7 +143,8 @@ def load_roots(
             explorer.counts[DECOMPOSED] -= depth - max(pruned_at, owned)
             continue
         if not collecting:
-            explorer.mask[:] = np.uint64(0)
+            for word in range(words):
+                explorer.mask[word] = np.uint64(0)
             collecting = True
         explorer.mask[slot // JOBS_PER_WORD] |= bits << np.uint64(
             2 * (slot % JOBS_PER_WORD)
@@ -156,7 +161,7 @@ def load_roots(
 
 @entry
 def close_pruned(
-    tables: Tables, explorer: Explorer, pool: Pool, ub: int, version: int = VERSION
+    own: Explorer, pool: Pool, ub: int, version: int = VERSION
 ) -> tuple[int, int]:
     """Close the pool's sibling sets that a fallen ub prunes.
 
@@ -168,13 +173,13 @@ def close_pruned(
     kept = 0
     n_open = 0
     least = np.int64(-1)
-    for index in range(atomic_load(pool.control, TOP)):
+    for index in range(pool.control[TOP]):
         size = 0
         for word in range(pool.mask.shape[1]):
             size += popcount(pool.mask[index, word])
         depth = pool.level[index]
         if pool.least[index] >= ub:
-            explorer.closed[depth + 1] += size
+            own.closed[depth + 1] += size
             continue
         if size == 0:
             continue
@@ -187,7 +192,7 @@ def close_pruned(
             pool.path[kept, :depth] = pool.path[index, :depth]
             pool.mask[kept, :] = pool.mask[index, :]
         kept += 1
-    atomic_store(pool.control, TOP, kept)
+    pool.control[TOP] = kept
     return n_open, least
 
 
@@ -211,7 +216,7 @@ def export_roots(
     rank = np.zeros(n_jobs, np.int64)
     parent = np.zeros(n_jobs, np.uint16)
     row = 0
-    for index in range(atomic_load(pool.control, TOP)):
+    for index in range(pool.control[TOP]):
         depth = pool.level[index]
         for job in range(n_jobs):
             rank[job] = job
