@@ -1,0 +1,143 @@
+"""The compiled kernels of one instance shape on one device, and how to launch them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.engines.gpu.shape import LANES, KernelShape, PackedInstance, pack_instance
+from dpbb.kernels.nvrtc import load_module
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from dpbb.flowshop.problem import FlowShopProblem
+
+SOURCES = tuple(Path(__file__).parent / name for name in ("explore.cu", "transfer.cu"))
+
+
+class Kernels:
+    """Kernels of a shape; compiled on construction or found compiled.
+
+    Parameters
+    ----------
+    shape
+        What to compile for.
+    device
+        CUDA ordinal.
+
+    Raises
+    ------
+    EngineUnavailable
+        The compiler refused the source.
+    """
+
+    def __init__(self, shape: KernelShape, device: int) -> None:
+        import cupy
+
+        self.shape = shape
+        self.device = device
+        module = load_module(SOURCES, shape.defines, device)
+        with cupy.cuda.Device(device):
+            self._explore = module.get_function("explore")
+            self._explore.max_dynamic_shared_size_bytes = shape.shared_bytes
+            self._settle = module.get_function("settle")
+            self._survey = module.get_function("survey")
+            self._walk = module.get_function("walk")
+            self._paths = module.get_function("paths")
+            self._release = module.get_function("release")
+            attributes = cupy.cuda.Device(device).attributes
+            self.n_multiprocessors = int(attributes["MultiProcessorCount"])
+            blocks = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
+                self._explore.kernel.ptr, self._threads, shape.shared_bytes
+            )
+        self.resident_warps = blocks * self.n_multiprocessors * shape.warps
+
+    @property
+    def _threads(self) -> int:
+        return self.shape.warps * LANES
+
+    @property
+    def walk_warps(self) -> int:
+        """Most warps that a walk is given."""
+        return self.n_multiprocessors * 2 * self.shape.warps
+
+    def pack(self, problem: FlowShopProblem, order: NDArray[np.intp]) -> PackedInstance:
+        """Arrays of the instance with its jobs in root order."""
+        times = problem.instance.times[order].astype(np.int64)
+        return pack_instance(
+            times,
+            problem.least_heads.astype(np.int64),
+            problem.least_tails.astype(np.int64),
+            self.shape,
+        )
+
+    def explore(self, stream: Any, blocks: int, arena: Any) -> None:  # noqa: ANN401
+        """Explore the pool; one launch."""
+        shared = self.shape.shared_bytes
+        with stream:
+            self._explore((blocks,), (self._threads,), (arena,), shared_mem=shared)
+
+    def settle(self, stream: Any, arena: Any) -> None:  # noqa: ANN401
+        """Collect all pages in ``out``."""
+        with stream:
+            self._settle((self.n_multiprocessors,), (256,), (arena,))
+
+    def survey(self, stream: Any, arena: Any) -> None:  # noqa: ANN401
+        """Count and bound the open roots."""
+        with stream:
+            grid = (self.n_multiprocessors * 2,)
+            self._survey(grid, (self._threads,), (arena,))
+
+    def walk(
+        self,
+        stream: Any,  # noqa: ANN401
+        arena: Any,  # noqa: ANN401
+        arrays: Sequence[Any],
+        *,
+        width: int,
+        n_pages: int,
+        n_warps: int,
+    ) -> None:
+        """Walk to roots and put them into the pool.
+
+        Parameters
+        ----------
+        arrays
+            On the device: digits (uint16), first and count (uint32), depths (uint16).
+        """
+        blocks = -(-n_warps // self.shape.warps)
+        digits, *pages = arrays
+        arguments = (arena, digits, np.int32(width), *pages, np.uint32(n_pages))
+        with stream:
+            self._walk((blocks,), (self._threads,), arguments)
+
+    def paths(
+        self,
+        stream: Any,  # noqa: ANN401
+        arena: Any,  # noqa: ANN401
+        arrays: Sequence[Any],
+        n_pages: int,
+        digits: Any,  # noqa: ANN401
+    ) -> None:
+        """Write the paths of records to ``digits``.
+
+        Parameters
+        ----------
+        arrays
+            On the device: pages, first record, number of records (uint32) and first
+            row of ``digits`` (uint64) of every page.
+        """
+        arguments = (arena, *arrays, np.uint32(n_pages), digits)
+        with stream:
+            grid = (self.n_multiprocessors * 4,)
+            self._paths(grid, (self._threads,), arguments)
+
+    def release(self, stream: Any, arena: Any, pages: Any, n_pages: int) -> None:  # noqa: ANN401
+        """Give pages back to the free ring."""
+        with stream:
+            self._release((1,), (256,), (arena, pages, np.uint32(n_pages)))

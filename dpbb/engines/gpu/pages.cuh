@@ -1,0 +1,180 @@
+// Open nodes in pages of 32 nodes of one depth: the store, its allocator, the exchange.
+//
+// A record is PAGE_ROWS quads of words: x (M pairs), remain (HALF pairs), mask of the
+// unscheduled jobs, directions (bit d: the job of depth d went to the back), path (the
+// digits of architecture I2, one byte or two each). Record s of a page has its q-th
+// quad at word (q * 32 + s) * 4: a warp that handles 32 records reads whole lines.
+#pragma once
+
+#include "bound.cuh"
+
+constexpr int LANES = 32;
+constexpr int X_WORDS = (M * WORDS_PER_PAIR + 3) / 4 * 4;
+constexpr int REMAIN_WORDS = HALF * WORDS_PER_PAIR;
+constexpr int MASK_AT = X_WORDS + REMAIN_WORDS;
+constexpr int DIRECTIONS_AT = MASK_AT + N_MASK;
+constexpr int PATH_AT = (DIRECTIONS_AT + N_MASK + 3) / 4 * 4;
+constexpr int DIGIT_BITS = N <= 256 ? 8 : 16;
+constexpr int DIGITS_PER_WORD = 32 / DIGIT_BITS;
+constexpr int DIGITS_PER_QUAD = 4 * DIGITS_PER_WORD;
+constexpr int PATH_QUADS = (N + DIGITS_PER_QUAD - 1) / DIGITS_PER_QUAD;
+constexpr int RECORD_WORDS = PATH_AT + 4 * PATH_QUADS;
+constexpr int PAGE_WORDS = RECORD_WORDS * LANES;
+constexpr int LEAF_WORDS = RECORD_WORDS - MASK_AT + 1;  // value, mask, ..., path
+constexpr u32 NONE = 0xffffffffu;
+
+enum StopReason {
+  RUNNING = 0,
+  SLICE_OVER = 1,
+  OUT_OF_PAGES = 2,
+  ALL_DONE = 3,
+  OPTIMA_FULL = 4
+};
+
+// Shared by all warps of the device; the host reads and writes it between launches.
+struct Control {
+  u32 tickets;  // pages asked for by idle warps; with gifts, one aligned 64-bit word
+  u32 gifts;    // pages given to them
+  u32 stop;     // StopReason
+  int ub;
+  u32 pool_next, pool_size, n_out, n_warps;
+  u32 free_next, free_end, lock, n_optima;
+  int best;
+  int least_bound;
+  u32 branching_ub, drain_batches;
+  u64 decomposed, leaves;
+  u64 batches, children, idle_ns, busy_ns;
+  u64 open_roots, budget_ns;
+};
+
+// Where everything lies in device memory.
+struct Arena {
+  Control *control;
+  u32 *pages;       // n_pages * PAGE_WORDS
+  u32 *next;        // n_pages: next full page of the same depth in a warp's list
+  u32 *meta;        // n_pages: depth << 8 | records, of pages in pool and out
+  u32 *free_ring;   // free pages between the tickets free_next and free_end
+  u32 *gift_ring;   // pages on their way to idle warps
+  u32 *pool;        // pages to start from
+  u32 *out;         // pages left at the end of a launch
+  const u32 *rows;  // N * ROW: packed processing times
+  const u32 *root;  // X_WORDS + REMAIN_WORDS: the tree's root
+  u64 *closed;      // N + 1
+  u32 *leaves;      // best leaf, or with all optima n_leaves of them: LEAF_WORDS each
+  u32 free_bits, gift_bits;  // ring lengths less 1
+  u32 n_leaves, all_optima;
+};
+
+__device__ __forceinline__ u32 *page_at(const Arena &arena, u32 page) {
+  return arena.pages + (size_t)page * PAGE_WORDS;
+}
+__device__ __forceinline__ u32 *word_at(u32 *page, int slot, int word) {
+  return page + ((word >> 2) * LANES + slot) * 4 + (word & 3);
+}
+__device__ __forceinline__ Quad load_record_quad(const u32 *page, int slot, int quad) {
+  return load_quad(page + (quad * LANES + slot) * 4);
+}
+__device__ __forceinline__ void store_record_quad(
+    u32 *page, int slot, int quad, const Quad &v) {
+  *reinterpret_cast<uint4 *>(page + (quad * LANES + slot) * 4) =
+      make_uint4(v.word[0], v.word[1], v.word[2], v.word[3]);
+}
+
+// The words of x and remain of one record (or of the root, with stride 1).
+__device__ __forceinline__ void load_state(
+    const u32 *page, int slot, Pair (&x)[M], Pair (&remain)[HALF]) {
+  Quad quad;
+#pragma unroll
+  for (int k = 0; k < M; ++k) {
+    if (k % PAIRS_PER_LOAD == 0) quad = load_record_quad(page, slot, k / PAIRS_PER_LOAD);
+    x[k] = quad.pair(k % PAIRS_PER_LOAD);
+  }
+#pragma unroll
+  for (int k = 0; k < HALF; ++k) {
+    if (k % PAIRS_PER_LOAD == 0)
+      quad = load_record_quad(page, slot, X_WORDS / 4 + k / PAIRS_PER_LOAD);
+    remain[k] = quad.pair(k % PAIRS_PER_LOAD);
+  }
+}
+
+// Free pages of one warp: a register of 32, and a claim on the common ring.
+struct PageCache {
+  u32 page;  // lane i < count: a free page
+  int count;
+  u32 claim, claim_end;  // tickets of the common ring that are this warp's
+
+  __device__ __forceinline__ PageCache() : page(NONE), count(0), claim(0), claim_end(0) {}
+
+  // Make sure that `needed` calls of take succeed; false when memory is used up.
+  __device__ __forceinline__ bool reserve(const Arena &arena, int needed, int lane) {
+    const int missing = needed - count - (int)(claim_end - claim);
+    if (missing <= 0) return true;
+    while (claim != claim_end) give(arena, take_claimed(arena, lane), lane);
+    u32 begin = 0, taken = 0;
+    if (lane == 0) {
+      Control *control = arena.control;
+      u32 seen = *(volatile u32 *)&control->free_next;
+      const u32 wanted = max(needed - count, 16);
+      while (true) {
+        const u32 end = *(volatile u32 *)&control->free_end;
+        if ((int)(end - seen) < (int)wanted) break;
+        begin = atomicCAS(&control->free_next, seen, seen + wanted);
+        if (begin == seen) {
+          taken = wanted;
+          break;
+        }
+        seen = begin;
+      }
+    }
+    claim = __shfl_sync(ALL_LANES, begin, 0);
+    claim_end = claim + __shfl_sync(ALL_LANES, taken, 0);
+    return claim_end != claim;
+  }
+
+  __device__ __forceinline__ u32 take(const Arena &arena, int lane) {
+    if (count) return __shfl_sync(ALL_LANES, page, --count);
+    return take_claimed(arena, lane);
+  }
+
+  __device__ __forceinline__ void give(const Arena &arena, u32 freed, int lane) {
+    if (count == LANES) give_back(arena, LANES / 2, lane);
+    if (lane == count) page = freed;
+    ++count;
+  }
+
+  // The last `amount` pages go to the common ring.
+  __device__ __forceinline__ void give_back(const Arena &arena, int amount, int lane) {
+    if (!amount) return;
+    u32 begin = 0;
+    if (lane == 0) begin = atomicAdd(&arena.control->free_end, (u32)amount);
+    begin = __shfl_sync(ALL_LANES, begin, 0);
+    const u32 mine = __shfl_sync(ALL_LANES, page, (count - amount + lane) & 31);
+    if (lane < amount) {
+      volatile u32 *place = &arena.free_ring[(begin + lane) & arena.free_bits];
+      *place = mine;
+    }
+    count -= amount;
+  }
+
+  __device__ __forceinline__ void give_back_all(const Arena &arena, int lane) {
+    give_back(arena, count, lane);
+    while (claim != claim_end) {
+      give(arena, take_claimed(arena, lane), lane);
+      give_back(arena, count, lane);
+    }
+  }
+
+ private:
+  // A claimed ticket's page may still be on its way: its giver counts before it writes.
+  __device__ __forceinline__ u32 take_claimed(const Arena &arena, int lane) {
+    u32 got = 0;
+    if (lane == 0) {
+      volatile u32 *place = &arena.free_ring[claim & arena.free_bits];
+      while ((got = *place) == NONE) {
+      }
+      *place = NONE;
+    }
+    ++claim;
+    return __shfl_sync(ALL_LANES, got, 0);
+  }
+};

@@ -1,0 +1,90 @@
+"""Roots on their way to and from the device, in bulk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpbb.engines.gpu.shape import LANES
+from dpbb.tree.work_unit import WorkUnit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def pages_of_unit(
+    unit: WorkUnit,
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp], NDArray[np.uint16]]:
+    """Cut a unit into pages of at most 32 roots of one depth.
+
+    Returns
+    -------
+    order : ndarray of intp, shape (r,)
+        Roots by depth, then in leaf order.
+    first, count, depths : ndarray, shape (n_pages,)
+        First place in ``order``, number of roots and depth of every page.
+    """
+    order = np.argsort(unit.depths, kind="stable")
+    ordered = unit.depths[order]
+    new_depth = np.flatnonzero(np.diff(ordered, prepend=-1))
+    ends = np.append(new_depth[1:], len(ordered))
+    first = np.concatenate(
+        [np.arange(a, b, LANES) for a, b in zip(new_depth, ends, strict=True)]
+    )
+    limit = np.concatenate(
+        [np.full(-(-(b - a) // LANES), b) for a, b in zip(new_depth, ends, strict=True)]
+    )
+    return order, first, np.minimum(limit - first, LANES), ordered[first]
+
+
+def unit_of_paths(
+    n_jobs: int, depths: NDArray[np.uint16], digits: NDArray[np.uint16]
+) -> WorkUnit:
+    """Put roots in leaf order.
+
+    Parameters
+    ----------
+    depths : ndarray of uint16, shape (r,)
+        Depths.
+    digits : ndarray of uint16, shape (r, n_jobs)
+        Paths, padded with zeros.
+    """
+    if not len(depths):
+        return WorkUnit.empty(n_jobs)
+    width = max(1, int(depths.max()))
+    digits = digits[:, :width]
+    # as many digits as fit are compared at once: big-endian, so in leaf order
+    kind, per_key = (">u1", 8) if n_jobs <= 256 else (">u2", 4)
+    padded = np.zeros((len(digits), -(-width // per_key) * per_key), kind)
+    padded[:, :width] = digits
+    keys = padded.view(">u8").astype(np.uint64)
+    order = np.lexsort(keys.T[::-1])
+    return WorkUnit(n_jobs, depths[order], np.ascontiguousarray(digits[order]))
+
+
+def halve_pages(meta: NDArray[np.uint32], max_roots: int) -> NDArray[np.uint32]:
+    """How many roots to give from each page: half, the shallowest pages first.
+
+    Parameters
+    ----------
+    meta : ndarray of uint32, shape (n_pages,)
+        depth << 8 | records.
+    max_roots
+        Most roots to give.
+
+    Returns
+    -------
+    ndarray of uint32, shape (n_pages,)
+        Half of every page, rounded down and up in turn over the pages with an odd
+        number of records: so of many single roots every second one is given, and
+        never all of them.
+    """
+    order = np.argsort(meta >> 8, kind="stable")
+    records = (meta & 255)[order].astype(np.int64)
+    odd = records % 2
+    given = records // 2 + (odd & (np.cumsum(odd) % 2 == 0))
+    ends = np.minimum(np.cumsum(given), max(0, max_roots))
+    result = np.zeros(len(meta), np.uint32)
+    result[order] = np.diff(ends, prepend=0)
+    return result

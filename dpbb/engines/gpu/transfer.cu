@@ -1,0 +1,191 @@
+// Between launches of `explore`: put the pool in order, load roots, hand roots out.
+
+#include "pages.cuh"
+
+// Collect what the last launch left outside `out`: late gifts and the untouched pool.
+// Grid: any; block: any.
+extern "C" __global__ void settle(const Arena *arena_at) {
+  const Arena arena = *arena_at;
+  Control *const control = arena.control;
+  const u32 first = blockIdx.x * blockDim.x + threadIdx.x;
+  const u32 step = gridDim.x * blockDim.x;
+  for (u32 i = first; i <= arena.gift_bits; i += step) {
+    const u32 page = arena.gift_ring[i];
+    if (page != NONE) {
+      arena.out[atomicAdd(&control->n_out, 1u)] = page;
+      arena.gift_ring[i] = NONE;
+    }
+  }
+  for (u32 i = control->pool_next + first; i < control->pool_size; i += step)
+    arena.out[atomicAdd(&control->n_out, 1u)] = arena.pool[i];
+}
+
+// Number of open roots in the pool and their least bound. Grid: any; block: WARPS * 32.
+extern "C" __global__ void survey(const Arena *arena_at) {
+  const Arena arena = *arena_at;
+  Control *const control = arena.control;
+  const int lane = threadIdx.x % LANES;
+  const u32 warp = (blockIdx.x * blockDim.x + threadIdx.x) / LANES;
+  const u32 n_warps = gridDim.x * blockDim.x / LANES;
+  int least = 0x7fffffff;
+  u64 open = 0;
+  for (u32 i = warp; i < control->pool_size; i += n_warps) {
+    const u32 page = arena.pool[i];
+    const int records = (int)(arena.meta[page] & 255);
+    Node node;
+    Pair remain[HALF];
+    load_state(page_at(arena, page), lane < records ? lane : 0, node.x, remain);
+    fill_y(node, remain);
+    least = min(least, node_bound(node));
+    open += records;
+  }
+  least = warp_min(least);
+  if (lane == 0) {
+    atomicMin(&control->least_bound, least);
+    if (open) atomicAdd(&control->open_roots, open);
+  }
+}
+
+// Walk from the tree's root to given nodes and put those not pruned into the pool.
+//
+// One warp makes one page: `count` consecutive rows of equal depth from row `first`.
+// A path that is pruned on the way down closes its root; of the ancestors that a root
+// owns (trailing zero digits) those visited are counted (architecture I4).
+// Grid: any; block: WARPS * 32. digits: n_rows * width.
+extern "C" __global__ void walk(
+    const Arena *arena_at, const u16 *digits, int width, const u32 *first,
+    const u32 *count, const u16 *depths, u32 n_pages) {
+  const Arena arena = *arena_at;
+  Control *const control = arena.control;
+  const int lane = threadIdx.x % LANES;
+  const u32 warp = (blockIdx.x * blockDim.x + threadIdx.x) / LANES;
+  const u32 n_warps = gridDim.x * blockDim.x / LANES;
+  const int ub = control->ub;
+  const int branching_ub = (int)control->branching_ub;
+  PageCache cache;
+  for (u32 item = warp; item < n_pages; item += n_warps) {
+    if (!cache.reserve(arena, 1, lane)) return;  // the host has made sure of the pages
+    const int records = (int)count[item];
+    const int depth = depths[item];
+    const u32 page_id = cache.take(arena, lane);
+    u32 *const page = page_at(arena, page_id);
+    const u16 *const path = digits + (size_t)(first[item] + min(lane, records - 1)) * width;
+
+    for (int word = MASK_AT; word < RECORD_WORDS; ++word) {
+      const int left = N - (word - MASK_AT) * 32;
+      *word_at(page, lane, word) = word >= DIRECTIONS_AT ? 0u
+                                   : left >= 32          ? ~0u
+                                                         : (1u << left) - 1;
+    }
+    int zeros = 0;
+    Node node;
+    Pair remain[HALF];
+    load_state(arena.root, 0, node.x, remain);
+    int visited = depth;  // ancestors visited before the path was pruned
+    for (int level = 0; level < depth; ++level) {
+      fill_y(node, remain);
+      const int digit = path[level];
+      zeros = digit ? 0 : zeros + 1;
+      int job = 0, seen = 0;
+      Selector selector;
+      Pair taken = PAIR_TOP;
+      for (int w = 0; w < N_MASK; ++w) {
+        u32 mine = *word_at(page, lane, MASK_AT + w);
+        for (; mine; mine &= mine - 1) {
+          const int j = w * 32 + __ffs(mine) - 1;
+          const Pair bound = child_bounds(node, arena.rows + j * ROW);
+          selector.add(bound, branching_ub);
+          if (seen++ == digit) {
+            job = j;
+            taken = bound;
+          }
+        }
+      }
+      const bool back = selector.back(level);
+      if (visited == depth && (back ? back_of(taken) : front_of(taken)) >= ub)
+        visited = level;
+      extend(node.x, remain, arena.rows + job * ROW, back);
+      *word_at(page, lane, MASK_AT + (job >> 5)) &= ~(1u << (job & 31));
+      *word_at(page, lane, DIRECTIONS_AT + (level >> 5)) |= (u32)back << (level & 31);
+      *word_at(page, lane, PATH_AT + level / DIGITS_PER_WORD) |=
+          (u32)digit << level % DIGITS_PER_WORD * DIGIT_BITS;
+    }
+    // visited == depth: alive, or pruned last of all when its own bound is too large
+    fill_y(node, remain);
+    const bool real = lane < records;
+    const bool alive = real && visited == depth;
+    // a path pruned at level v has visited its ancestors at depths 0 .. v
+    const int owned = !real ? 0 : alive ? zeros : max(0, visited + 1 - (depth - zeros));
+    const u32 kept = __ballot_sync(ALL_LANES, alive);
+    const int rank = __popc(kept & ((1u << lane) - 1));
+    for (int word = MASK_AT; word < RECORD_WORDS; ++word) {
+      const u32 value = *word_at(page, lane, word);
+      __syncwarp();
+      if (alive) *word_at(page, rank, word) = value;
+      __syncwarp();
+    }
+    if (alive) {
+      u32 words[2];
+#pragma unroll
+      for (int k = 0; k < M; ++k) {
+        pair_to_words(node.x[k], words);
+        for (int i = 0; i < WORDS_PER_PAIR; ++i)
+          *word_at(page, rank, k * WORDS_PER_PAIR + i) = words[i];
+        if (k < HALF) {
+          pair_to_words(remain[k], words);
+          for (int i = 0; i < WORDS_PER_PAIR; ++i)
+            *word_at(page, rank, X_WORDS + k * WORDS_PER_PAIR + i) = words[i];
+        }
+      }
+    }
+    const int n_owned = warp_sum(owned);
+    const int n_pruned = __popc(__ballot_sync(ALL_LANES, real && !alive));
+    if (lane == 0) {
+      if (n_owned) atomicAdd(&control->decomposed, (u64)n_owned);
+      if (n_pruned) atomicAdd(arena.closed + depth, (u64)n_pruned);
+      if (kept) {
+        arena.meta[page_id] = (u32)depth << 8 | (u32)__popc(kept);
+        arena.pool[atomicAdd(&control->pool_size, 1u)] = page_id;
+      }
+    }
+    if (!kept) cache.give(arena, page_id, lane);
+    __syncwarp();
+  }
+  cache.give_back_all(arena, lane);
+}
+
+// Paths of records `from` .. `from + count - 1` of each given page, one row each,
+// zero-padded to N digits. Grid: any; block: WARPS * 32.
+extern "C" __global__ void paths(
+    const Arena *arena_at, const u32 *pages, const u32 *from, const u32 *count,
+    const u64 *row, u32 n_pages, u16 *digits) {
+  const Arena arena = *arena_at;
+  const int lane = threadIdx.x % LANES;
+  const u32 warp = (blockIdx.x * blockDim.x + threadIdx.x) / LANES;
+  const u32 n_warps = gridDim.x * blockDim.x / LANES;
+  for (u32 item = warp; item < n_pages; item += n_warps) {
+    u32 *const page = page_at(arena, pages[item]);
+    const int depth = (int)(arena.meta[pages[item]] >> 8);
+    for (int slot = 0; slot < (int)count[item]; ++slot) {
+      u16 *const to = digits + (row[item] + slot) * N;
+      for (int level = lane; level < N; level += LANES) {
+        u32 value = 0;
+        if (level < depth)
+          value = *word_at(page, (int)from[item] + slot, PATH_AT + level / DIGITS_PER_WORD)
+                      >> level % DIGITS_PER_WORD * DIGIT_BITS &
+                  ((1u << DIGIT_BITS) - 1);
+        to[level] = (u16)value;
+      }
+    }
+  }
+}
+
+// Pages that hold nothing any more go back to the free ring. Grid: one block.
+extern "C" __global__ void release(const Arena *arena_at, const u32 *pages, u32 n_pages) {
+  const Arena arena = *arena_at;
+  const u32 begin = arena.control->free_end;
+  for (u32 i = threadIdx.x; i < n_pages; i += blockDim.x)
+    arena.free_ring[(begin + i) & arena.free_bits] = pages[i];
+  __syncthreads();
+  if (threadIdx.x == 0) arena.control->free_end = begin + n_pages;
+}

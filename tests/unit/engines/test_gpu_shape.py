@@ -1,0 +1,148 @@
+"""The host's idea of device memory equals the kernels'; packing keeps values."""
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+
+from dpbb.engines.gpu.kernels import SOURCES
+from dpbb.engines.gpu.layout import ARENA, CONTROL, Stop
+from dpbb.engines.gpu.shape import (
+    NARROW_LIMIT,
+    KernelShape,
+    largest_value,
+    needs_wide,
+    pack_instance,
+)
+from dpbb.errors import EngineUnavailable
+from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.kernels.nvrtc import CUDA_DIRECTORY, source_digest, translation_unit
+from dpbb.options import BranchingRule
+from tests.unit.engines.gpu_compile import compile_unit, nvrtc_or_skip
+
+SHAPES = [
+    KernelShape(1, 1, wide=False, rule=BranchingRule.MINMIN),
+    KernelShape(20, 20, wide=False, rule=BranchingRule.MINMIN),
+    KernelShape(33, 7, wide=True, rule=BranchingRule.MINBRANCH),
+    KernelShape(300, 5, wide=False, rule=BranchingRule.MAXSUM, warps=8),
+    KernelShape(800, 60, wide=True, rule=BranchingRule.ALTERNATE, warps=2),
+]
+
+
+def shape_id(shape):
+    return f"{shape.n_jobs}x{shape.n_machines}-{shape.rule}-{'wide' * shape.wide}"
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=shape_id)
+def test_layout_of_the_host_is_that_of_the_kernels(shape):
+    nvrtc_or_skip()
+    text, options = translation_unit(SOURCES, shape.defines)
+    checks = {
+        "ROW": shape.row_words,
+        "HALF": shape.half,
+        "MASK_AT": shape.mask_at,
+        "DIRECTIONS_AT": shape.directions_at,
+        "PATH_AT": shape.path_at,
+        "RECORD_WORDS": shape.record_words,
+        "LEAF_WORDS": shape.leaf_words,
+        "PAGE_WORDS * 4": shape.page_bytes,
+        "sizeof(Control)": CONTROL.itemsize,
+        "sizeof(Arena)": ARENA.itemsize,
+        "WARPS * sizeof(Explorer) + (SHARED_ROWS ? N * ROW * 4 : 0)": (
+            shape.shared_bytes
+        ),
+        **{stop.name: int(stop) for stop in Stop},
+    }
+    for name, dtype in (("Control", CONTROL), ("Arena", ARENA)):
+        for field in dtype.names:
+            # __builtin_offsetof: NVRTC has no <cstddef>
+            checks[f"__builtin_offsetof({name}, {field})"] = dtype.fields[field][1]
+    for expression, value in checks.items():
+        text += f'static_assert({expression} == {value}, "{expression}");\n'
+    compile_unit(text, options)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "rule", "wide"),
+    [
+        *(("sm_90", rule, False) for rule in BranchingRule),
+        ("sm_90", BranchingRule.MINBRANCH, True),
+        ("sm_80", BranchingRule.MINMIN, False),  # DPX emulated
+        ("sm_75", BranchingRule.MINMIN, False),  # and warp reductions by shuffles
+    ],
+)
+def test_kernels_compile_for(architecture, rule, wide):
+    nvrtc_or_skip()
+    shape = KernelShape(40, 5, wide=wide, rule=rule)
+    text, options = translation_unit(SOURCES, shape.defines)
+    assert compile_unit(text, (*options, f"-arch={architecture}"))
+
+
+def test_digest_in_the_unit_changes_with_every_included_file(tmp_path):
+    """CuPy's cache key is the unit's text, without what it includes."""
+    shape = SHAPES[1]
+    text, options = translation_unit(SOURCES, shape.defines)
+    directories = [CUDA_DIRECTORY, SOURCES[0].parent]
+    assert source_digest(directories) in text
+    assert [option[2:] for option in options if option.startswith("-I")] == [
+        str(directory) for directory in directories
+    ]
+    included = set()
+    for directory in directories:
+        for path in directory.glob("*.cu*"):
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+            included |= set(re.findall(r'#include "(.+)"', path.read_text()))
+    assert included <= {path.name for path in tmp_path.iterdir()}
+    seen = {source_digest([tmp_path])}
+    for path in sorted(tmp_path.iterdir()):
+        path.write_bytes(path.read_bytes() + b"\n")
+        seen.add(source_digest([tmp_path]))
+    assert len(seen) == 1 + len(list(tmp_path.iterdir()))
+
+
+def problem_of(times):
+    return FlowShopProblem(FlowShopInstance("random", np.array(times)))
+
+
+@pytest.mark.parametrize("n_machines", [1, 2, 5, 20])
+@pytest.mark.parametrize("wide", [False, True])
+def test_packed_rows_hold_the_times_and_the_mirrored_times(n_machines, wide):
+    rng = np.random.default_rng(n_machines)
+    times = rng.integers(0, 100, (7, n_machines))
+    problem = problem_of(times)
+    shape = KernelShape(7, n_machines, wide=wide, rule=BranchingRule.MINMIN)
+    packed = pack_instance(times, problem.least_heads, problem.least_tails, shape)
+    record = packed.root.reshape(-1, 32, 4)[:, 0].reshape(-1)
+
+    def front_and_back(words, k):
+        if wide:
+            return int(words[2 * k]), int(words[2 * k + 1])
+        return int(words[k] & 0xFFFF), int(words[k] >> 16)
+
+    for job, k in itertools.product(range(7), range(n_machines)):
+        mirrored = times[job, n_machines - 1 - k]
+        assert front_and_back(packed.rows[job], k) == (times[job, k], mirrored)
+    work = times.sum(axis=0)
+    for k in range(n_machines):
+        mirrored = problem.least_tails[n_machines - 1 - k]
+        assert front_and_back(record, k) == (problem.least_heads[k], mirrored)
+    for k in range(shape.half):
+        pair = front_and_back(record[shape.row_words :], k)
+        assert pair == (work[k], work[n_machines - 1 - k])
+
+
+def test_values_that_pass_16_bits_take_the_wide_form():
+    """No value may reach 2**15: the ub or a root bound, and one job's work."""
+    times = np.full((4, 3), 100)
+    problem = problem_of(times)
+    bound = problem.root_bound
+    ub = NARROW_LIMIT - int(times.sum(axis=1).max()) - 1
+    assert largest_value(times, bound, ub) == NARROW_LIMIT - 1
+    assert not needs_wide(times, bound, ub)
+    assert needs_wide(times, bound, ub + 1)
+    large = problem_of(times * 100)
+    assert needs_wide(large.instance.times, large.root_bound, 1)
+    with pytest.raises(EngineUnavailable, match="below"):
+        needs_wide(times * 10**7, problem.root_bound, 1 << 30)
