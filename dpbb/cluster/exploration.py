@@ -1,0 +1,237 @@
+"""A seat's work on one lease: slices, reports, orders. Knows an engine's session and a
+``Link`` to the coordinator, nothing of Dask, so that tests drive it without a cluster.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from dpbb.coordination.messages import FullReport, OrderKind, Report
+from dpbb.tree.counters import Counters
+from dpbb.tree.work_unit import WorkUnit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpbb.coordination.messages import Lease, Order, RunSpec
+    from dpbb.engines.base import Candidate, Session, Slice
+
+FIRST_REPORT_S = 0.2
+"""The first light report comes soon: it says how much there is to donate."""
+
+MAX_OPTIMA = 4096
+"""So many optimal permutations make a full report due: bounds memory and message."""
+
+
+class SeatStatus(StrEnum):
+    """Whether the process that holds the seat is there to stay."""
+
+    OPEN = "open"
+    LEAVING = "leaving"  # there is time for a last report
+    CLOSED = "closed"  # nothing can be sent any more
+
+
+class SeatClosedError(Exception):
+    """The seat's process is closing: nobody is there to report to."""
+
+
+class SeatControl:
+    """Hints to a seat, written by the event loop, read between slices."""
+
+    __slots__ = ("report_now", "ub")
+
+    def __init__(self) -> None:
+        self.report_now = False
+        self.ub: int | None = None
+
+    def hint(self, *, ub: int | None, report_now: bool) -> None:
+        """Take a hint; a worse UB than the last changes nothing."""
+        if ub is not None and (self.ub is None or ub < self.ub):
+            self.ub = ub
+        if report_now:
+            self.report_now = True
+
+
+class Link(Protocol):
+    """What an exploration needs of the world."""
+
+    control: SeatControl
+
+    def status(self) -> SeatStatus:
+        """Whether the seat's process stays."""
+
+    def report(self, report: Report) -> Order:
+        """Deliver a report and return its answer.
+
+        Blocks until *this* report is answered, however often it has to be sent;
+        raises SeatClosedError when it never will be.
+        """
+
+
+def jittered(seconds: float) -> float:
+    """Return the interval changed by up to half: reports of seats must not bunch up."""
+    return seconds * random.uniform(0.5, 1.5)  # noqa: S311 - no secret
+
+
+class Exploration:
+    """One lease on one session.
+
+    Parameters
+    ----------
+    spec, lease
+        The run and the right to explore one of its units.
+    session
+        An empty session of the run.
+    link
+        The way to the coordinator.
+    clock
+        Seconds, monotonic.
+    """
+
+    def __init__(
+        self,
+        spec: RunSpec,
+        lease: Lease,
+        session: Session,
+        link: Link,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._spec = spec
+        self._lease = lease
+        self._session = session
+        self._link = link
+        self._clock = clock
+        self._ub = lease.ub
+        self._counters = Counters.zero(spec.problem.n_jobs)
+        self._last: Slice | None = None
+        self._seq = 0
+        self._explore_s = 0.0
+        self._best: Candidate | None = None  # not yet acknowledged
+        self._best_value: int | None = None
+        self._optima: list[Candidate] = []
+
+    def run(self) -> bool:
+        """Explore until the unit is finished, taken away, or the seat closes.
+
+        Returns
+        -------
+        bool
+            Whether the session is empty, so that it can take another unit.
+        """
+        self._session.load(self._lease.roots)
+        spec, now = self._spec, self._clock()
+        light_at = now + jittered(min(FIRST_REPORT_S, spec.report_interval_s))
+        full_at = now + jittered(spec.full_interval_s)
+        while True:
+            status = self._link.status()
+            if status is SeatStatus.CLOSED:
+                return False
+            exhausted = self._advance()
+            try:
+                if exhausted or status is SeatStatus.LEAVING:
+                    self._report_full(last=True)
+                    return exhausted
+                now = self._clock()
+                if now >= full_at or len(self._optima) >= MAX_OPTIMA:
+                    order = self._report_full()
+                elif self._best is not None or self._wanted() or now >= light_at:
+                    order = self._report()
+                else:
+                    continue
+                if not self._obey(order):
+                    return False
+            except SeatClosedError:
+                return False
+            now = self._clock()
+            light_at = now + jittered(spec.report_interval_s)
+            if now >= full_at:
+                full_at = now + jittered(spec.full_interval_s)
+
+    def _wanted(self) -> bool:
+        """Whether a hint asks for a report at once; cleared by looking."""
+        wanted = self._link.control.report_now
+        if wanted:
+            self._link.control.report_now = False
+        return wanted
+
+    def _advance(self) -> bool:
+        """Explore one slice; returns whether nothing is left."""
+        hinted = self._link.control.ub
+        if hinted is not None and hinted < self._ub:
+            self._ub = hinted
+        begin = self._clock()
+        part = self._session.advance(self._ub, self._spec.slice_s)
+        self._explore_s += self._clock() - begin
+        self._counters = self._counters.plus(part.decomposed, part.leaves, part.closed)
+        self._last = part
+        self._note(part)
+        return part.exhausted
+
+    def _note(self, part: Slice) -> None:
+        """Keep what the slice found until it has been reported."""
+        best = part.best
+        if best is not None and (
+            self._best_value is None or best.value < self._best_value
+        ):
+            self._best, self._best_value = best, best.value
+            # with all optima the incumbent's equals stay in the tree
+            self._ub = min(self._ub, best.value + self._spec.all_optima)
+        if part.optima:
+            found = [*self._optima, *part.optima]
+            least = min(leaf.value for leaf in found)
+            self._optima = [leaf for leaf in found if leaf.value == least]
+
+    def _obey(self, order: Order) -> bool:
+        """Do what the answers say until one says to go on; False: the lease is over."""
+        while True:
+            self._ub = min(self._ub, order.ub)
+            match order.kind:
+                case OrderKind.CONTINUE:
+                    return True
+                case OrderKind.DONATE:
+                    order = self._report_full(self._session.donate(order.max_roots))
+                case OrderKind.SAVE:
+                    order = self._report_full()
+                case OrderKind.DRAIN | OrderKind.STOP:
+                    self._report_full(last=True)
+                    return False
+                case OrderKind.DROP:
+                    return False
+
+    def _report_full(
+        self, donated: WorkUnit | None = None, *, last: bool = False
+    ) -> Order:
+        n_jobs = self._spec.problem.n_jobs
+        optima, self._optima = tuple(self._optima), []
+        return self._report(
+            FullReport(
+                closed=np.array(self._counters.closed, np.int64),
+                remaining=self._session.remaining(),
+                donated=WorkUnit.empty(n_jobs) if donated is None else donated,
+                last=last,
+                optima=optima,
+            )
+        )
+
+    def _report(self, full: FullReport | None = None) -> Order:
+        last = self._last
+        self._seq += 1
+        report = Report(
+            lease=self._lease.id,
+            seq=self._seq,
+            decomposed=self._counters.decomposed,
+            leaves=self._counters.leaves,
+            open_roots=0 if last is None else last.open_roots,
+            least_lb=None if last is None else last.least_lb,
+            best=self._best,
+            explore_s=self._explore_s,
+            full=full,
+        )
+        order = self._link.report(report)
+        self._best = None
+        return order

@@ -1,0 +1,437 @@
+"""Runs, seats, and who works for whom: the scheduler plugin without Dask.
+
+Holds the coordinators of the open runs, shares the seats among them in equal parts,
+and turns what the coordinators decide into futures and hints through a ``Shell``.
+Called from one thread. Every event ends in ``_settle``, which goes on until nothing is
+left to do: runs that changed are advanced, and seats that came free are shared.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dpbb.cluster.open_run import FinishedRun, OpenRun
+from dpbb.cluster.seats import SeatTable
+from dpbb.cluster.shares import fair_shares, moves
+from dpbb.coordination.coordinator import Coordinator
+from dpbb.coordination.messages import Order, OrderKind
+from dpbb.errors import ClusterError, InvariantError, StaleLeaseError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from dpbb.cluster.seats import SeatState
+    from dpbb.coordination.ledger import Checked
+    from dpbb.coordination.messages import (
+        Assignment,
+        Lease,
+        Report,
+        RunId,
+        RunSpec,
+        SeatId,
+        UnitId,
+    )
+
+logger = logging.getLogger(__name__)
+
+BROADCAST_S = 0.25
+"""A better UB is sent to the busy workers at most once in this time."""
+
+TURN_S = 1.0
+"""With fewer seats than runs, the seats change hands this often."""
+
+KEPT_RESULTS = 64
+"""Results of so many finished runs are kept for those who ask later."""
+
+
+class Shell(Protocol):
+    """What the hub has done for it; none of these may call it back."""
+
+    def submit(self, run_id: RunId, assignment: Assignment, worker: str) -> None:
+        """Pin a future to the worker; ``Hub.ended`` is called at its end."""
+
+    def release(self, run_id: RunId, assignment: Assignment) -> None:
+        """Let go of a future, wherever it is; ``ended`` may or may not follow."""
+
+    def hint(
+        self, worker: str, run_id: RunId, seat: SeatId | None, ub: int | None
+    ) -> None:
+        """Tell a worker a new UB, or one of its seats to report at once."""
+
+    def forget(self, worker: str, run_id: RunId) -> None:
+        """Tell a worker that the run is over."""
+
+    def changed(self, run_id: RunId) -> None:
+        """Wake those who watch the run."""
+
+
+class Hub:
+    """All runs and seats of a cluster; see the module.
+
+    Parameters
+    ----------
+    shell
+        Does what is decided here.
+    clock
+        Seconds, monotonic.
+    """
+
+    def __init__(
+        self, shell: Shell, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.table = SeatTable()
+        self.runs: dict[RunId, OpenRun] = {}
+        self.finished: dict[RunId, FinishedRun] = {}
+        self._shell = shell
+        self._clock = clock
+        self._turn = 0
+        self._turned = clock()
+        self._changed: dict[RunId, None] = {}  # ordered set of runs to advance
+        self._unshared = False
+        self._settling = False
+
+    # -- runs -------------------------------------------------------------------
+
+    def open(self, spec: RunSpec, blob: bytes) -> None:
+        """Open a run; it starts as soon as there is a seat for it.
+
+        Raises
+        ------
+        ClusterError
+            There is a run of this name already.
+        """
+        run_id = spec.run_id
+        if run_id in self.runs or run_id in self.finished:
+            raise ClusterError(f"expected a new run id, got {run_id!r}, which is taken")
+        self.runs[run_id] = OpenRun(Coordinator(spec, now=self._clock()), blob)
+        logger.info("run %s opened: %s", run_id, spec.instance)
+        self._unshared = True
+        self._settle(run_id)
+
+    def run(self, run_id: RunId) -> OpenRun:
+        """Return an open run; StaleLeaseError when there is none of this name."""
+        run = self.runs.get(run_id)
+        if run is None:
+            raise StaleLeaseError(f"run {run_id} is not open (any more)")
+        return run
+
+    def result(self, run_id: RunId) -> FinishedRun:
+        """Return the result of a finished run; ClusterError if there is none."""
+        try:
+            return self.finished[run_id]
+        except KeyError:
+            raise ClusterError(
+                f"expected a run of this cluster, got {run_id!r}; known are "
+                f"{', '.join([*self.runs, *self.finished]) or 'none'} (the scheduler "
+                f"keeps the last {KEPT_RESULTS} results, and none over a restart)"
+            ) from None
+
+    def fail(self, run_id: RunId, error: Exception | str) -> None:
+        """End a run with an error; its units keep the state of their last report."""
+        run = self.run(run_id)
+        logger.error("run %s failed: %s", run_id, error)
+        run.broken |= isinstance(error, InvariantError)
+        run.coordinator.fail(str(error), self._clock())
+        self._settle(run_id)
+
+    def advance(self, run_id: RunId) -> None:
+        """Act on what was asked of a run's coordinator (a stop, an offer)."""
+        self._settle(run_id)
+
+    def tick(self) -> None:
+        """Look at limits and expired leases; let runs take turns."""
+        now = self._clock()
+        for run_id, run in list(self.runs.items()):
+            try:
+                run.coordinator.tick(now)
+            except InvariantError as error:
+                run.broken = True
+                logger.error("run %s failed: %s", run_id, error)
+            # not at every report: it is a minimum over all units
+            self._look(run, (run.coordinator.value, run.coordinator.lower_bound))
+        if now - self._turned >= TURN_S:
+            self._turn += 1
+            self._turned = now
+        self._unshared |= len(self.runs) > 1
+        self._settle(*self.runs)
+
+    # -- seats ------------------------------------------------------------------
+
+    def hello(self, worker: str, nthreads: int, seats: list[dict[str, Any]]) -> None:
+        """Take in the seats of a worker."""
+        self.remove_worker(worker)
+        self.table.announce(worker, nthreads, seats)
+        self._unshared = True
+        self._settle()
+
+    def remove_worker(self, worker: str) -> None:
+        """Forget a worker; what it explored waits again."""
+        for seat in self.table.remove(worker):
+            if seat.run is None:
+                continue
+            run = self.runs[seat.run]
+            assignment = run.busy.pop(seat.id, None)
+            if assignment is not None:
+                self._shell.release(run.id, assignment)
+            run.informed.discard(worker)
+            self._give_up(run, seat)
+        self._settle()
+
+    def remove_all_workers(self) -> None:
+        """Forget every worker: all of them are being restarted."""
+        for worker in list(self.table.workers):
+            self.remove_worker(worker)
+
+    def retire(self, workers: Iterable[str]) -> None:
+        """Have the seats of workers that are about to close give back their units."""
+        for worker in workers:
+            entry = self.table.workers.get(worker)
+            if entry is None:
+                continue
+            entry.leaving = True
+            for seat in entry.seats:
+                if seat.run is not None:
+                    self._take_away(self.runs[seat.run], seat)
+        self._settle()
+
+    def busy_workers(self) -> set[str]:
+        """Workers that explore."""
+        return {
+            self.table.seats[seat].worker
+            for run in self.runs.values()
+            for seat in run.busy
+        }
+
+    def target_workers(self) -> int:
+        """How many workers the open runs can feed."""
+        if not self.runs:
+            return 0
+        wanted = sum(
+            len(run.busy) + run.coordinator.wanted_seats() for run in self.runs.values()
+        )
+        n_workers, n_seats = len(self.table.workers), len(self.table.seats)
+        seats_per_worker = max(1, n_seats // n_workers) if n_workers else 1
+        return max(1, -(-wanted // seats_per_worker))
+
+    # -- tasks and reports ------------------------------------------------------
+
+    def lease(self, run_id: RunId, unit: UnitId, attempt: int, seat: SeatId) -> Lease:
+        """Lease a unit to a task; StaleLeaseError if another attempt is current."""
+        run = self.run(run_id)
+        lease = run.coordinator.lease(unit, attempt, seat, self._clock())
+        run.lease_seats[lease.id] = seat
+        self._settle(run_id)
+        return lease
+
+    def on_report(
+        self, run_id: RunId, report: Report, checked: Checked | None
+    ) -> Order:
+        """Apply a report, and return its answer."""
+        run = self.runs.get(run_id)
+        if run is None:
+            return Order(OrderKind.DROP, 0)
+        try:
+            order = run.coordinator.on_report(report, checked, self._clock())
+        except InvariantError as error:
+            self.fail(run_id, error)
+            return Order(OrderKind.DROP, 0)
+        if report.full is not None and report.full.last:
+            seat = run.lease_seats.pop(report.lease, None)
+            if seat is not None:
+                run.busy.pop(seat, None)
+                run.seat_failures.pop(seat, None)
+        self._settle(run_id)
+        return order
+
+    def ended(
+        self, run_id: RunId, assignment: Assignment, error: Exception | str | None
+    ) -> None:
+        """Take note that a task is over; ``error`` if it raised."""
+        run = self.runs.get(run_id)
+        if run is None:
+            return
+        if run.busy.get(assignment.seat) == assignment:
+            del run.busy[assignment.seat]
+        run.coordinator.unassign(assignment.unit, assignment.attempt, self._clock())
+        if error is not None:
+            self._failed(run, assignment, error)
+        self._settle(run_id)
+
+    def _failed(
+        self, run: OpenRun, assignment: Assignment, error: Exception | str
+    ) -> None:
+        """Let another seat try, or end the run."""
+        if isinstance(error, InvariantError):
+            self.fail(run.id, error)
+            return
+        seat_id = assignment.seat
+        logger.warning("seat %s failed in run %s: %s", seat_id, run.id, error)
+        reason = run.note_failure(seat_id, assignment.unit, self._clock())
+        seat = self.table.seats.get(seat_id)
+        if seat_id in run.excluded and seat is not None and seat.run == run.id:
+            self._take_away(run, seat)
+        if reason is None and run.excluded and not self._usable(run):
+            reason = "tasks failed on every seat"
+        if reason is not None:
+            self.fail(run.id, f"{reason}, at last on seat {seat_id}: {error}")
+
+    # -- inside -----------------------------------------------------------------
+
+    def _settle(self, *changed: RunId) -> None:
+        self._changed.update(dict.fromkeys(changed))
+        if self._settling:
+            return
+        self._settling = True
+        try:
+            while self._changed or self._unshared:
+                if self._unshared:
+                    self._unshared = False
+                    self._share()
+                else:
+                    run_id = next(iter(self._changed))
+                    del self._changed[run_id]
+                    if run_id in self.runs:
+                        self._advance(self.runs[run_id])
+        finally:
+            self._settling = False
+
+    def _advance(self, run: OpenRun) -> None:
+        """Do what a coordinator wants after an event."""
+        coordinator, now = run.coordinator, self._clock()
+        if coordinator.finished:
+            self._finish(run)
+            return
+        for seat_id in run.leaving - run.busy.keys():
+            self._give_up(run, self.table.seats[seat_id])
+        for seat_id in coordinator.idle_seats():
+            worker = self.table.seats[seat_id].worker
+            if run.rests(seat_id, now) or self._is_full(worker):
+                continue
+            assignment = coordinator.assign(seat_id, now)
+            if assignment is None:
+                break
+            run.busy[seat_id] = assignment
+            run.informed.add(worker)
+            self._shell.submit(run.id, assignment, worker)
+        for seat_id in coordinator.nudges():
+            seat = self.table.seats.get(seat_id)
+            if seat is not None:
+                self._shell.hint(seat.worker, run.id, seat_id, None)
+        self._broadcast(run, now)
+        self._look(run, (coordinator.value, run.seen[1]))
+
+    def _look(self, run: OpenRun, seen: tuple[int | None, int | None]) -> None:
+        """Wake those who watch if value or lower bound is another than before."""
+        if seen != run.seen:
+            run.seen = seen
+            run.version += 1
+            self._shell.changed(run.id)
+
+    def _is_full(self, worker: str) -> bool:
+        """Whether the worker has no thread left for a task of ours."""
+        entry = self.table.workers[worker]
+        if len(entry.seats) <= entry.nthreads:
+            return False
+        busy = sum(
+            seat.run is not None and seat.id in self.runs[seat.run].busy
+            for seat in entry.seats
+        )
+        return busy >= entry.nthreads
+
+    def _broadcast(self, run: OpenRun, now: float) -> None:
+        """Send a better UB to the busy workers, unless one was sent just now."""
+        ub = run.coordinator.ub
+        if run.sent_ub is None:
+            run.sent_ub = ub  # every lease carries it
+        if ub >= run.sent_ub or now - run.sent_at < BROADCAST_S:
+            return
+        run.sent_ub, run.sent_at = ub, now
+        for worker in {self.table.seats[seat].worker for seat in run.busy}:
+            self._shell.hint(worker, run.id, None, ub)
+
+    def _finish(self, run: OpenRun) -> None:
+        """Keep the result, free the seats."""
+        now = self._clock()
+        del self.runs[run.id]
+        for assignment in run.busy.values():
+            self._shell.release(run.id, assignment)
+        for seat_id in run.seats:
+            self.table.seats[seat_id].run = None
+        for worker in run.informed & self.table.workers.keys():
+            self._shell.forget(worker, run.id)
+        snapshot, outcome = run.coordinator.snapshot(now), run.coordinator.outcome(now)
+        run.optima.last = outcome.optima
+        if run.optima.used:  # the reader gets them, and only once
+            outcome = replace(outcome, optima=None)
+        self.finished[run.id] = FinishedRun(
+            outcome, snapshot, run.broken, run.version + 1, run.optima
+        )
+        while len(self.finished) > KEPT_RESULTS:
+            del self.finished[next(iter(self.finished))]
+        logger.info("run %s is over: %s", run.id, snapshot.termination)
+        self._shell.changed(run.id)
+        self._unshared = True
+
+    def _give_up(self, run: OpenRun, seat: SeatState) -> None:
+        """Take a seat from a run at once."""
+        run.coordinator.remove_seat(seat.id, self._clock())
+        run.seats.discard(seat.id)
+        run.leaving.discard(seat.id)
+        seat.run = None
+        self._unshared = True
+        self._changed[run.id] = None
+
+    def _take_away(self, run: OpenRun, seat: SeatState) -> None:
+        """Take a seat from a run as soon as it has given back its unit."""
+        if seat.id not in run.busy:
+            self._give_up(run, seat)
+            return
+        run.leaving.add(seat.id)
+        run.coordinator.drain_seat(seat.id, self._clock())
+        self._changed[run.id] = None
+
+    def _usable(self, run: OpenRun) -> list[SeatState]:
+        return [
+            seat
+            for seat in self.table.usable_by(run.coordinator.spec.engine)
+            if seat.id not in run.excluded
+        ]
+
+    def _share(self) -> None:
+        """Share the seats among the open runs that can use them."""
+        users: dict[SeatId, list[RunId]] = {}
+        for run_id, run in self.runs.items():
+            for seat in self._usable(run):
+                users.setdefault(seat.id, []).append(run_id)
+        groups: dict[tuple[RunId, ...], list[SeatState]] = {}
+        for seat_id, run_ids in users.items():
+            groups.setdefault(tuple(run_ids), []).append(self.table.seats[seat_id])
+        for run_ids, seats in groups.items():
+            self._share_group([self.runs[run_id] for run_id in run_ids], seats)
+
+    def _share_group(self, runs: list[OpenRun], seats: list[SeatState]) -> None:
+        """Share seats that the same runs can use."""
+        free = [seat for seat in seats if seat.run is None]
+        held = [[seat for seat in seats if seat.id in run.settled] for run in runs]
+        coming = len(seats) - len(free) - sum(map(len, held))
+        demands = [
+            len(mine) + run.coordinator.wanted_seats()
+            for run, mine in zip(runs, held, strict=True)
+        ]
+        if len(runs) == 1:  # a seat is better idle in a run than out of it
+            demands = [len(seats)]
+        shares = fair_shares(demands, len(seats), self._turn)
+        step = moves([len(mine) for mine in held], shares, len(free), coming)
+        for run, mine, take, give in zip(runs, held, step.take, step.give, strict=True):
+            for seat in free[:take]:
+                run.seats.add(seat.id)
+                seat.run = run.id
+                engine = run.coordinator.spec.engine
+                run.coordinator.add_seat(seat.for_run(engine), self._clock())
+                self._changed[run.id] = None
+            del free[:take]
+            for seat in sorted(mine, key=lambda seat: seat.id in run.busy)[:give]:
+                self._take_away(run, seat)

@@ -1,0 +1,120 @@
+"""What the hub keeps of a run: open ones with their coordinator, then results."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpbb.coordination.coordinator import Coordinator
+    from dpbb.coordination.incumbent import Optima
+    from dpbb.coordination.messages import Assignment, LeaseId, RunId, SeatId, UnitId
+    from dpbb.coordination.outcome import Outcome
+    from dpbb.coordination.snapshot import Snapshot
+
+UNIT_FAILURES = 3
+"""A unit whose task has raised so often fails the run."""
+
+SEAT_FAILURES = 3
+"""A seat on which so many tasks of a run in a row have raised serves it no more."""
+
+FIRST_PAUSE_S = 0.5
+"""A seat rests after a failure, twice as long each time, so that another tries."""
+
+
+class OptimaFeed:
+    """Optimal permutations for one reader, in chunks that it acknowledges.
+
+    A chunk is kept until the next is asked for: an answer that is lost is given again.
+    """
+
+    def __init__(self) -> None:
+        self.used = False
+        self.last: Optima | None = None  # what the run's outcome held
+        self._number = 0
+        self._chunk: Optima | None = None
+
+    def next(
+        self, acknowledged: int, take: Callable[[], Optima | None]
+    ) -> tuple[int, Optima | None]:
+        """Return the chunk after the acknowledged one, and its number."""
+        self.used = True
+        if acknowledged >= self._number:
+            self._number = acknowledged + 1
+            self._chunk = take()
+        return self._number, self._chunk
+
+    def take_last(self) -> Optima | None:
+        """Take what the finished run still held; then there is nothing more."""
+        last, self.last = self.last, None
+        return last
+
+
+@dataclass(slots=True, eq=False)
+class OpenRun:
+    """A run that goes on.
+
+    Parameters
+    ----------
+    coordinator
+        Its state machine.
+    blob
+        The pickled RunSpec, as the workers fetch it.
+    """
+
+    coordinator: Coordinator
+    blob: bytes
+    seats: set[SeatId] = field(default_factory=set)
+    leaving: set[SeatId] = field(default_factory=set)  # draining, then given up
+    busy: dict[SeatId, Assignment] = field(default_factory=dict)
+    lease_seats: dict[LeaseId, SeatId] = field(default_factory=dict)
+    informed: set[str] = field(default_factory=set)  # workers that hold something
+    unit_failures: Counter[UnitId] = field(default_factory=Counter)
+    seat_failures: Counter[SeatId] = field(default_factory=Counter)
+    resting: dict[SeatId, float] = field(default_factory=dict)  # until when
+    excluded: set[SeatId] = field(default_factory=set)
+    broken: bool = False  # failed by an InvariantError
+    version: int = 0  # raised when those who watch should look
+    seen: tuple[int | None, int | None] = (None, None)  # value and lower bound then
+    sent_ub: int | None = None
+    sent_at: float = 0.0
+    optima: OptimaFeed = field(default_factory=OptimaFeed)
+
+    @property
+    def id(self) -> RunId:
+        """Name of the run."""
+        return self.coordinator.spec.run_id
+
+    @property
+    def settled(self) -> set[SeatId]:
+        """Seats that are there to stay."""
+        return self.seats - self.leaving
+
+    def note_failure(self, seat: SeatId, unit: UnitId, now: float) -> str | None:
+        """Count a task that raised; returns why the run cannot go on, if so."""
+        self.unit_failures[unit] += 1
+        self.seat_failures[seat] += 1
+        self.resting[seat] = now + FIRST_PAUSE_S * 2 ** (self.seat_failures[seat] - 1)
+        if self.unit_failures[unit] >= UNIT_FAILURES:
+            return f"unit {unit} failed {UNIT_FAILURES} times"
+        if self.seat_failures[seat] >= SEAT_FAILURES:
+            self.excluded.add(seat)
+        return None
+
+    def rests(self, seat: SeatId, now: float) -> bool:
+        """Whether the seat is not to be given a unit yet."""
+        return self.resting.get(seat, now) > now
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FinishedRun:
+    """What is kept of a run that is over, for those who ask later."""
+
+    outcome: Outcome
+    snapshot: Snapshot
+    broken: bool
+    version: int
+    optima: OptimaFeed

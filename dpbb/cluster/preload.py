@@ -1,0 +1,26 @@
+"""Preload: ``dask scheduler --preload dpbb.cluster.preload``, the same for workers.
+
+A preloaded scheduler has the plugin before the first client comes, and gives it to
+every worker. A preloaded worker has the engines imported before its first unit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from distributed import Scheduler
+
+from dpbb.cluster.scheduler_plugin import DpbbSchedulerPlugin
+from dpbb.engines.registry import available_engines
+
+if TYPE_CHECKING:
+    from distributed import Nanny, Worker
+
+
+async def dask_setup(server: Scheduler | Worker | Nanny) -> None:
+    """Set up a scheduler or worker that is starting."""
+    if isinstance(server, Scheduler):
+        # not register_scheduler_plugin: the scheduler starts its plugins itself
+        server.add_plugin(DpbbSchedulerPlugin(), idempotent=True)
+    else:
+        available_engines()

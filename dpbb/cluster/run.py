@@ -1,0 +1,402 @@
+"""``Run``: the client's handle of a run that lives on the scheduler.
+
+With a blocking client its methods block; with an asynchronous one they give awaitables
+(as Dask's own do). Snapshots can be iterated over in any event loop, also in a notebook
+with a blocking client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+
+from distributed.protocol import pickle
+
+from dpbb.cluster.optima_file import OptimaFile
+from dpbb.cluster.scheduler_plugin import DpbbSchedulerPlugin
+from dpbb.cluster.versions import check_versions, scheduler_probe
+from dpbb.cluster.wire import raised
+from dpbb.errors import ClusterError, InvariantError
+
+if TYPE_CHECKING:
+    from collections.abc import (
+        AsyncIterator,
+        Awaitable,
+        Callable,
+        Coroutine,
+        Generator,
+        Iterator,
+        Sequence,
+    )
+    from pathlib import Path
+
+    from distributed import Client
+
+    from dpbb.coordination.messages import RunId, RunSpec
+    from dpbb.coordination.outcome import Outcome
+    from dpbb.coordination.snapshot import Snapshot
+    from dpbb.result import Result
+
+logger = logging.getLogger(__name__)
+
+POLL_S = 10.0
+"""A waiting call is answered by the scheduler at least this often."""
+
+OPTIMA_POLL_S = 1.0
+
+Callback = "Callable[[Snapshot], object]"
+
+
+def submit_run(
+    client: Client,
+    spec: RunSpec,
+    *,
+    make_result: Callable[[Outcome], Result],
+    optima_file: Path | None = None,
+) -> Any:
+    """Open a run on the client's cluster.
+
+    Parameters
+    ----------
+    client
+        Of the cluster; blocking or asynchronous.
+    spec
+        The run. It starts as soon as there is a worker.
+    make_result
+        Makes the user's result of the outcome.
+    optima_file
+        With ``all_optima``: where to write the optimal permutations, one a line.
+
+    Returns
+    -------
+    Run, or awaitable of Run
+        Awaitable if the client is asynchronous.
+
+    Raises
+    ------
+    ClusterError
+        dpbb is missing or another one on the scheduler or a worker; names the host
+        and what to do.
+    """
+    return client.sync(_submit, client, spec, make_result, optima_file)
+
+
+async def ensure_plugin(client: Client) -> None:
+    """Check the scheduler's dpbb and register the plugin, if it is not there."""
+    found = await client.run_on_scheduler(scheduler_probe())
+    check_versions(found, f"the scheduler {found['address']}")
+    if not found["registered"]:
+        await client.register_plugin(DpbbSchedulerPlugin())
+
+
+async def _submit(
+    client: Client,
+    spec: RunSpec,
+    make_result: Callable[[Outcome], Result],
+    optima_file: Path | None,
+) -> Run:
+    await ensure_plugin(client)
+    raised(await client.scheduler.dpbb_open(blob=pickle.dumps(spec)))
+    run = Run(client, spec.run_id, make_result)
+    if optima_file is not None:
+        run._write_optima(OptimaFile(optima_file))
+    return run
+
+
+class Run:
+    """A run on a cluster.
+
+    It goes on when this handle or its client is gone; ``close`` (or the end of a
+    ``with`` block) stops it.
+
+    Parameters
+    ----------
+    client
+        Of the run's cluster.
+    run_id
+        Name of the run.
+    make_result
+        Makes the user's result of the outcome.
+    """
+
+    def __init__(
+        self, client: Client, run_id: RunId, make_result: Callable[[Outcome], Result]
+    ) -> None:
+        self.run_id = run_id
+        self._client = client
+        self._make_result = make_result
+        self._outcome: Outcome | None = None
+        self._callbacks: dict[str, list[Callable[[Snapshot], object]]] = {
+            "value": [],
+            "lower_bound": [],
+        }
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._notifier: asyncio.Task[None] | None = None
+        self._writer: asyncio.Task[None] | None = None
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"<Run {self.run_id} on {self._client}>"
+
+    # -- waiting and results ------------------------------------------------------
+
+    def wait(self, timeout: float | None = None) -> Any:
+        """Wait for the end of the run.
+
+        Returns
+        -------
+        bool
+            False if it goes on after ``timeout`` seconds.
+        """
+        return self._client.sync(self._wait, timeout)
+
+    def done(self) -> Any:
+        """Whether the run is over, in whatever way."""
+        return self._client.sync(self._wait, 0.0)
+
+    def result(self, timeout: float | None = None) -> Any:
+        """Wait for the end and return the user's result.
+
+        Raises
+        ------
+        TimeoutError
+            The run goes on after ``timeout`` seconds.
+        ClusterError
+            The run failed; holds the traceback of the worker.
+        InvariantError
+            The books of the proof do not balance: there is no answer.
+        """
+        return self._client.sync(self._result, timeout)
+
+    def outcome(self, timeout: float | None = None) -> Any:
+        """As ``result``, before it is made into the user's."""
+        return self._client.sync(self._get_outcome, timeout)
+
+    def snapshot(self) -> Any:
+        """Return the state of the run now."""
+        return self._client.sync(self._snapshot)
+
+    # -- steering -------------------------------------------------------------------
+
+    def stop(self) -> Any:
+        """Stop the run; it ends within moments, with what has been found."""
+        return self._client.sync(self._call, "stop")
+
+    def offer(self, permutation: Sequence[int]) -> Any:
+        """Offer a permutation from elsewhere; True if it is the new incumbent."""
+        jobs = [int(job) for job in permutation]
+        return self._client.sync(self._call, "offer", permutation=jobs, source="offer")
+
+    def on_incumbent(self, callback: Callable[[Snapshot], object]) -> None:
+        """Have a function called with a snapshot at every new incumbent.
+
+        In a thread of its own, or, with an asynchronous client, in its loop (there it
+        may be a coroutine function). Improvements in quick succession are one call.
+        """
+        self._add_callback("value", callback)
+
+    def on_lower_bound(self, callback: Callable[[Snapshot], object]) -> None:
+        """As ``on_incumbent``, at every better lower bound."""
+        self._add_callback("lower_bound", callback)
+
+    def stream(self, interval_s: float = 1.0) -> SnapshotStream:
+        """Snapshots to iterate over, with ``for`` or ``async for``.
+
+        One every ``interval_s`` seconds, one at once at each new incumbent or better
+        lower bound, and a last one at the end.
+        """
+        return SnapshotStream(self, interval_s)
+
+    def close(self) -> Any:
+        """Stop the run if it goes on, and forget it on the scheduler."""
+        return self._client.sync(self._close)
+
+    def __iter__(self) -> Iterator[Snapshot]:
+        return iter(self.stream())
+
+    def __aiter__(self) -> AsyncIterator[Snapshot]:
+        return self.stream().__aiter__()
+
+    def __await__(self) -> Generator[Any, None, Result]:
+        return self._in_loop(self._result(None)).__await__()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Run:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._in_loop(self._close())
+
+    # -- coroutines in the client's loop ----------------------------------------------
+
+    async def _call(self, name: str, **message: Any) -> Any:
+        scheduler = self._client.scheduler
+        if scheduler is None:
+            raise ClusterError(f"run {self.run_id}: its client is closed")
+        try:
+            method = getattr(scheduler, f"dpbb_{name}")
+            return raised(await method(run_id=self.run_id, **message))
+        except OSError as error:
+            raise ClusterError(
+                f"run {self.run_id}: lost the scheduler "
+                f"{self._client.scheduler_info().get('address', '')} ({error})"
+            ) from error
+
+    async def _watch(self, version: int, timeout: float) -> tuple[int, bool, Snapshot]:
+        """Wait for a change; returns its version, whether it is the end, and state."""
+        answer = await self._call("watch", version=version, timeout=timeout)
+        snapshot: Snapshot = pickle.loads(answer["snapshot"])
+        return answer["version"], answer["finished"], snapshot
+
+    async def _snapshot(self) -> Snapshot:
+        return (await self._watch(-1, 0.0))[2]
+
+    async def _wait(self, timeout: float | None) -> bool:
+        if self._outcome is not None:
+            return True
+        deadline = None if timeout is None else time.monotonic() + timeout
+        version, left = -1, POLL_S
+        while True:
+            if deadline is not None:
+                left = min(POLL_S, max(0.0, deadline - time.monotonic()))
+            version, finished, _ = await self._watch(version, left)
+            if finished:
+                break
+            if deadline is not None and time.monotonic() >= deadline:
+                return False
+        for task in (self._writer, self._notifier):
+            if task is not None:  # what was found last has been told and written
+                await asyncio.wait({task}, timeout=POLL_S)
+        return True
+
+    async def _get_outcome(self, timeout: float | None) -> Outcome:
+        if not await self._wait(timeout):
+            raise TimeoutError(f"run {self.run_id} goes on after {timeout} s")
+        if self._outcome is None:
+            answer = await self._call("outcome")
+            outcome: Outcome = pickle.loads(answer["outcome"])
+            if outcome.error is not None:
+                kind = InvariantError if answer["broken"] else ClusterError
+                raise kind(f"run {self.run_id} failed: {outcome.error}")
+            if self._writer is not None:
+                self._writer.result()
+            self._outcome = outcome
+        return self._outcome
+
+    async def _result(self, timeout: float | None) -> Result:
+        return self._make_result(await self._get_outcome(timeout))
+
+    async def _close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        for task in (self._notifier, self._writer):
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+        if self._client.scheduler is None:
+            return
+        with contextlib.suppress(ClusterError):  # nobody is left to tell
+            if not await self._wait(0.0):
+                await self._call("stop")
+                await self._wait(None)
+            await self._call("discard")
+
+    # -- callbacks and optimal permutations ---------------------------------------------
+
+    def _add_callback(self, field: str, callback: Callable[[Snapshot], object]) -> None:
+        self._callbacks[field].append(callback)
+        if self._notifier is None:
+            self._client.sync(self._start_notifier, asynchronous=False) if (
+                not self._client.asynchronous
+            ) else self._begin_notifier()
+
+    async def _start_notifier(self) -> None:
+        self._begin_notifier()
+
+    def _begin_notifier(self) -> None:
+        if self._notifier is None:
+            self._notifier = asyncio.ensure_future(self._notify())
+
+    async def _notify(self) -> None:
+        """Call the callbacks until the run is over."""
+        known: dict[str, int | None] = {"value": None, "lower_bound": None}
+        version, finished = -1, False
+        while not finished:
+            version, finished, snapshot = await self._watch(version, POLL_S)
+            for field, callbacks in self._callbacks.items():
+                now = getattr(snapshot, field)
+                if now is None or now == known[field]:
+                    continue
+                known[field] = now
+                for callback in list(callbacks):
+                    await self._call_back(callback, snapshot)
+
+    async def _call_back(
+        self, callback: Callable[[Snapshot], object], snapshot: Snapshot
+    ) -> None:
+        try:
+            if self._client.asynchronous and self._client._asynchronous:
+                answer = callback(snapshot)
+                if inspect.isawaitable(answer):
+                    await answer
+            else:
+                await asyncio.to_thread(callback, snapshot)
+        except Exception:
+            logger.exception("callback %r of run %s failed", callback, self.run_id)
+
+    def _write_optima(self, file: OptimaFile) -> None:
+        self._writer = asyncio.ensure_future(self._collect_optima(file))
+
+    async def _collect_optima(self, file: OptimaFile) -> None:
+        """Fetch optimal permutations as they are found, and write them."""
+        number, done = 0, False
+        while not done:
+            answer = await self._call("optima", acknowledged=number)
+            number = answer["number"]
+            if answer["chunk"] is not None:
+                await asyncio.to_thread(file.write, pickle.loads(answer["chunk"]))
+            elif answer["finished"]:
+                done = True
+            if not answer["finished"]:
+                await asyncio.sleep(OPTIMA_POLL_S)
+
+    def _in_loop(self, coroutine: Coroutine[Any, Any, Any]) -> Awaitable[Any]:
+        """Run a coroutine in the client's loop, from whatever loop this is."""
+        loop = self._client.loop.asyncio_loop
+        if asyncio.get_running_loop() is loop:
+            return coroutine
+        return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, loop))
+
+
+class SnapshotStream:
+    """Snapshots of a run; see ``Run.stream``."""
+
+    def __init__(self, run: Run, interval_s: float) -> None:
+        self._run = run
+        self._interval_s = interval_s
+
+    def __iter__(self) -> Iterator[Snapshot]:
+        run, version, finished = self._run, -1, False
+        while not finished:
+            version, finished, snapshot = run._client.sync(
+                run._watch, version, self._interval_s
+            )
+            yield snapshot
+
+    async def __aiter__(self) -> AsyncIterator[Snapshot]:
+        run, version, finished = self._run, -1, False
+        while not finished:
+            version, finished, snapshot = await run._in_loop(
+                run._watch(version, self._interval_s)
+            )
+            yield snapshot

@@ -1,0 +1,330 @@
+"""The scheduler's side of dpbb: RPC handlers around a ``Hub``.
+
+Registered once per cluster, by the first client that submits a run or by
+``dpbb.cluster.preload``. Nothing waits in Dask's queues: units wait in the
+coordinators, and every unit in progress is one pinned future (``submitter.py``).
+Reports come as acknowledged RPCs; their arrays stay opaque until a thread decodes and
+checks them. The worker's stream carries hints only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from distributed.diagnostics.plugin import SchedulerPlugin
+from distributed.protocol import pickle
+
+from dpbb.cluster.elastic import Elastic
+from dpbb.cluster.hub import Hub
+from dpbb.cluster.loader import worker_plugin_bytes
+from dpbb.cluster.submitter import Submitter
+from dpbb.cluster.versions import check_versions
+from dpbb.cluster.wire import answers_errors, unwrap, wrap
+from dpbb.coordination.ledger import check_full_report
+from dpbb.coordination.messages import Order, OrderKind
+from dpbb.coordination.wire import decode_report, encode_lease, encode_order
+from dpbb.errors import ClusterError, InvariantError
+from dpbb.result import Termination
+
+if TYPE_CHECKING:
+    from distributed import Scheduler
+
+    from dpbb.coordination.ledger import Checked, LeaseBasis
+    from dpbb.coordination.messages import (
+        Assignment,
+        LeaseId,
+        Report,
+        RunId,
+        SeatId,
+        UnitId,
+    )
+
+logger = logging.getLogger(__name__)
+
+NAME = "dpbb"
+HINT, FORGET = "dpbb-hint", "dpbb-forget"
+TICK_S = 0.1
+
+
+class DpbbSchedulerPlugin(SchedulerPlugin):
+    """Runs of dpbb on this scheduler; see the module."""
+
+    name = NAME
+    idempotent = True
+
+    async def start(self, scheduler: Scheduler) -> None:
+        """Install the handlers; may be called again, or on a second plugin.
+
+        Two clients may register at the same time: the second waits until the first
+        plugin is in place, and Dask then drops its own.
+        """
+        first = scheduler.extensions.get(NAME)
+        if first is not None:
+            await first.started.wait()
+            return
+        scheduler.extensions[NAME] = self
+        self.scheduler = scheduler
+        self.started = asyncio.Event()
+        self.refused: dict[str, ClusterError] = {}
+        self.submitter = Submitter(scheduler, self._ended)
+        self.hub = Hub(self)
+        self.elastic = Elastic(scheduler, self.hub)
+        self._threads = ThreadPoolExecutor(2, thread_name_prefix="dpbb-check")
+        self._changes: dict[RunId, asyncio.Event] = {}
+        self._ticker: asyncio.Task[None] | None = None
+        self._closing = False
+        handlers = {
+            "hello": self.hello,
+            "open": self.open,
+            "spec": self.spec,
+            "lease": self.lease,
+            "report": self.report,
+            "watch": self.watch,
+            "outcome": self.outcome,
+            "optima": self.optima,
+            "stop": self.stop,
+            "offer": self.offer,
+            "runs": self.runs,
+            "discard": self.discard,
+        }
+        scheduler.handlers.update(
+            {f"dpbb_{name}": answers_errors(f) for name, f in handlers.items()}
+        )
+        self.elastic.install()
+        await scheduler.register_worker_plugin(
+            None, worker_plugin_bytes(), name=NAME, idempotent=True
+        )
+        self.started.set()
+
+    async def before_close(self) -> None:
+        """Leave nothing: no client, thread, task or waiting call of ours."""
+        self._closing = True
+        if self._ticker is not None:
+            self._ticker.cancel()
+            await asyncio.gather(self._ticker, return_exceptions=True)
+        for event in self._changes.values():
+            event.set()
+        await self.submitter.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    # -- Dask's events ------------------------------------------------------------
+
+    def remove_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:
+        """Requeue what the worker explored."""
+        self.refused.pop(worker, None)
+        if not self._closing:
+            self.hub.remove_worker(worker)
+
+    def restart(self, scheduler: Scheduler) -> None:
+        """Somebody restarts the cluster: all futures are gone, the runs go on."""
+        self.hub.remove_all_workers()
+
+    def valid_workers_downscaling(
+        self, scheduler: Scheduler, workers: list[Any]
+    ) -> list[Any]:
+        """Return the workers that explore nothing."""
+        busy = self.hub.busy_workers()
+        return [worker for worker in workers if worker.address not in busy]
+
+    # -- RPCs of workers ------------------------------------------------------------
+
+    async def hello(
+        self,
+        worker: str,
+        nthreads: int,
+        versions: dict[str, Any],
+        seats: list[dict[str, Any]],
+    ) -> None:
+        """Take in a worker's seats, unless it has another dpbb."""
+        try:
+            check_versions(versions, f"worker {worker}")
+        except ClusterError as error:
+            logger.warning("worker %s is not used: %s", worker, error)
+            self.refused[worker] = error
+            raise
+        if worker in self.scheduler.workers:  # else it has left in the meantime
+            self.hub.hello(worker, nthreads, seats)
+
+    async def spec(self, run_id: RunId) -> bytes:
+        """Return the pickled RunSpec."""
+        return self.hub.run(run_id).blob
+
+    async def lease(
+        self, run_id: RunId, unit: UnitId, attempt: int, seat: SeatId
+    ) -> dict[str, Any]:
+        """Lease a unit to the task that was pinned for it."""
+        lease = self.hub.lease(run_id, unit, attempt, seat)
+        body: dict[str, Any] = wrap(encode_lease(lease))
+        return body
+
+    async def report(
+        self, run_id: RunId, lease: LeaseId, seq: int, full: bool, body: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Apply a report, checked in a thread if it is a full one."""
+        run = self.hub.runs.get(run_id)
+        if run is None:
+            return encode_order(Order(OrderKind.DROP, 0))
+        try:
+            if full:
+                known = run.coordinator.admit(lease, seq) is not None
+                basis = None if known else run.coordinator.basis(lease)
+                report, checked = await asyncio.get_running_loop().run_in_executor(
+                    self._threads, _decode_and_check, body, basis
+                )
+            else:
+                report, checked = decode_report(body), None
+        except InvariantError as error:
+            if run_id in self.hub.runs:
+                self.hub.fail(run_id, error)
+            return encode_order(Order(OrderKind.DROP, 0))
+        return encode_order(self.hub.on_report(run_id, report, checked))
+
+    # -- RPCs of clients ------------------------------------------------------------
+
+    async def open(self, blob: bytes) -> None:
+        """Open a run from its pickled RunSpec."""
+        for error in self.refused.values():
+            raise error
+        spec = await asyncio.to_thread(pickle.loads, blob)
+        await self.submitter.start()
+        self.hub.open(spec, blob)
+        if self._ticker is None or self._ticker.done():
+            self._ticker = asyncio.create_task(self._tick())
+
+    async def watch(
+        self, run_id: RunId, version: int, timeout: float
+    ) -> dict[str, Any]:
+        """Answer when the run has changed since ``version``, is over, or in time."""
+        deadline = time.monotonic() + timeout
+        while not self._closing:
+            run = self.hub.runs.get(run_id)
+            finished = run is None
+            holder = self.hub.result(run_id) if run is None else run
+            left = deadline - time.monotonic()
+            if finished or holder.version != version or left <= 0:
+                snapshot = (
+                    self.hub.result(run_id).snapshot
+                    if run is None
+                    else run.coordinator.snapshot(time.monotonic())
+                )
+                return {
+                    "version": holder.version,
+                    "finished": finished,
+                    "snapshot": pickle.dumps(snapshot),
+                }
+            event = self._changes.setdefault(run_id, asyncio.Event())
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(event.wait(), left)
+        raise ClusterError("the scheduler is closing; its runs end with it")
+
+    async def outcome(self, run_id: RunId) -> dict[str, Any]:
+        """Return the outcome of a finished run."""
+        result = self.hub.result(run_id)
+        return {"outcome": pickle.dumps(result.outcome), "broken": result.broken}
+
+    async def optima(self, run_id: RunId, acknowledged: int) -> dict[str, Any]:
+        """Return the next chunk of optimal permutations; None when all were taken."""
+        run = self.hub.runs.get(run_id)
+        if run is not None:
+            number, chunk = run.optima.next(acknowledged, run.coordinator.take_optima)
+        else:
+            feed = self.hub.result(run_id).optima
+            number, chunk = feed.next(acknowledged, feed.take_last)
+        return {
+            "number": number,
+            "finished": run is None,
+            "chunk": None if chunk is None else pickle.dumps(chunk),
+        }
+
+    async def stop(self, run_id: RunId) -> None:
+        """Stop a run early; one that is over stays as it is."""
+        run = self.hub.runs.get(run_id)
+        if run is None:
+            self.hub.result(run_id)
+            return
+        run.coordinator.request_stop(Termination.STOPPED, time.monotonic())
+        self.hub.advance(run_id)
+
+    async def offer(self, run_id: RunId, permutation: list[int], source: str) -> bool:
+        """Offer a permutation to a run; True if it is the new incumbent."""
+        run = self.hub.runs.get(run_id)
+        if run is None:
+            self.hub.result(run_id)
+            return False
+        is_new = run.coordinator.offer(permutation, source, time.monotonic())
+        self.hub.advance(run_id)
+        return is_new
+
+    async def runs(self) -> list[dict[str, Any]]:
+        """Return every run that is open or whose result is kept, oldest first."""
+        now = time.monotonic()
+        finished = [result.snapshot for result in self.hub.finished.values()]
+        opened = [run.coordinator.snapshot(now) for run in self.hub.runs.values()]
+        return [{"snapshot": pickle.dumps(snapshot)} for snapshot in finished + opened]
+
+    async def discard(self, run_id: RunId) -> None:
+        """Forget the result of a finished run; an open one goes on."""
+        self.hub.finished.pop(run_id, None)
+
+    # -- what the hub has done --------------------------------------------------------
+
+    def submit(self, run_id: RunId, assignment: Assignment, worker: str) -> None:
+        """See ``Shell``."""
+        self.submitter.submit(run_id, assignment, worker)
+
+    def release(self, run_id: RunId, assignment: Assignment) -> None:
+        """See ``Shell``."""
+        self.submitter.release(run_id, assignment)
+
+    def hint(
+        self, worker: str, run_id: RunId, seat: SeatId | None, ub: int | None
+    ) -> None:
+        """See ``Shell``."""
+        message = {"op": HINT, "run_id": run_id, "seat": seat, "ub": ub}
+        self._send(worker, {**message, "report": seat is not None})
+
+    def forget(self, worker: str, run_id: RunId) -> None:
+        """See ``Shell``."""
+        self._send(worker, {"op": FORGET, "run_id": run_id})
+
+    def changed(self, run_id: RunId) -> None:
+        """See ``Shell``."""
+        event = self._changes.pop(run_id, None)
+        if event is not None:
+            event.set()
+
+    # -- inside ---------------------------------------------------------------------
+
+    def _send(self, worker: str, message: dict[str, Any]) -> None:
+        # only to workers that said hello: the others' stream would break
+        if worker in self.scheduler.stream_comms:
+            self.scheduler.worker_send(worker, message)
+
+    def _ended(
+        self, run_id: RunId, assignment: Assignment, error: Exception | str | None
+    ) -> None:
+        if not self._closing:
+            self.hub.ended(run_id, assignment, error)
+
+    async def _tick(self) -> None:
+        """Look after the open runs until there are none."""
+        while self.hub.runs:
+            await asyncio.sleep(TICK_S)
+            try:
+                self.hub.tick()
+                self.elastic.keep_awake()
+            except Exception:
+                logger.exception("a tick failed; the next one tries again")
+
+
+def _decode_and_check(
+    body: dict[str, Any], basis: LeaseBasis | None
+) -> tuple[Report, Checked | None]:
+    """Decode a full report, and check it unless its answer is known already."""
+    report = decode_report(unwrap(body))
+    return report, None if basis is None else check_full_report(basis, report)

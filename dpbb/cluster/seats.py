@@ -1,0 +1,140 @@
+"""The seats that workers have announced, and which run each one serves.
+
+A device is one seat, however many processes see it: without care, eight workers of one
+host all find GPU 0. The first to announce a device keeps it, the others' seats are
+surplus until it goes. Plain bookkeeping, nothing of Dask.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dpbb.coordination.messages import Seat, SeatId
+from dpbb.engines.base import Device
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from dpbb.coordination.messages import RunId
+
+logger = logging.getLogger(__name__)
+
+ENGINES_OF_KIND = {"cpu": ("cpu", "reference"), "cuda": ("gpu",)}
+
+
+@dataclass(slots=True, eq=False)
+class SeatState:
+    """A seat and whom it serves."""
+
+    id: SeatId
+    worker: str
+    device: Device
+    run: RunId | None = None
+
+    def serves(self, engine: str, *, worker_has_gpu: bool) -> bool:
+        """Whether a run with this engine option can use the seat.
+
+        ``auto`` takes the GPUs of a worker and leaves its cores to feed them.
+        """
+        if engine == "auto":
+            return self.device.kind == "cuda" or not worker_has_gpu
+        return engine in ENGINES_OF_KIND[self.device.kind]
+
+    def for_run(self, engine: str) -> Seat:
+        """Return the seat as a run's coordinator knows it."""
+        if engine == "auto":
+            engine = ENGINES_OF_KIND[self.device.kind][0]
+        return Seat(self.id, self.worker, self.device, engine)
+
+
+@dataclass(slots=True, eq=False)
+class WorkerSeats:
+    """What one worker announced."""
+
+    nthreads: int
+    seats: list[SeatState]
+    surplus: list[SeatState] = field(default_factory=list)
+    leaving: bool = False  # no new work: it is about to close
+
+    @property
+    def has_gpu(self) -> bool:
+        """Whether one of its seats is a GPU."""
+        return any(seat.device.kind == "cuda" for seat in self.seats)
+
+
+class SeatTable:
+    """All announced seats."""
+
+    def __init__(self) -> None:
+        self.workers: dict[str, WorkerSeats] = {}
+        self.seats: dict[SeatId, SeatState] = {}
+
+    def announce(
+        self, worker: str, nthreads: int, seats: Iterable[Mapping[str, Any]]
+    ) -> list[SeatId]:
+        """Take in a worker's seats; returns those that are surplus.
+
+        Parameters
+        ----------
+        seats
+            Messages with ``id`` and the fields of ``Device``.
+        """
+        taken = {
+            seat.device.uuid
+            for seat in self.seats.values()
+            if seat.device.kind == "cuda"
+        }
+        entry = WorkerSeats(nthreads, [])
+        self.workers[worker] = entry
+        for message in seats:
+            device = Device(
+                str(message["kind"]),
+                str(message["uuid"]),
+                int(message["index"]),
+                int(message["threads"]),
+                str(message["name"]),
+            )
+            seat = SeatState(SeatId(message["id"]), worker, device)
+            if device.kind == "cuda" and device.uuid in taken:
+                entry.surplus.append(seat)
+                logger.warning(
+                    "seat %s stays idle: another worker already explores on its "
+                    "device %s; give each worker a GPU of its own "
+                    "(CUDA_VISIBLE_DEVICES, or dask-cuda)",
+                    seat.id,
+                    device.uuid,
+                )
+            else:
+                taken.add(device.uuid)
+                entry.seats.append(seat)
+                self.seats[seat.id] = seat
+        return [seat.id for seat in entry.surplus]
+
+    def remove(self, worker: str) -> list[SeatState]:
+        """Forget a worker; returns its seats. Surplus seats of others move up."""
+        entry = self.workers.pop(worker, None)
+        if entry is None:
+            return []
+        for seat in entry.seats:
+            del self.seats[seat.id]
+        free = {seat.device.uuid for seat in entry.seats if seat.device.kind == "cuda"}
+        for other in self.workers.values():
+            for seat in list(other.surplus):
+                if seat.device.uuid in free:
+                    free.discard(seat.device.uuid)
+                    other.surplus.remove(seat)
+                    other.seats.append(seat)
+                    self.seats[seat.id] = seat
+        return entry.seats
+
+    def usable_by(self, engine: str) -> list[SeatState]:
+        """Seats that a run with this engine option can use now."""
+        return [
+            seat
+            for entry in self.workers.values()
+            if not entry.leaving
+            for seat in entry.seats
+            if seat.serves(engine, worker_has_gpu=entry.has_gpu)
+        ]

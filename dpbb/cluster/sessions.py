@@ -1,0 +1,115 @@
+"""The engine sessions of one seat, kept from a run's unit to its next.
+
+Opening a session starts threads and loads (or compiles) code; a unit that follows in
+the same run should wait for neither.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpbb.engines.registry import AUTO, choose_engine
+from dpbb.errors import EngineUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dpbb.coordination.messages import RunId, RunSpec
+    from dpbb.engines.base import Device, Engine, Session
+
+AUTO_ENGINES = {"cpu": ("cpu", "reference"), "cuda": ("gpu",)}
+"""What ``auto`` means on a device of this kind, the fastest first."""
+
+
+@dataclass(slots=True)
+class Slot:
+    """A session in use."""
+
+    session: Session
+    reusable: bool = False
+
+
+class SeatSessions:
+    """Sessions of the runs that explore on this seat.
+
+    Parameters
+    ----------
+    device
+        The seat's device.
+
+    Attributes
+    ----------
+    lock
+        Held by the one task that explores here.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.lock = threading.Lock()
+        self._guard = threading.Lock()  # what follows: the task and the event loop
+        self._sessions: dict[RunId, Session] = {}
+        self._in_use: RunId | None = None
+        self._over = False  # the run in use is to be forgotten when its task ends
+
+    @contextmanager
+    def session(self, spec: RunSpec, ub: int) -> Iterator[Slot]:
+        """Lend the run's session, opened if need be; the caller holds the lock.
+
+        ``ub`` is the run's UB now, which only falls.
+        Closed on the way out unless the caller sets ``reusable``: what is left open
+        in it would mix with the next unit.
+        """
+        with self._guard:
+            self._in_use, self._over = spec.run_id, False
+            session = self._sessions.pop(spec.run_id, None)
+        slot = Slot(self._open(spec, ub) if session is None else session)
+        try:
+            yield slot
+        finally:
+            with self._guard:
+                keep = slot.reusable and not self._over
+                self._in_use = None
+                if keep:
+                    self._sessions[spec.run_id] = slot.session
+            if not keep:
+                slot.session.close()
+
+    def forget(self, run_id: RunId) -> None:
+        """Free the session of a run that is over, now or when its task ends."""
+        with self._guard:
+            self._over |= self._in_use == run_id
+            session = self._sessions.pop(run_id, None)
+        if session is not None:
+            session.close()
+
+    def close(self) -> None:
+        """Free all sessions, the one in use when its task ends."""
+        with self._guard:
+            self._over = True
+            sessions, self._sessions = list(self._sessions.values()), {}
+        for session in sessions:
+            session.close()
+
+    def _open(self, spec: RunSpec, ub: int) -> Session:
+        return self._engine(spec).open(
+            spec.problem,
+            spec.tree,
+            self.device,
+            ub=ub,
+            all_optima=spec.all_optima,
+            tuning=spec.tuning,
+        )
+
+    def _engine(self, spec: RunSpec) -> Engine:
+        if spec.engine != AUTO:
+            return choose_engine(spec.engine, spec.problem, spec.tree)[0]
+        reasons = []
+        for name in AUTO_ENGINES[self.device.kind]:
+            try:
+                return choose_engine(name, spec.problem, spec.tree)[0]
+            except EngineUnavailable as error:
+                reasons.append(str(error))
+        raise EngineUnavailable("; ".join(reasons))
