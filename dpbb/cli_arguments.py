@@ -111,10 +111,11 @@ def _add_output(parser: argparse.ArgumentParser, help_text: str) -> None:
 def _add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options table; what is not given stays out of the namespace."""
     group = parser.add_argument_group(
-        "options", "the same in Python (solve(..., time_limit_s=60)) and TOML"
+        "options of the search", "the same in Python (solve(..., time_limit_s=60)) and TOML"
     )
     for row in option_rows():
-        what = "" if row.kind.metavar is None else f"; {row.kind.allowed}"
+        shown = row.kind.metavar is None or row.kind.allowed.startswith("one of ")
+        what = "" if shown else f"; {row.kind.allowed}"
         text = f"{row.help}{what} (default: {row.default_text})".replace("%", "%%")
         shape: dict[str, Any] = {"metavar": row.kind.metavar}
         if row.kind.metavar is None:

@@ -20,13 +20,13 @@ from dpbb.engines.base import Tuning
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopProblem, schedule
 from dpbb.flowshop.heuristics import first_incumbent
-from dpbb.options import Heuristics
+from dpbb.options import EngineName, Heuristics
 from dpbb.problem import root_bound
 from dpbb.result import Improvement, Proof, Result, Status, Termination
 from dpbb.schedule import Schedule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from dpbb.coordination.outcome import Outcome
     from dpbb.flowshop.heuristics import Incumbent
@@ -102,8 +102,15 @@ class Plan:
         limit = self.options.time_limit_s
         return None if limit is None else self.began + limit - now
 
-    def spec(self, now: float) -> RunSpec:
+    def spec(self, now: float, engine: str | None = None) -> RunSpec:
         """Return the run that explores the tree.
+
+        Parameters
+        ----------
+        now
+            ``time.monotonic()``.
+        engine
+            The engine, where ``auto`` is already decided.
 
         Raises
         ------
@@ -121,7 +128,7 @@ class Plan:
             problem=self.problem,
             tree=options.tree(self.branching_ub),
             instance=self.name,
-            engine=options.engine,
+            engine=engine or options.engine,
             tuning=None if tuning == Tuning() else tuning,
             upper_bound=self.threshold,
             permutation=self.permutation,
@@ -135,14 +142,20 @@ class Plan:
             units_per_seat=options.units_per_seat,
         )
 
-    def result(self, outcome: Outcome, opened: float) -> Result:
+    def result(
+        self, outcome: Outcome, *, opened: float, engine: str | None = None
+    ) -> Result:
         """Return what a finished run proved.
 
         Parameters
         ----------
         opened
             ``time.monotonic()`` when the run was opened.
+        engine
+            The engine, where ``auto`` was already decided.
         """
+        if engine is None or engine == EngineName.AUTO:
+            engine = engines_of(outcome.seats)
         trajectory = list(self.trajectory)
         for step in outcome.trajectory:
             if not trajectory or step.value < trajectory[-1].value:
@@ -155,6 +168,7 @@ class Plan:
             "tree_seconds": outcome.seconds,
             "explore_seconds": outcome.explore_s,
             "seats": outcome.seats,
+            "engine": engine,
             "units": outcome.units,
             "donations": outcome.donations,
             "requeues": outcome.requeues,
@@ -316,6 +330,13 @@ def _with_initial(plan: Plan) -> Plan:
         jobs,
         steps,
     )
+
+
+def engines_of(seats: Iterable[str]) -> str:
+    """Engines that ``auto`` means on these seats, such as ``"cpu+gpu"``."""
+    kinds = {seat.rpartition("/")[2].rstrip("0123456789") for seat in seats}
+    names = {{"cuda": "gpu"}.get(kind, kind) for kind in kinds}
+    return "+".join(sorted(names)) or "none"
 
 
 def versions() -> tuple[tuple[str, str], ...]:

@@ -147,7 +147,7 @@ def test_exhausted_tree_with_a_schedule_is_optimal():
             lower_bound=VALUE,
             trajectory=(Improvement(0.0, VALUE, "start"),),
         ),
-        plan.began + 1,
+        opened=plan.began + 1,
     )
     assert (result.status, result.proof) == (Status.OPTIMAL, Proof.TREE_EXHAUSTED)
     assert (result.decomposed, result.leaves, result.units) == (5, 2, 3)
@@ -160,7 +160,7 @@ def test_trajectory_counts_from_the_start_of_the_solve():
     step = Improvement(0.5, VALUE, "cpu")
     result = plan.result(
         outcome(value=VALUE, permutation=ORDER, lower_bound=VALUE, trajectory=(step,)),
-        plan.began + 2,
+        opened=plan.began + 2,
     )
     assert [(s.seconds, s.value) for s in result.trajectory] == [
         (pytest.approx(2.5), VALUE)
@@ -168,7 +168,7 @@ def test_trajectory_counts_from_the_start_of_the_solve():
 
 
 def test_exhausted_tree_without_a_schedule_proves_the_cutoff():
-    result = plan_of(cutoff=11).result(outcome(lower_bound=11), 0.0)
+    result = plan_of(cutoff=11).result(outcome(lower_bound=11), opened=0.0)
     assert (result.status, result.lower_bound) == (Status.INFEASIBLE_CUTOFF, 11)
     assert (result.makespan, result.permutation, result.operations) == (None,) * 3
 
@@ -177,7 +177,7 @@ def test_known_schedule_above_the_upper_bound_is_not_called_optimal():
     """Nothing is below U; of a schedule above U that proves nothing."""
     plan = plan_of(initial=ORDER, upper_bound=VALUE - 1)
     result = plan.result(
-        outcome(value=VALUE, permutation=ORDER, lower_bound=VALUE - 1), 0.0
+        outcome(value=VALUE, permutation=ORDER, lower_bound=VALUE - 1), opened=0.0
     )
     assert result.status is Status.INFEASIBLE_CUTOFF
     assert (result.makespan, result.lower_bound) == (None, VALUE - 1)
@@ -200,14 +200,14 @@ def test_stopped_tree_gives_the_better_of_its_bounds(bound, status, proof):
         permutation=ORDER,
         lower_bound=bound,
     )
-    result = plan.result(stopped, 0.0)
+    result = plan.result(stopped, opened=0.0)
     assert (result.status, result.proof) == (status, proof)
     assert result.lower_bound == max(bound, plan.root_bound)
 
 
 def test_stopped_tree_without_a_schedule_is_unknown():
     stopped = outcome(termination=Termination.TIME_LIMIT, exhausted=False)
-    result = plan_of().result(stopped, 0.0)
+    result = plan_of().result(stopped, opened=0.0)
     assert (result.status, result.termination) == (
         Status.UNKNOWN,
         Termination.TIME_LIMIT,
@@ -224,7 +224,22 @@ def test_optima_are_in_the_result():
             optima=optima,
             n_optima=2,
         ),
-        0.0,
+        opened=0.0,
     )
     assert (result.n_optima, result.optima) == (2, (ORDER, ORDER[::-1]))
-    assert plan_of().result(outcome(), 0.0).optima is None
+    assert plan_of().result(outcome(), opened=0.0).optima is None
+
+
+@pytest.mark.parametrize(
+    ("seats", "engine", "name"),
+    [
+        (("tcp://h:1/cpu0",), None, "cpu"),
+        (("tcp://h:1/cpu0", "tcp://h:2/cuda1"), "auto", "cpu+gpu"),
+        ((), "auto", "none"),
+        (("tcp://h:1/cpu0",), "reference", "reference"),
+    ],
+)
+def test_result_names_the_engine(seats, engine, name):
+    done = outcome(lower_bound=11, seats=seats)
+    result = plan_of(cutoff=11).result(done, opened=0.0, engine=engine)
+    assert result.engine == name
