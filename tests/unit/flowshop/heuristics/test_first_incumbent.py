@@ -1,0 +1,97 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from dpbb.errors import OptionError
+from dpbb.flowshop import FlowShopInstance, taillard_instance
+from dpbb.flowshop.heuristics import Method, default_time_s, first_incumbent
+
+
+@pytest.fixture(scope="module")
+def ta001():
+    return taillard_instance("ta001")
+
+
+def test_none_gives_the_initial_permutation_or_nothing(ta001):
+    assert first_incumbent(ta001, method="none") is None
+    found = first_incumbent(ta001, method="none", initial=range(20))
+    assert found.source == "initial"
+    assert found.permutation.tolist() == list(range(20))
+    assert found.value == 1448
+
+
+def test_neh_alone_takes_no_time(ta001):
+    found = first_incumbent(ta001, method="neh", time_limit_s=0)
+    assert found.source == "neh"
+    assert 1278 <= found.value < 1448
+
+
+@pytest.mark.parametrize("method", [Method.IG, Method.BEAM, Method.AUTO])
+def test_optimum_of_20_jobs_on_5_machines_is_found(ta001, method):
+    found = first_incumbent(ta001, method=method, lower_bound=1278, time_limit_s=20)
+    assert found.value == 1278
+    assert found.proved
+
+
+def test_auto_proves_the_optimum_of_50_jobs_on_5_machines():
+    found = first_incumbent(taillard_instance("ta035"), time_limit_s=20)
+    assert (found.value, found.proved) == (2863, True)
+
+
+def test_every_improvement_is_announced(ta001):
+    found = []
+    last = first_incumbent(
+        ta001, initial=range(20), time_limit_s=20, on_improvement=found.append
+    )
+    values = [one.value for one in found]
+    assert found[0].source == "initial"
+    assert values == sorted(set(values), reverse=True)
+    assert last.value == values[-1] == 1278
+
+
+def test_known_lower_bound_ends_the_search(ta001):
+    found = first_incumbent(
+        ta001, initial=range(20), lower_bound=1448, time_limit_s=1000
+    )
+    assert found.source == "initial"
+    assert found.proved
+
+
+def test_stop_ends_the_search_with_the_best_so_far():
+    found = first_incumbent(
+        taillard_instance("ta051"), time_limit_s=1000, should_stop=lambda: True
+    )
+    assert found.source == "neh"
+
+
+def test_one_and_two_jobs():
+    for times in ([[3, 4]], [[3, 4], [4, 3]], [[0], [0], [0]]):
+        found = first_incumbent(FlowShopInstance("x", times))
+        assert found.proved
+
+
+def test_unknown_method_and_bad_permutation_are_refused(ta001):
+    with pytest.raises(
+        OptionError, match=r"heuristics: expected one of 'auto', .* got 'best'"
+    ):
+        first_incumbent(ta001, method="best")
+    with pytest.raises(OptionError, match="permutation: expected 20 jobs, got 3"):
+        first_incumbent(ta001, initial=np.arange(3))
+
+
+def test_default_time_grows_with_the_instance():
+    times = [default_time_s(*size) for size in ((5, 2), (20, 5), (20, 20), (50, 20))]
+    assert times == sorted(times)
+    assert times[0] == times[1] == 0.3
+    assert default_time_s(800, 60) == 10
+
+
+def test_import_is_light():
+    """Numba takes longer to import than small instances take to solve."""
+    code = (
+        "import sys, dpbb.flowshop.heuristics as h;"
+        "assert h.Method('auto'); sys.exit('numba' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0  # noqa: S603
