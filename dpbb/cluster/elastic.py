@@ -1,4 +1,4 @@
-"""What Dask does not see of our work: scaling, retiring and idling take it into account.
+"""What Dask does not see of our work, for scaling, retiring and idling.
 
 Units wait in the coordinators, so adaptive scaling would find nothing to scale for,
 and ``idle_timeout`` would close the scheduler under a run whose workers are all gone.

@@ -1,5 +1,7 @@
-"""A seat's work on one lease: slices, reports, orders. Knows an engine's session and a
-``Link`` to the coordinator, nothing of Dask, so that tests drive it without a cluster.
+"""A seat's work on one lease: slices, reports, orders.
+
+Knows an engine's session and a ``Link`` to the coordinator, nothing of Dask, so that
+tests drive it without a cluster.
 """
 
 from __future__ import annotations

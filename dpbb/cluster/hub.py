@@ -409,8 +409,8 @@ class Hub:
         groups: dict[tuple[RunId, ...], list[SeatState]] = {}
         for seat_id, run_ids in users.items():
             groups.setdefault(tuple(run_ids), []).append(self.table.seats[seat_id])
-        for run_ids, seats in groups.items():
-            self._share_group([self.runs[run_id] for run_id in run_ids], seats)
+        for group, seats in groups.items():
+            self._share_group([self.runs[run_id] for run_id in group], seats)
 
     def _share_group(self, runs: list[OpenRun], seats: list[SeatState]) -> None:
         """Share seats that the same runs can use."""

@@ -54,7 +54,7 @@ class WorkerLink:
         self.control = SeatControl()
         self.run_id = run_id
         self.torn_down = False  # set by the plugin's teardown: RPCs are over
-        self._worker = worker
+        self._worker: Any = worker
         self._seat = seat
 
     def status(self) -> SeatStatus:

@@ -16,7 +16,7 @@ from distributed.diagnostics.plugin import WorkerPlugin
 def worker_plugin_bytes() -> bytes:
     """Pickle the loader by value; needs only ``distributed`` to be loaded."""
 
-    class DpbbLoader(WorkerPlugin):  # type: ignore[misc]
+    class DpbbLoader(WorkerPlugin):
         name = "dpbb"
         plugin: Any = None
 

@@ -48,8 +48,6 @@ POLL_S = 10.0
 
 OPTIMA_POLL_S = 1.0
 
-Callback = "Callable[[Snapshot], object]"
-
 
 def submit_run(
     client: Client,
@@ -94,7 +92,7 @@ async def ensure_plugin(client: Client) -> None:
 
 
 async def _submit(
-    client: Client,
+    client: Any,
     spec: RunSpec,
     make_result: Callable[[Outcome], Result],
     optima_file: Path | None,
@@ -127,14 +125,15 @@ class Run:
         self, client: Client, run_id: RunId, make_result: Callable[[Outcome], Result]
     ) -> None:
         self.run_id = run_id
-        self._client = client
+        self._client: Any = client
+        # in the client's loop ``client.asynchronous`` is always true
+        self._is_asynchronous = bool(client._asynchronous)
         self._make_result = make_result
         self._outcome: Outcome | None = None
         self._callbacks: dict[str, list[Callable[[Snapshot], object]]] = {
             "value": [],
             "lower_bound": [],
         }
-        self._tasks: set[asyncio.Task[None]] = set()
         self._notifier: asyncio.Task[None] | None = None
         self._writer: asyncio.Task[None] | None = None
         self._closed = False
@@ -311,20 +310,19 @@ class Run:
                 await self._wait(None)
             await self._call("discard")
 
-    # -- callbacks and optimal permutations ---------------------------------------------
+    # -- callbacks and optimal permutations -----------------------------------------
 
     def _add_callback(self, field: str, callback: Callable[[Snapshot], object]) -> None:
         self._callbacks[field].append(callback)
-        if self._notifier is None:
-            self._client.sync(self._start_notifier, asynchronous=False) if (
-                not self._client.asynchronous
-            ) else self._begin_notifier()
+        # in the client's loop, and at once if this is it
+        loop: Any = self._client.loop
+        if self._client.asynchronous:
+            self._start_notifier()
+        else:
+            loop.add_callback(self._start_notifier)
 
-    async def _start_notifier(self) -> None:
-        self._begin_notifier()
-
-    def _begin_notifier(self) -> None:
-        if self._notifier is None:
+    def _start_notifier(self) -> None:
+        if self._notifier is None and not self._closed:
             self._notifier = asyncio.ensure_future(self._notify())
 
     async def _notify(self) -> None:
@@ -345,7 +343,7 @@ class Run:
         self, callback: Callable[[Snapshot], object], snapshot: Snapshot
     ) -> None:
         try:
-            if self._client.asynchronous and self._client._asynchronous:
+            if self._is_asynchronous:
                 answer = callback(snapshot)
                 if inspect.isawaitable(answer):
                     await answer

@@ -32,6 +32,8 @@ from dpbb.errors import ClusterError, InvariantError
 from dpbb.result import Termination
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from distributed import Scheduler
 
     from dpbb.coordination.ledger import Checked, LeaseBasis
@@ -78,7 +80,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         self._changes: dict[RunId, asyncio.Event] = {}
         self._ticker: asyncio.Task[None] | None = None
         self._closing = False
-        handlers = {
+        handlers: dict[str, Callable[..., Awaitable[Any]]] = {
             "hello": self.hello,
             "open": self.open,
             "spec": self.spec,
@@ -268,8 +270,10 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         return [{"snapshot": pickle.dumps(snapshot)} for snapshot in finished + opened]
 
     async def discard(self, run_id: RunId) -> None:
-        """Forget the result of a finished run; an open one goes on."""
+        """Forget a finished run, and wait until Dask has too; an open one goes on."""
         self.hub.finished.pop(run_id, None)
+        if run_id not in self.hub.runs:
+            await self.submitter.forgotten(run_id)
 
     # -- what the hub has done --------------------------------------------------------
 

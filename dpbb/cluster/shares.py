@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def fair_shares(demands: Sequence[int], seats: int, turn: int = 0) -> list[int]:
-    """Number of seats for every run: equal parts, none above its demand.
+    """Share seats in equal parts, none above a run's demand.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Moves:
 
 
 def moves(held: Sequence[int], shares: Sequence[int], free: int, coming: int) -> Moves:
-    """From what the runs hold to their shares, disturbing as little as possible.
+    """Find the way from what the runs hold to their shares that disturbs the fewest.
 
     Parameters
     ----------

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 import traceback
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from distributed import Client
 from distributed.security import Security
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from dpbb.coordination.messages import Assignment, RunId
 
 logger = logging.getLogger(__name__)
+
+MANY_KEYS = 256
+FORGOTTEN_S = 1.0
 
 
 class Submitter:
@@ -49,7 +53,8 @@ class Submitter:
         self._ended = ended
         self._client: Client | None = None
         self._starting = asyncio.Lock()
-        self._futures: dict[str, Future] = {}
+        self._futures: dict[str, Future[None]] = {}
+        self._known: dict[RunId, set[str]] = {}  # keys that Dask may still hold
         self._watchers: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
@@ -81,6 +86,10 @@ class Submitter:
             pure=False,
         )
         self._futures[key] = future
+        known = self._known.setdefault(run_id, set())
+        known.add(key)
+        if len(known) > MANY_KEYS:
+            known.intersection_update(self._scheduler.tasks)
         watcher = asyncio.create_task(self._watch(future, run_id, assignment))
         self._watchers.add(watcher)
         watcher.add_done_callback(self._watchers.discard)
@@ -90,6 +99,16 @@ class Submitter:
         future = self._futures.pop(key_of(run_id, assignment), None)
         if future is not None:
             future.release()
+
+    async def forgotten(self, run_id: RunId) -> None:
+        """Wait, not for long, until Dask has forgotten the futures of a run.
+
+        A worker that leaves before would make it complain of lost results.
+        """
+        keys = self._known.pop(run_id, set())
+        deadline = time.monotonic() + FORGOTTEN_S
+        while keys & self._scheduler.tasks.keys() and time.monotonic() < deadline:
+            await asyncio.sleep(0.002)
 
     async def close(self) -> None:
         """Let go of everything and disconnect."""
@@ -101,7 +120,7 @@ class Submitter:
             await self._client.close()
 
     async def _watch(
-        self, future: Future, run_id: RunId, assignment: Assignment
+        self, future: Future[None], run_id: RunId, assignment: Assignment
     ) -> None:
         """Wait for the end of a future; a cancelled one has not failed."""
         exception = await future.exception()
@@ -126,7 +145,7 @@ def key_of(run_id: RunId, assignment: Assignment) -> str:
     return f"dpbb-{run_id}-{assignment.unit}-{assignment.attempt}"
 
 
-def loopback_security(security: Security) -> Security:
+def loopback_security(security: Any) -> Any:
     """Security for a client of one's own scheduler.
 
     A scheduler may have been given its own certificate only: a client in the same

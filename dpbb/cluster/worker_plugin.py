@@ -43,7 +43,7 @@ LAST_REPORT_S = 2.0
 """A closing worker waits so long for the last reports of its seats."""
 
 
-class DpbbWorkerPlugin(WorkerPlugin):  # type: ignore[misc]
+class DpbbWorkerPlugin(WorkerPlugin):
     """Seats of one worker. See the module's docstring."""
 
     name = NAME

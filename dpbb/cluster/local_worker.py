@@ -1,0 +1,96 @@
+"""The worker process of the embedded cluster: ``python -m dpbb.cluster.local_worker``.
+
+Started before the scheduler, so that both import at the same time; what to join comes
+as one line of JSON on standard input when the scheduler's address is known. The end of
+standard input means that the parent is done with it, or dead. A process of its own and
+no ``multiprocessing``, so that a script needs no ``if __name__ == "__main__"``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+import logging
+import os
+import pickle
+import signal
+import sys
+import threading
+from typing import Any
+
+WARM_UP = "warm_up"
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
+    threading.Thread(target=_import_engine, daemon=True).start()
+    import dask
+    from distributed import Worker
+
+    line = sys.stdin.readline()
+    if not line:
+        return
+    order: dict[str, Any] = json.loads(line)
+    logging.getLogger("distributed").setLevel(order.pop("log_level"))
+    warm_up = order.pop(WARM_UP, None)
+    if warm_up is not None:
+        threading.Thread(target=_warm_up, args=(warm_up,), daemon=True).start()
+    # a worker that explores holds no data: there is nothing to spill or to pause for
+    memory = {f"distributed.worker.memory.{key}": False for key in ("target", "spill")}
+    with dask.config.set({**memory, "distributed.worker.memory.pause": False}):
+        asyncio.run(_serve(Worker, order))
+
+
+async def _serve(worker_class: Any, order: dict[str, Any]) -> None:
+    loop = asyncio.get_running_loop()
+    over = asyncio.Event()
+    threading.Thread(
+        target=lambda: (sys.stdin.read(), loop.call_soon_threadsafe(over.set)),
+        daemon=True,
+    ).start()
+    async with worker_class(order.pop("scheduler"), **order) as worker:
+        ends = [
+            asyncio.ensure_future(over.wait()),
+            asyncio.ensure_future(worker.finished()),
+        ]
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        for end in ends:
+            end.cancel()
+
+
+def _import_engine() -> None:
+    """Import the CPU engine while Dask is imported and the scheduler starts."""
+    with contextlib.suppress(ImportError):  # whoever uses it will say so
+        import dpbb.engines.cpu.session  # noqa: F401
+
+
+def encode_warm_up(engine: str, problem: Any, tree: Any, ub: int | None) -> str:
+    """Return what ``_warm_up`` takes, as a string."""
+    return base64.b64encode(pickle.dumps((engine, problem, tree, ub))).decode()
+
+
+def _warm_up(message: str) -> None:
+    """Load the engine's code for the problem that comes soon; never an error."""
+    from dpbb.cluster.sessions import AUTO_ENGINES
+    from dpbb.engines.base import Device
+    from dpbb.engines.registry import AUTO, choose_engine
+    from dpbb.errors import DpbbError
+
+    engine, problem, tree, ub = pickle.loads(base64.b64decode(message))  # noqa: S301
+    names = AUTO_ENGINES["cpu"] if engine == AUTO else (engine,)
+    try:
+        for name in names:
+            if name == "cpu":
+                chosen, _ = choose_engine(name, problem, tree)
+                chosen.open(problem, tree, Device("cpu", "warm-up"), ub=ub).close()
+    except DpbbError:
+        logging.getLogger(__name__).debug("no warm-up", exc_info=True)
+
+
+if __name__ == "__main__":
+    main()
+    sys.stderr.flush()
+    os._exit(0)  # nothing is left to do, and tearing down compiled code takes time
