@@ -171,9 +171,31 @@ __device__ __forceinline__ int bound_children(
   for (int w = 0; w < N_MASK; ++w) {
     const u32 mine = *word_at(page, slot, MASK_AT + w);
     u32 jobs = warp_or(mine);
-    u32 front_bits = 0, back_bits = 0;
     children += __popc(jobs);
     const u32 *first = rows + w * 32 * ROW;
+#if BY_SHIFT
+    // A flag, bound >= ub, is shifted in at the top of the gap to the previous job: at
+    // that job's bit less 1. What lies below it in the gap is noise.
+    const u32 flagged = 0x80000000u | (jobs & (jobs - 1)) >> 1;
+    const u32 offset = (0x8000u - (u32)ub) * 0x00010001u;
+    u32 front_bits = 0, back_bits = 0;
+    int last = 32;
+    while (jobs) {
+      const int bit = 31 - __clz(jobs);
+      jobs ^= 1u << bit;
+      Pair bound = child_bounds(node, first + bit * ROW);
+      if (!(mine >> bit & 1)) bound = PAIR_TOP;
+      selector.add(bound, branching_ub);
+      const u32 flags = bound.both + offset;
+      front_bits = __funnelshift_lc(flags << 16, front_bits, last - bit);
+      back_bits = __funnelshift_lc(flags, back_bits, last - bit);
+      last = bit;
+    }
+    front_bits = ~(front_bits << (last & 31)) & flagged;
+    back_bits = ~(back_bits << (last & 31)) & flagged;
+    if (last == 32) front_bits = back_bits = 0;
+#else
+    u32 front_bits = 0, back_bits = 0;
     while (jobs) {
       const int bit = __ffs(jobs) - 1;
       jobs &= jobs - 1;
@@ -183,6 +205,7 @@ __device__ __forceinline__ int bound_children(
       if (front_of(bound) < ub) front_bits |= 1u << bit;
       if (back_of(bound) < ub) back_bits |= 1u << bit;
     }
+#endif
     front[w] = front_bits;
     back[w] = back_bits;
   }
@@ -324,15 +347,17 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
         if (stop) draining = 0;
         continue;
       }
-      int makespan = 0x7fffffff;
+      bool below = false;
 #pragma unroll
-      for (int w = 0; w < N_MASK; ++w)
-        if (front[w]) makespan = 0;  // some bit: below ub; the value follows
-      if (__any_sync(ALL_LANES, alive && makespan == 0)) {
-        for (int w = 0; w < N_MASK; ++w)
-          if (front[w])
-            makespan = front_of(
-                child_bounds(node, rows + (w * 32 + __ffs(front[w]) - 1) * ROW));
+      for (int w = 0; w < N_MASK; ++w) below |= front[w] != 0;
+      if (__any_sync(ALL_LANES, alive && below)) {
+        int makespan = 0x7fffffff;
+        for (int w = 0; w < N_MASK; ++w) {
+          const u32 job = *word_at(page, slot, MASK_AT + w);
+          if (job)
+            makespan =
+                front_of(child_bounds(node, rows + (w * 32 + __ffs(job) - 1) * ROW));
+        }
         const bool good = alive && makespan < ub;
         if (arena.all_optima)
           keep_all(control, arena.leaves, page, good, makespan, lane);
@@ -374,18 +399,24 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     if (filled && total) --levels.n_open;  // in hand until it is put back below
 
     int word = -1, n_ready = 0, n_made = 0;
-    u32 left = 0;
+    u32 left = 0, all_jobs = 0;
     while (true) {
       while (n_ready < LANES) {
         const u32 giving = __ballot_sync(ALL_LANES, left != 0);
         if (!giving) {
           if (++word == N_MASK || n_made + n_ready == total) break;
           left = word_of(front, word);
+#if BY_SHIFT
+          all_jobs = warp_or(*word_at(page, slot, MASK_AT + word));
+#endif
           continue;
         }
         if (left) {
-          const int bit = __ffs(left) - 1;
+          int bit = __ffs(left) - 1;
           left &= left - 1;
+#if BY_SHIFT
+          bit = 31 - __clz(all_jobs & ((2u << bit) - 1));
+#endif
           const int place = n_made + n_ready + __popc(giving & ((1u << lane) - 1));
           own.ready[place % (2 * LANES)] = (u16)(lane | (word * 32 + bit) << 5);
         }

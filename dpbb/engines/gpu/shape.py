@@ -132,7 +132,7 @@ class KernelShape:
         until the compiler has to spill.
         """
         words = self.n_machines * self.words_per_pair
-        warps = 20 if words <= 20 else 12 if words <= 40 else 8
+        warps = 16 if words <= 20 else 12 if words <= 40 else 8
         return max(1, warps // self.warps)
 
     @property
@@ -155,7 +155,9 @@ class KernelShape:
             "RULE": self.rule.name,
             "WARPS": self.warps,
             "MIN_BLOCKS": self.min_blocks,
-            "SUM_PAIRS": 1,
+            "SUM_PAIRS": 0,
+            "BY_SHIFT": int(not self.wide),
+            "PRELOAD": 0,
             "SHARED_ROWS": int(self.shared_rows),
             "LEAST_GIFT": LEAST_GIFT,
         }

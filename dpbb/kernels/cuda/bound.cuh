@@ -63,10 +63,17 @@ __device__ __forceinline__ Pair child_bounds(const Node &node, const u32 *row) {
   Pair e = node.x[0];
   Pair bound = pair_add(e, node.y[0]);
   Pair waiting = bound;
-  Quad quad;
+  Quad quads[M / PAIRS_PER_LOAD + 1];
+#if PRELOAD
+#pragma unroll
+  for (int i = 0; i * PAIRS_PER_LOAD < M - 1; ++i) quads[i] = load_quad(row + 4 * i);
+#endif
 #pragma unroll
   for (int k = 1; k < M; ++k) {
+    Quad &quad = quads[(k - 1) / PAIRS_PER_LOAD];
+#if !PRELOAD
     if ((k - 1) % PAIRS_PER_LOAD == 0) quad = load_quad(row + (k - 1) * WORDS_PER_PAIR);
+#endif
     e = pair_add_max(e, quad.pair((k - 1) % PAIRS_PER_LOAD), node.x[k]);
 #if SUM_PAIRS
     if (k % 2 == 0) {
