@@ -144,14 +144,20 @@ def takes_back(rule, front, back, depth, branching_ub):
     return sum(back) > sum(front)
 
 
-def naive_tree(problem, tree, ub):
-    """Visit the tree {LB < ub} depth first, by the definitions of the law."""
+def naive_tree(problem, tree, ub, *, live=False):
+    """Visit the tree {LB < ub} depth first, by the definitions of the law.
+
+    With ``live`` the ub falls to the cost of every better leaf.
+    """
     found = NaiveTree(problem.n_jobs)
     order = tree.root_order or range(problem.n_jobs)
 
     def visit(path, state, jobs):
+        nonlocal ub
         if len(jobs) == 1:
             found.leaves[path] = (*state.prefix, *jobs, *state.suffix)
+            if live:
+                ub = min(ub, problem.evaluate(found.leaves[path]))
             return
         found.decomposed.append(path)
         sides = [
@@ -178,10 +184,11 @@ def leaf_costs(problem, tree):
 
 
 @st.composite
-def problems(draw, max_jobs=7, max_machines=4, min_jobs=1):
+def problems(draw, max_jobs=7, max_machines=4, shape=None):
     """Draw a small flow shop; few different times, so that bounds tie often."""
-    n_jobs = draw(st.integers(min_jobs, max_jobs))
-    n_machines = draw(st.integers(1, max_machines))
+    if shape is None:
+        shape = draw(st.integers(1, max_jobs)), draw(st.integers(1, max_machines))
+    n_jobs, n_machines = shape
     longest = draw(st.sampled_from((1, 4, 20, 99)))
     row = st.tuples(*[st.integers(0, longest)] * n_machines)
     return TinyFlowShop(tuple(draw(st.tuples(*[row] * n_jobs))))

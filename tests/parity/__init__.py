@@ -1,0 +1,1 @@
+"""The same laws for every engine."""

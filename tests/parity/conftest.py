@@ -1,0 +1,11 @@
+"""The engine fixture: every test body runs through every engine."""
+
+import pytest
+
+from tests.parity.subject import Subject, params
+
+
+@pytest.fixture(scope="session", params=params())
+def engine(request):
+    """One engine on its device; skips, with the reason, one that cannot run here."""
+    return Subject.of(request.param)

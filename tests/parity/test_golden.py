@@ -1,0 +1,142 @@
+"""Trees of known size: the rows of the golden table, exactly, for every engine."""
+
+import csv
+import random
+from itertools import pairwise
+
+import pytest
+
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.flowshop.taillard import taillard_instance
+from dpbb.options import BranchingRule, TreeOptions
+from dpbb.tree import Interval, WorkUnit, leaf_of_path, n_leaves
+from tests.conftest import SHARED
+from tests.parity.subject import SPECS, Subject, churn, params
+
+pytestmark = [pytest.mark.data, pytest.mark.timeout(600)]
+
+TABLE = SHARED / "golden" / "tree_sizes.csv"
+
+
+def rows():
+    if not TABLE.is_file():
+        return []
+    with TABLE.open(newline="") as file:
+        return [
+            (
+                row["instance"],
+                int(row["ub"]),
+                BranchingRule(row["rule"]),
+                int(row["decomposed"]),
+                int(row["leaves"]),
+            )
+            for row in csv.DictReader(file)
+        ]
+
+
+def golden_params(share=1):
+    """Engine and row, as far as the engine can take it; large ones marked slow.
+
+    Parameters
+    ----------
+    share
+        What the limits are divided by, for tests that do more with each row.
+    """
+    found = []
+    for param in params():
+        spec = SPECS[param.id]
+        for row in rows():
+            instance, ub, rule, decomposed, _ = row
+            if decomposed > spec.golden_limit:
+                continue
+            slow = decomposed > spec.quick_limit // share
+            marks = [*param.marks, *([pytest.mark.slow] if slow else [])]
+            label = f"{param.id}-{instance}@{ub}-{rule}"
+            found.append(pytest.param(param.id, row, marks=marks, id=label))
+    return found or [
+        pytest.param(
+            "", None, marks=pytest.mark.skip(f"no golden values at {TABLE.parent.name}")
+        )
+    ]
+
+
+def problem_of(instance, ub, rule):
+    problem = FlowShopProblem(taillard_instance(instance))
+    return problem, TreeOptions(rule, branching_ub=ub)
+
+
+@pytest.mark.parametrize(("engine_name", "row"), golden_params())
+def test_golden_tree(engine_name, row):
+    """Decomposed nodes and leaves of the tree {LB < ub}."""
+    instance, ub, rule, decomposed, leaves = row
+    engine = Subject.of(engine_name)
+    problem, tree = problem_of(instance, ub, rule)
+    total = engine.explore(problem, tree, ub)
+    assert (total.counters.decomposed, total.counters.leaves) == (decomposed, leaves)
+    assert total.counters.closed_leaves == n_leaves(problem.n_jobs)
+    assert total.best is None
+
+
+def random_leaf(rng, n_jobs):
+    """Any leaf, or of a large tree, to have few roots, the first of a shallow node."""
+    if n_jobs <= 50:
+        return rng.randrange(n_leaves(n_jobs))
+    path = [rng.randrange(n_jobs - level) for level in range(rng.randint(1, 8))]
+    return leaf_of_path(n_jobs, path)
+
+
+@pytest.mark.parametrize(("engine_name", "row"), golden_params(share=8))
+def test_golden_tree_in_random_intervals(engine_name, row):
+    """The same counts from the root cut into random intervals, one after another.
+
+    Half of the cuts are where the tree is: near the leaves of nodes left open by a
+    first short slice.
+    """
+    instance, ub, rule, decomposed, leaves = row
+    engine = Subject.of(engine_name)
+    problem, tree = problem_of(instance, ub, rule)
+    n_jobs = problem.n_jobs
+    seed = f"{instance} {ub} {rule}"
+    rng = random.Random(seed)
+    points = [random_leaf(rng, n_jobs) for _ in range(3)]
+    with engine.session(problem, tree, ub=ub) as session:
+        session.advance(ub, 0)
+        open_roots = session.remaining().roots()
+    for root in rng.sample(open_roots, min(3, len(open_roots))):
+        span = root.interval(n_jobs)
+        points += [span.begin, span.begin + span.size // 2]
+    points = [0, *sorted(points), n_leaves(n_jobs)]
+    sums = [0, 0]
+    for begin, end in pairwise(points):
+        unit = WorkUnit.from_interval(n_jobs, Interval(begin, end))
+        counters = engine.explore(problem, tree, ub, unit).counters
+        assert counters.closed_leaves == end - begin
+        sums[0] += counters.decomposed
+        sums[1] += counters.leaves
+    assert sums == [decomposed, leaves], f"seed {seed!r}, cuts {points}"
+
+
+def churned_params():
+    return [
+        pytest.param(param.id, *case, marks=param.marks, id=f"{param.id}-{case[0]}")
+        for param in params()
+        for case in SPECS[param.id].churned
+    ]
+
+
+@pytest.mark.parametrize(("engine_name", "instance", "ub"), churned_params())
+def test_golden_tree_with_stops_donations_and_reloads(engine_name, instance, ub):
+    """The z rule and conservation on trees that outlast many slices."""
+    known = {row[:3]: row[3:] for row in rows()}
+    if not known:
+        pytest.skip("no golden values")
+    engine = Subject.of(engine_name)
+    for rule in (BranchingRule.MINMIN, BranchingRule.MINBRANCH):
+        problem, tree = problem_of(instance, ub, rule)
+        rng = random.Random(f"{instance} {rule}")
+        total, best, n_sessions = churn(
+            engine, problem, tree, ub, rng, slice_s=engine.spec.slice_s
+        )
+        assert (total.decomposed, total.leaves) == known[instance, ub, rule]
+        assert best is None
+        assert n_sessions > 1, "the tree ended before anything was interrupted"

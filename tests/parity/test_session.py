@@ -1,0 +1,124 @@
+"""The rest of the session protocol: what is open, bounded, loaded and closed."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpbb.options import TreeOptions
+from dpbb.tree import Interval, WorkUnit, n_leaves
+from tests.oracle import TinyFlowShop, leaf_costs, trees
+
+PROBLEM = TinyFlowShop(((3, 9), (8, 1), (4, 4), (6, 2)))
+
+
+@settings(max_examples=20)
+@given(data=st.data())
+def test_least_lb_is_a_bound_on_all_open_leaves(engine, data):
+    """None unless every open root is bounded: else it would not be valid."""
+    problem = data.draw(engine.problems(max_jobs=5))
+    tree = data.draw(trees(problem))
+    costs = leaf_costs(problem, tree)
+    unit = WorkUnit.concatenate(
+        data.draw(st.sampled_from([1, 3])) * [WorkUnit.empty(problem.n_jobs)]
+        + [WorkUnit.whole(problem.n_jobs)]
+    )
+    if data.draw(st.booleans()):
+        unit = unit.split(7)[0]
+    with engine.session(problem, tree, unit) as session:
+        while True:
+            part = session.advance(problem.trivial_ub, 0)
+            spans = session.remaining().intervals()
+            if part.exhausted:
+                assert part.least_lb is None
+                break
+            if part.least_lb is not None:
+                open_costs = [c for span in spans for c in costs[span.begin : span.end]]
+                assert part.least_lb <= min(open_costs)
+
+
+@settings(max_examples=20)
+@given(data=st.data())
+def test_remaining_changes_nothing(engine, data):
+    """Looking at what is open, as often as one likes, changes neither it nor counts."""
+    problem = data.draw(engine.problems(max_jobs=5))
+    tree = data.draw(trees(problem))
+    seen = []
+    for looks in (0, 2):
+        decomposed = 0
+        with engine.session(problem, tree, ub=1) as session:
+            exhausted = False
+            while not exhausted:
+                before = session.remaining() if looks else None
+                for _ in range(looks):
+                    assert session.remaining() == before
+                part = session.advance(1, 0)
+                decomposed += part.decomposed
+                exhausted = part.exhausted
+        seen.append(decomposed)
+    assert seen[0] == seen[1]
+
+
+def test_remaining_of_a_new_session_is_what_was_loaded(engine):
+    unit = WorkUnit.from_interval(4, Interval(5, 21))
+    with engine.session(PROBLEM, TreeOptions(), unit) as session:
+        assert session.remaining().intervals() == unit.intervals()
+
+
+def test_a_session_takes_work_after_it_ran_out(engine):
+    """load, advance to the end, load again: the counters go on."""
+    first, second = WorkUnit.whole(4).split(2)
+    ub = PROBLEM.trivial_ub
+    with engine.session(PROBLEM, TreeOptions(), first, all_optima=True) as session:
+        closed = 0
+        for unit in (first, second):
+            if unit is second:
+                assert len(session.remaining()) == 0
+                session.load(unit)
+            while True:
+                part = session.advance(ub, 0.1)
+                closed += int(part.closed @ [n_leaves(4 - d) for d in range(5)])
+                if part.exhausted:
+                    break
+        assert closed == 24
+
+
+def test_donate_respects_its_limit(engine):
+    """At most max_roots, nothing of a single root, and never all."""
+    unit = WorkUnit.from_paths(4, [(0,), (1,), (2, 0), (2, 1), (3,)])
+    with engine.session(PROBLEM, TreeOptions(), unit) as session:
+        assert len(session.donate(0)) == 0
+        given = session.donate(1)
+        assert len(given) == 1
+        assert given.depths.tolist() == [1]  # the largest subtrees first
+        rest = session.remaining()
+        assert rest.leaves + given.leaves == unit.leaves
+        assert rest.intersect(given) == WorkUnit.empty(4)
+        assert 0 < len(session.donate(4096)) < len(rest)
+    with engine.session(PROBLEM, TreeOptions()) as session:
+        assert len(session.donate(4096)) == 0
+        assert session.remaining() == WorkUnit.whole(4)
+
+
+def test_a_larger_ub_than_before_changes_nothing(engine):
+    """The ub of a session only falls."""
+    with engine.session(PROBLEM, TreeOptions()) as session:
+        best = None
+        for ub in (1, PROBLEM.trivial_ub):
+            part = session.advance(ub, 0.1)
+            best = best or part.best
+        assert part.exhausted
+        assert best is None
+
+
+def test_a_unit_of_another_tree_is_refused(engine):
+    with (
+        engine.session(PROBLEM, TreeOptions()) as session,
+        pytest.raises(ValueError, match="jobs"),
+    ):
+        session.load(WorkUnit.whole(5))
+
+
+def test_close_can_be_called_again(engine):
+    with engine.session(PROBLEM, TreeOptions()) as session:
+        session.close()
+        session.close()

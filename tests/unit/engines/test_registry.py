@@ -1,0 +1,107 @@
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+from dpbb.engines import registry
+from dpbb.engines.reference import ReferenceEngine
+from dpbb.errors import EngineUnavailable, OptionError
+from dpbb.options import BranchingRule, EngineName, TreeOptions
+from tests.oracle import TinyFlowShop
+
+PROBLEM = TinyFlowShop(((3, 9), (8, 1)))
+
+
+def fake(name, availability=None, supports=None):
+    class Fake(ReferenceEngine):
+        def availability(self):
+            return availability
+
+        def supports(self, problem, tree):
+            return supports
+
+    Fake.name = name
+    return Fake
+
+
+@pytest.fixture
+def install(monkeypatch):
+    """Put engine classes in the place of the fast engines; None: no such module."""
+
+    def install(**classes):
+        for name, engine in classes.items():
+            module = ModuleType(f"fake_{name}")
+            module.Fake = engine
+            found = module if engine is not None else None
+            monkeypatch.setitem(sys.modules, f"fake_{name}", found)
+            monkeypatch.setitem(registry.ENGINES, name, f"fake_{name}:Fake")
+
+    return install
+
+
+def test_names_are_those_of_the_options():
+    assert {registry.AUTO, *registry.ENGINES} == {str(name) for name in EngineName}
+
+
+def test_engines_are_loaded_by_name():
+    engine = registry.get_engine("reference")
+    assert isinstance(engine, ReferenceEngine)
+    with pytest.raises(OptionError, match=r"one of gpu, cpu, reference, got 'fast'"):
+        registry.get_engine("fast")
+    with pytest.raises(OptionError, match=r"one of auto, gpu, .*, got 'fast'"):
+        registry.choose_engine("fast", PROBLEM, TreeOptions())
+
+
+def test_available_engines_say_why_not(install):
+    install(gpu=fake("gpu", availability="no CUDA device found"), cpu=None)
+    found = registry.available_engines()
+    assert list(found) == ["gpu", "cpu", "reference"]
+    assert found["gpu"] == "no CUDA device found"
+    assert found["reference"] is None
+    assert "engine 'cpu' cannot be loaded" in found["cpu"]
+
+
+def test_auto_takes_the_first_that_runs_and_says_why(install):
+    def choose():
+        engine, reason = registry.choose_engine("auto", PROBLEM, TreeOptions())
+        return engine.name, reason
+
+    install(gpu=fake("gpu"), cpu=fake("cpu"))
+    assert choose() == ("gpu", "gpu (the fastest engine)")
+    install(gpu=fake("gpu", availability="no CUDA device found"))
+    assert choose() == ("cpu", "cpu (no gpu: no CUDA device found)")
+    install(cpu=fake("cpu", supports="bound lb9 is not known"))
+    name, reason = choose()
+    assert name == "reference"
+    assert "no gpu: no CUDA device found; no cpu: bound lb9 is not known" in reason
+
+
+def test_a_named_engine_that_cannot_run_is_an_error(install):
+    install(gpu=None, cpu=fake("cpu", supports="it takes flow shops only"))
+    for name, reason in (
+        ("gpu", "cannot be loaded"),
+        ("cpu", "it takes flow shops only"),
+    ):
+        with pytest.raises(EngineUnavailable, match=f"engine '{name}'.*{reason}"):
+            registry.choose_engine(name, PROBLEM, TreeOptions())
+    engine, reason = registry.choose_engine("reference", PROBLEM, TreeOptions())
+    assert (engine.name, reason) == ("reference", "reference (asked for)")
+
+
+def test_options_that_no_engine_takes_are_an_error(install):
+    install(gpu=fake("gpu", supports="no"), cpu=fake("cpu", supports="no"))
+    tree = TreeOptions(BranchingRule.MINBRANCH)
+    with pytest.raises(EngineUnavailable, match="no reference: minbranch needs"):
+        registry.choose_engine("auto", PROBLEM, tree)
+
+
+def test_importing_engines_imports_no_numba_and_no_cupy():
+    code = (
+        "import sys, dpbb, dpbb.engines\n"
+        "print([m for m in ('numba', 'cupy', 'distributed') if m in sys.modules])"
+    )
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
