@@ -53,7 +53,7 @@ class EmbeddedWorker(ProcessInterface):
         *,
         spares: list[subprocess.Popen[bytes]] | None = None,
         on_hopeless: Callable[[str], None] = logger.error,
-        log_level: int = logging.ERROR,
+        log_level: int = logging.CRITICAL,
         warm_up: str | None = None,
         **options: Any,
     ) -> None:

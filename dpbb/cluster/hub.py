@@ -132,7 +132,7 @@ class Hub:
     def fail(self, run_id: RunId, error: Exception | str) -> None:
         """End a run with an error; its units keep the state of their last report."""
         run = self.run(run_id)
-        logger.error("run %s failed: %s", run_id, error)
+        logger.error("run %s failed: %s", run_id, _last_line(error))
         run.broken |= isinstance(error, InvariantError)
         run.coordinator.fail(str(error), self._clock())
         self._settle(run_id)
@@ -268,7 +268,9 @@ class Hub:
             self.fail(run.id, error)
             return
         seat_id = assignment.seat
-        logger.warning("seat %s failed in run %s: %s", seat_id, run.id, error)
+        logger.warning(
+            "seat %s failed in run %s: %s", seat_id, run.id, _last_line(error)
+        )
         reason = run.note_failure(seat_id, assignment.unit, self._clock())
         seat = self.table.seats.get(seat_id)
         if seat_id in run.excluded and seat is not None and seat.run == run.id:
@@ -435,3 +437,8 @@ class Hub:
             del free[:take]
             for seat in sorted(mine, key=lambda seat: seat.id in run.busy)[:give]:
                 self._take_away(run, seat)
+
+
+def _last_line(error: Exception | str) -> str:
+    """What was raised, without the traceback that the run's error holds."""
+    return str(error).rstrip().rpartition("\n")[2]

@@ -96,6 +96,34 @@ def embedded_cluster(
         yield cluster, client
 
 
+@contextmanager
+def connect(address: str) -> Iterator[Client]:
+    """Connect to the cluster of a scheduler, for the length of the block.
+
+    Parameters
+    ----------
+    address
+        Such as ``tcp://host:8786``, or the path of a scheduler file (``.json``).
+
+    Raises
+    ------
+    ClusterError
+        Nobody answers there.
+    """
+    from distributed import Client
+
+    where = {"scheduler_file" if address.endswith(".json") else "address": address}
+    try:
+        client = Client(**where, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ClusterError(
+            f"expected a Dask scheduler at {address}, got {error}; start one with "
+            f"`dask scheduler`, or leave the option out for a cluster on this machine"
+        ) from error
+    with client:
+        yield client
+
+
 def free_dashboard_address() -> str:
     """Return this host's usual dashboard address, or another port if it is taken."""
     with socket.socket() as probe:

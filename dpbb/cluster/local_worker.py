@@ -77,7 +77,6 @@ def _warm_up(message: str) -> None:
     from dpbb.cluster.sessions import AUTO_ENGINES
     from dpbb.engines.base import Device
     from dpbb.engines.registry import AUTO, choose_engine
-    from dpbb.errors import DpbbError
 
     engine, problem, tree, ub = pickle.loads(base64.b64decode(message))  # noqa: S301
     names = AUTO_ENGINES["cpu"] if engine == AUTO else (engine,)
@@ -86,7 +85,7 @@ def _warm_up(message: str) -> None:
             if name == "cpu":
                 chosen, _ = choose_engine(name, problem, tree)
                 chosen.open(problem, tree, Device("cpu", "warm-up"), ub=ub).close()
-    except DpbbError:
+    except Exception:  # noqa: BLE001 - the run will meet it again, and report it
         logging.getLogger(__name__).debug("no warm-up", exc_info=True)
 
 

@@ -137,6 +137,7 @@ class Run:
         self._notifier: asyncio.Task[None] | None = None
         self._writer: asyncio.Task[None] | None = None
         self._closed = False
+        self._on_close: list[Callable[[], object]] = []
 
     def __repr__(self) -> str:
         return f"<Run {self.run_id} on {self._client}>"
@@ -210,9 +211,19 @@ class Run:
         """
         return SnapshotStream(self, interval_s)
 
+    def on_close(self, callback: Callable[[], object]) -> None:
+        """Have a function called at the end of ``close``, such as to end a cluster."""
+        self._on_close.append(callback)
+
     def close(self) -> Any:
         """Stop the run if it goes on, and forget it on the scheduler."""
-        return self._client.sync(self._close)
+        if self._client.asynchronous:
+            return self._close_all()
+        try:
+            self._client.sync(self._close)
+        finally:
+            self._call_on_close()
+        return None
 
     def __iter__(self) -> Iterator[Snapshot]:
         return iter(self.stream())
@@ -233,7 +244,17 @@ class Run:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._in_loop(self._close())
+        await self._close_all()
+
+    async def _close_all(self) -> None:
+        try:
+            await self._in_loop(self._close())
+        finally:  # in a thread: a cluster cannot be closed from its own loop
+            await asyncio.to_thread(self._call_on_close)
+
+    def _call_on_close(self) -> None:
+        while self._on_close:
+            self._on_close.pop()()
 
     # -- coroutines in the client's loop ----------------------------------------------
 
