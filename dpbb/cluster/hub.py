@@ -440,5 +440,5 @@ class Hub:
 
 
 def _last_line(error: Exception | str) -> str:
-    """What was raised, without the traceback that the run's error holds."""
+    """Return what was raised, without the traceback that the run's error holds."""
     return str(error).rstrip().rpartition("\n")[2]

@@ -85,7 +85,7 @@ def _warm_up(message: str) -> None:
             if name == "cpu":
                 chosen, _ = choose_engine(name, problem, tree)
                 chosen.open(problem, tree, Device("cpu", "warm-up"), ub=ub).close()
-    except Exception:  # noqa: BLE001 - the run will meet it again, and report it
+    except Exception:
         logging.getLogger(__name__).debug("no warm-up", exc_info=True)
 
 
