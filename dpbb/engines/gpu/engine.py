@@ -5,7 +5,9 @@ CuPy is imported when a device is asked about, never with the package.
 
 from __future__ import annotations
 
+import ctypes
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import numpy as np
 
@@ -90,9 +92,8 @@ class GpuEngine:
         found = []
         for index in self._usable(runtime.getDeviceCount()):
             properties = runtime.getDeviceProperties(index)
-            uuid = bytes(properties["uuid"][:16]).hex()
             name = properties["name"].decode().rstrip("\0")
-            found.append(Device("cuda", f"GPU-{uuid}", index=index, name=name))
+            found.append(Device("cuda", _uuid(index), index=index, name=name))
         return found
 
     def open(
@@ -163,6 +164,21 @@ class GpuEngine:
             for index in range(count)
             if tuple(map(int, _capability(cupy, index))) >= LEAST_CAPABILITY
         ]
+
+
+def _uuid(index: int) -> str:
+    """Identity of a device as nvidia-smi prints it.
+
+    Asked of the driver: CuPy cuts the bytes at the first zero.
+    """
+    driver = ctypes.CDLL("libcuda.so.1")
+    buffer = (ctypes.c_ubyte * 16)()
+    handle = ctypes.c_int()
+    status = driver.cuDeviceGet(ctypes.byref(handle), index)
+    status = status or driver.cuDeviceGetUuid(buffer, handle)
+    if status:
+        raise EngineUnavailable(f"CUDA device {index} has no UUID (error {status})")
+    return f"GPU-{UUID(bytes=bytes(buffer))}"
 
 
 def _capability(cupy: Any, index: int) -> tuple[int, int]:  # noqa: ANN401

@@ -180,6 +180,30 @@ __device__ __forceinline__ int bound_children(
     const u32 offset = (0x8000u - (u32)ub) * 0x00010001u;
     u32 front_bits = 0, back_bits = 0;
     int last = 32;
+#if PAIRED
+    // Two jobs at a time, for two independent chains of maxima. Without a second one
+    // the first is bounded twice and the copy counts as scheduled: a gap of no bits.
+    while (jobs) {
+      const int bit = 31 - __clz(jobs);
+      jobs &= ~(1u << bit);
+      const int next = jobs ? 31 - __clz(jobs) : bit;
+      const u32 here = jobs ? mine : 0u;
+      jobs &= ~(1u << next);
+      Pair bound = child_bounds(node, first + bit * ROW);
+      Pair bound2 = child_bounds(node, first + next * ROW);
+      if (!(mine >> bit & 1)) bound = PAIR_TOP;
+      if (!(here >> next & 1)) bound2 = PAIR_TOP;
+      selector.add(bound, branching_ub);
+      selector.add(bound2, branching_ub);
+      u32 flags = bound.both + offset;
+      front_bits = __funnelshift_lc(flags << 16, front_bits, last - bit);
+      back_bits = __funnelshift_lc(flags, back_bits, last - bit);
+      flags = bound2.both + offset;
+      front_bits = __funnelshift_lc(flags << 16, front_bits, bit - next);
+      back_bits = __funnelshift_lc(flags, back_bits, bit - next);
+      last = next;
+    }
+#else
     while (jobs) {
       const int bit = 31 - __clz(jobs);
       jobs ^= 1u << bit;
@@ -191,6 +215,7 @@ __device__ __forceinline__ int bound_children(
       back_bits = __funnelshift_lc(flags, back_bits, last - bit);
       last = bit;
     }
+#endif
     front_bits = ~(front_bits << (last & 31)) & flagged;
     back_bits = ~(back_bits << (last & 31)) & flagged;
     if (last == 32) front_bits = back_bits = 0;

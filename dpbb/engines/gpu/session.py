@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpbb.engines.gpu.kernels import Kernels
+    from dpbb.engines.gpu.shape import KernelShape
     from dpbb.flowshop.problem import FlowShopProblem
     from dpbb.options import TreeOptions
 
@@ -37,6 +38,14 @@ DRAIN_BATCHES = 64
 """Batches that a warp closes at the end of a launch, deepest nodes first."""
 WALK_CLAIM = 16
 """Pages that a warp of ``walk`` claims at a time (``PageCache::reserve``)."""
+
+
+def free_device_bytes() -> int:
+    """Device memory that this process could still allocate."""
+    import cupy
+
+    pool = cupy.get_default_memory_pool()
+    return int(cupy.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
 
 
 class DeviceError(DpbbError, RuntimeError):
@@ -80,7 +89,7 @@ class GpuSession:
                 blocks = -(-max(1, explorers) // (32 * self._shape.warps))
                 wanted = min(wanted, blocks * self._shape.warps)
             pool = cupy.get_default_memory_pool()
-            free = cupy.cuda.runtime.memGetInfo()[0] + pool.free_bytes()
+            free = free_device_bytes()
             while self._memory is None:
                 plan = plan_memory(self._shape, wanted, free, all_optima=all_optima)
                 try:
@@ -95,7 +104,7 @@ class GpuSession:
                             f"device memory is used up by others: {error}"
                         ) from error
                     wanted = max(self._shape.warps, wanted // 2)
-                    free = min(free // 2, cupy.cuda.runtime.memGetInfo()[0])
+                    free = min(free // 2, free_device_bytes())
                     logger.warning(
                         "out of device memory: going on with %d explorers", wanted
                     )
@@ -107,6 +116,11 @@ class GpuSession:
             self._control[:] = np.zeros(1, CONTROL)
             self._control["free_end"] = plan.n_pages
             self._control["best"] = NO_VALUE
+
+    @property
+    def shape(self) -> KernelShape:
+        """What the kernels are compiled for."""
+        return self._shape
 
     # -- the protocol -----------------------------------------------------------------
 

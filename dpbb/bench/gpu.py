@@ -1,0 +1,218 @@
+"""Trees of known size with the GPU engine: counts, nodes a second, where time goes.
+
+Also runnable as ``python -m dpbb.bench.gpu``. The exit code is 1 when a count is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpbb.engines.base import Tuning
+from dpbb.engines.gpu.engine import GpuEngine
+from dpbb.errors import EngineUnavailable, OptionError
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.flowshop.taillard import taillard_instance
+from dpbb.options import BranchingRule, TreeOptions
+from dpbb.tree.work_unit import WorkUnit
+
+if TYPE_CHECKING:
+    from dpbb.engines.base import Device
+
+SLICE_S = 0.2
+
+TREES: dict[str, tuple[str, int, int]] = {
+    "ta021": ("ta021", 2297, 447_987_895),
+    "ta056": ("ta056", 3660, 107_404_891),
+    "ta081": ("ta081", 6115, 280_567_542),
+    "ta101": ("ta101", 11156, 379_378_874),
+    "ta056-long": ("ta056", 3679, 207_683_508_756),
+}
+"""Instance, fixed upper bound, decomposed nodes and leaves of the minmin tree."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One exploration of a whole tree at a fixed upper bound.
+
+    Parameters
+    ----------
+    nodes
+        Decomposed nodes and leaves.
+    exact
+        Whether that is the known number; None if the time limit came first.
+    open_s
+        Compilation (or its cache) and allocation.
+    run_s, nodes_per_s
+        First slice to last, start and end included.
+    steady_nodes_per_s
+        All slices but the first and the last; 0 when there are fewer than three.
+    lanes
+        Share of lanes that held a node, over all batches.
+    jobs_per_node
+        Children bounded for each decomposed node.
+    rows_per_batch
+        Jobs bounded by each warp for each batch of 32 nodes.
+    idle
+        Share of the warps' time spent waiting for work: lost to balancing.
+    host_ms_per_slice
+        Time of a slice in which no kernel explored.
+    most_open_roots
+        Largest number of open roots at the end of a slice.
+    """
+
+    tree: str
+    instance: str
+    digest: str
+    ub: int
+    device: str
+    explorers: int
+    repetition: int
+    nodes: int
+    exact: bool | None
+    open_s: float
+    run_s: float
+    nodes_per_s: float
+    steady_nodes_per_s: float
+    lanes: float
+    jobs_per_node: float
+    rows_per_batch: float
+    idle: float
+    host_ms_per_slice: float
+    slices: int
+    most_open_roots: int
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the suite's arguments."""
+    parser.add_argument(
+        "--trees",
+        nargs="+",
+        choices=TREES,
+        default=list(TREES)[:4],
+        help="which trees; ta056-long takes most of a minute on an H100",
+    )
+    parser.add_argument(
+        "--explorers", nargs="+", type=int, default=[None], help="numbers of lanes (K)"
+    )
+    parser.add_argument("--repeat", type=int, default=1, help="runs of each tree")
+    parser.add_argument("--block-size", type=int, default=None)
+    parser.add_argument("--limit-s", type=float, default=600.0, help="stop a run then")
+    parser.add_argument("--json", type=Path, default=None, help="also write this file")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the suite; returns 0 unless a count is wrong or there is no device."""
+    engine = GpuEngine()
+    try:
+        device = engine.devices()[0]
+    except EngineUnavailable as error:
+        print(f"no GPU to measure: {error}")
+        return 2
+    if args.repeat < 1:
+        raise OptionError(f"--repeat: expected at least 1, got {args.repeat}")
+    results = []
+    print(HEADER)
+    for tree in args.trees:
+        for explorers in args.explorers:
+            tuning = Tuning(explorers=explorers, block_size=args.block_size)
+            for repetition in range(args.repeat):
+                result = measure(engine, device, tree, tuning, repetition, args.limit_s)
+                results.append(result)
+                print(_row(result), flush=True)
+    if args.json is not None:
+        args.json.write_text(json.dumps([asdict(result) for result in results]))
+    return int(any(result.exact is False for result in results))
+
+
+def measure(
+    engine: GpuEngine,
+    device: Device,
+    tree: str,
+    tuning: Tuning,
+    repetition: int,
+    limit_s: float,
+) -> Measurement:
+    """Explore one tree through the engine's public interface."""
+    name, ub, expected = TREES[tree]
+    problem = FlowShopProblem(taillard_instance(name))
+    options = TreeOptions(BranchingRule.MINMIN)
+    began = time.perf_counter()
+    session = engine.open(problem, options, device, ub=ub, tuning=tuning)
+    opened = time.perf_counter()
+    decomposed = leaves = closed = 0
+    slices: list[tuple[float, int]] = []
+    most_open, exhausted = 0, False
+    session.load(WorkUnit.whole(problem.n_jobs))
+    while not exhausted and time.perf_counter() - opened < limit_s:
+        start = time.perf_counter()
+        part = session.advance(ub, SLICE_S)
+        slices.append((time.perf_counter() - start, part.decomposed))
+        decomposed += part.decomposed
+        leaves += part.leaves
+        closed += int(part.closed.sum())
+        most_open = max(most_open, part.open_roots)
+        exhausted = part.exhausted
+    run_s = time.perf_counter() - opened
+    statistics = dict(session.statistics)
+    session.close()
+    warps = statistics["n_warps"]
+    batches = max(1.0, statistics["batches"])
+    warp_s = (statistics["busy_ns"] + statistics["idle_ns"]) / 1e9
+    inner = slices[1:-1]
+    return Measurement(
+        tree=tree,
+        instance=problem.instance.name,
+        digest=problem.digest,
+        ub=ub,
+        device=device.name,
+        explorers=int(warps) * 32,
+        repetition=repetition,
+        nodes=decomposed + leaves,
+        exact=decomposed + leaves == expected if exhausted else None,
+        open_s=opened - began,
+        run_s=run_s,
+        nodes_per_s=decomposed / run_s,
+        steady_nodes_per_s=sum(n for _, n in inner) / sum(s for s, _ in inner)
+        if inner
+        else 0.0,
+        lanes=decomposed / batches / 32,
+        jobs_per_node=(closed + decomposed + leaves - 1) / max(1, decomposed),
+        rows_per_batch=statistics["children"] / batches,
+        idle=statistics["idle_ns"] / 1e9 / max(warp_s, 1e-9),
+        host_ms_per_slice=1e3 * max(0.0, run_s - warp_s / warps) / len(slices),
+        slices=len(slices),
+        most_open_roots=most_open,
+    )
+
+
+HEADER = (
+    "tree             K        nodes  exact   run s  G nodes/s  steady  lanes"
+    "  jobs  rows   idle  host ms  open roots"
+)
+
+
+def _row(one: Measurement) -> str:
+    exact: dict[Any, str] = {True: "yes", False: "NO", None: "-"}
+    return (
+        f"{one.tree:<11}{one.explorers:>7}{one.nodes:>14}{exact[one.exact]:>6}"
+        f"{one.run_s:>9.3f}{one.nodes_per_s / 1e9:>10.3f}"
+        f"{one.steady_nodes_per_s / 1e9:>9.3f}{one.lanes:>7.3f}"
+        f"{one.jobs_per_node:>6.1f}{one.rows_per_batch:>6.1f}{one.idle:>7.3f}"
+        f"{one.host_ms_per_slice:>8.2f}{one.most_open_roots:>12}"
+    )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the suite with the arguments of a command line."""
+    parser = argparse.ArgumentParser("dpbb bench gpu", description=__doc__)
+    add_arguments(parser)
+    return run(parser.parse_args(arguments))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

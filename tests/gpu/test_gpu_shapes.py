@@ -1,0 +1,93 @@
+"""Shapes beyond Taillard's: the counts of the cpu engine, to the last node.
+
+``shapes.csv`` was made by the cpu engine (minmin, fixed upper bounds below the
+optimum): 10 to 800 jobs on 5 to 60 machines. It covers narrow and wide values, two-byte
+digits, odd and even numbers of machines, job tables in shared and in global memory.
+"""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from dpbb.engines import explore_to_end
+from dpbb.engines.base import Tuning
+from dpbb.engines.gpu.shape import needs_wide
+from dpbb.errors import InstanceError
+from dpbb.flowshop.formats import read_instance
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.options import TreeOptions
+from dpbb.tree import WorkUnit, n_leaves
+from tests.conftest import SHARED
+
+pytestmark = [pytest.mark.gpu, pytest.mark.data, pytest.mark.timeout(300)]
+
+with (Path(__file__).parent / "shapes.csv").open(newline="") as file:
+    ROWS = [tuple(row.values()) for row in csv.DictReader(file)]
+
+
+def problem_of(name):
+    try:
+        return FlowShopProblem(read_instance(name, data_dir=SHARED / "data"))
+    except InstanceError as error:
+        pytest.skip(f"no benchmark files: {error}")
+
+
+def explore(gpu, problem, ub, tuning=None, unit=None):
+    session = gpu.engine.open(problem, TreeOptions(), gpu.device, ub=ub, tuning=tuning)
+    try:
+        session.load(WorkUnit.whole(problem.n_jobs) if unit is None else unit)
+        return explore_to_end(session, ub)
+    finally:
+        session.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "ub", "decomposed", "leaves"), ROWS, ids=[row[0] for row in ROWS]
+)
+def test_tree_has_the_size_that_the_cpu_engine_counts(
+    gpu, name, ub, decomposed, leaves
+):
+    problem = problem_of(name)
+    total = explore(gpu, problem, int(ub))
+    assert total.counters.decomposed == int(decomposed)
+    assert total.counters.leaves == int(leaves)
+    assert total.counters.closed_leaves == n_leaves(problem.n_jobs)
+    assert total.best is None
+
+
+def test_the_table_has_wide_and_narrow_instances():
+    kinds = set()
+    for name, ub, _, _ in ROWS:
+        problem = problem_of(name)
+        times = problem.instance.times
+        kinds.add(needs_wide(times, problem.root_bound, int(ub)))
+    assert kinds == {False, True}
+
+
+@pytest.mark.parametrize("explorers", [1, 4096, 16384, 131072])
+@pytest.mark.parametrize("block_size", [32, 128, 512])
+def test_counts_do_not_depend_on_the_tuning(gpu, explorers, block_size):
+    """ta030@2178 and ta083@6252 of the golden table."""
+    tuning = Tuning(explorers=explorers, block_size=block_size)
+    for name, ub, decomposed, leaves in (
+        ("ta030", 2178, 2797688, 43),
+        ("ta083", 6252, 128553, 0),
+    ):
+        if explorers == 1 and name == "ta083":
+            continue
+        counters = explore(gpu, problem_of(name), ub, tuning).counters
+        assert (counters.decomposed, counters.leaves) == (decomposed, leaves)
+
+
+def test_counts_of_the_wide_form_are_those_of_the_narrow_one(gpu):
+    """An upper bound of 2**15 forces 32-bit values; the tree is bounded later."""
+    problem = problem_of("ta030")
+    session = gpu.engine.open(problem, TreeOptions(), gpu.device, ub=1 << 15)
+    assert session.shape.wide
+    try:
+        session.load(WorkUnit.whole(20))
+        counters = explore_to_end(session, 2178).counters
+    finally:
+        session.close()
+    assert (counters.decomposed, counters.leaves) == (2797688, 43)
