@@ -7,10 +7,10 @@ lowers a width that the processor does not have to several registers, and the sa
 code to AVX2, AVX-512 or NEON.
 
 Every function is usable from ``numba.njit`` code only. Memory is reached through
-*pointers*, ``pointer(array)``: a Numba array that is passed around, alone or in a
-tuple, costs reference counts and a dozen registers, a pointer one. ``pointer[i]``
-reads and writes single elements; indices are trusted. A pointer does not keep its
-array alive: the caller of compiled code does.
+*pointers*, ``pointer_at(array.ctypes.data, element)``: a Numba array that is passed
+around, alone or in a tuple, costs reference counts and a dozen registers, a pointer
+one. ``pointer[i]`` reads and writes single elements; indices are trusted. A pointer
+does not keep its array alive: whoever calls compiled code does.
 
 The element type of a vector is that of the pointer it comes from; where there is none,
 a ``like`` argument, any vector of the wanted type, gives it. Lanes in *pairs* (0, 1),
@@ -33,7 +33,6 @@ from numba.core.errors import TypingError
 from numba.core.typing import signature
 from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import intrinsic, lower_builtin, register_model
-from numba.np.arrayobj import make_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,15 +124,16 @@ def _minimum(builder: Any, a: Any, b: Any) -> Any:
 
 
 @intrinsic
-def pointer(typing_context: Any, array: Any) -> Any:
-    """Pointer to the first element of a contiguous array of any dimension."""
-    if not isinstance(array, types.Array) or array.layout != "C":
-        raise TypingError(f"expected a contiguous array, got {array}")
+def pointer_at(typing_context: Any, address: Any, like: Any) -> Any:
+    """Pointer to an address (``array.ctypes.data``) of integers of the type of like."""
+    if not isinstance(like, types.Integer):
+        raise TypingError(f"expected an integer of the element type, got {like}")
+    result = types.CPointer(like)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return make_array(array)(context, builder, arguments[0]).data
+        return builder.inttoptr(arguments[0], context.get_value_type(result))
 
-    return types.CPointer(array.dtype)(array), generate
+    return result(types.intp, like), generate
 
 
 @intrinsic

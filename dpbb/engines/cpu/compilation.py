@@ -32,23 +32,20 @@ def _source_digest() -> int:
 VERSION = _source_digest()
 
 
+_OPTIONS = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
+_INTERNAL = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
 def helper(function: Kernel) -> Kernel:
-    """Compile into the functions that call it."""
-    compiled = numba.njit(nogil=True, boundscheck=False, error_model="numpy")(function)
-    return cast("Kernel", compiled)
+    """Compile for calls from compiled code."""
+    return cast("Kernel", numba.njit(**_INTERNAL)(function))
 
 
 def inlined(function: Kernel) -> Kernel:
     """Compile as part of every caller: for the hot loop, and for vector arguments."""
-    compiled = numba.njit(
-        nogil=True, boundscheck=False, error_model="numpy", forceinline=True
-    )(function)
-    return cast("Kernel", compiled)
+    return cast("Kernel", numba.njit(forceinline=True, **_INTERNAL)(function))
 
 
 def entry(function: Kernel) -> Kernel:
     """Compile for calls from Python, once per machine; releases the GIL."""
-    compiled = numba.njit(
-        nogil=True, cache=True, boundscheck=False, error_model="numpy"
-    )(function)
-    return cast("Kernel", compiled)
+    return cast("Kernel", numba.njit(cache=True, **_OPTIONS)(function))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from dpbb.engines.cpu.state import (
     JOBS_PER_WORD,
     LEAVES,
     N_FOUND,
+    POLL,
     STOP,
     TOP,
     UB,
@@ -31,9 +32,6 @@ from dpbb.kernels.simd import (
 
 if TYPE_CHECKING:
     from dpbb.engines.cpu.state import Explorer, Pool, Tables
-
-POLL_MASK = 31
-"""Nodes between two looks at what other threads want, less one."""
 
 
 @helper
@@ -101,7 +99,11 @@ def record_leaf(tables: Tables, explorer: Explorer, pool: Pool) -> None:
 
 @entry
 def explore(
-    all_tables: Tables, own: Explorer, shared: Pool, version: int = VERSION
+    tables_in: Tables,
+    explorer_in: Explorer,
+    pool_in: Pool,
+    lane: Any,
+    version: int = VERSION,
 ) -> int:
     """Search until there is no work, or a stop.
 
@@ -110,19 +112,20 @@ def explore(
     int
         IDLE: nothing to do at the moment, call again; STOPPED; FINISHED.
     """
-    tables = tables_at(all_tables)
-    explorer = explorer_at(own)
-    pool = pool_at(shared)
+    tables = tables_at(tables_in, lane)
+    explorer = explorer_at(explorer_in, lane)
+    pool = pool_at(pool_in)
     n = tables.n_jobs
     words = tables.words
     control = pool.control
+    poll = control[POLL]
     depth = explorer.counts[DEPTH]
     ub = atomic_load(control, UB)
     nodes = 0
     code = STOPPED
     while True:
         if depth < 0:
-            depth = take(tables, explorer, pool)
+            depth = take(tables, explorer, pool, nodes > 0)
             if depth < 0:
                 code = depth
                 depth = -1
@@ -169,7 +172,7 @@ def explore(
                 bits = explorer.open[depth * words]
             else:
                 release(explorer, depth)
-            if nodes & POLL_MASK == 0:
+            if nodes & poll == 0:
                 if atomic_load(control, STOP):
                     stopped = True
                     break
@@ -189,7 +192,7 @@ def explore(
 
 @entry
 def settle_stack(
-    all_tables: Tables, own: Explorer, ub: int, version: int = VERSION
+    tables_in: Tables, explorer_in: Explorer, lane: Any, ub: int, version: int = VERSION
 ) -> tuple[int, int]:
     """Bound the open levels of a stack again.
 
@@ -198,8 +201,8 @@ def settle_stack(
     n_open, least : int
         Number of open roots of the stack and their least bound, -1 if none.
     """
-    tables = tables_at(all_tables)
-    explorer = explorer_at(own)
+    tables = tables_at(tables_in, lane)
+    explorer = explorer_at(explorer_in, lane)
     depth = explorer.counts[DEPTH]
     refilter(tables, explorer, depth, ub)
     n_open = 0
@@ -216,7 +219,11 @@ def settle_stack(
 
 @entry
 def unload_stack(
-    all_tables: Tables, own: Explorer, shared: Pool, version: int = VERSION
+    tables_in: Tables,
+    explorer_in: Explorer,
+    pool_in: Pool,
+    lane: Any,
+    version: int = VERSION,
 ) -> None:
     """Move all open roots of a stack to the pool, bounded by ``settle_stack``."""
-    unload(tables_at(all_tables), explorer_at(own), pool_at(shared))
+    unload(tables_at(tables_in, lane), explorer_at(explorer_in, lane), pool_at(pool_in))

@@ -221,8 +221,8 @@ def open_many(tables: Tables, explorer: Explorer, depth: int, ub: int, table: in
     words = tables.words
     lowest = splat(least, four)
     limit = splat(ub, four)
-    count = 0
-    excess = 0
+    count = np.int64(0)
+    excess = np.int64(0)
     first = depth * words
     # the scratch row is padded with the largest value to whole words
     used = (groups + 3) // 4
@@ -328,4 +328,4 @@ def settle(tables: Tables, explorer: Explorer, depth: int, ub: int) -> int:
         explorer.open[at] = word ^ ((old ^ new) << shift)
         lows = minimum(lows, blend(new, bounds, nothing))
     explorer.closed[depth + 1] = explorer.closed[depth + 1] + shut
-    return reduce_min(lows)
+    return np.int64(reduce_min(lows))

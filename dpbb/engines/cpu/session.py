@@ -10,27 +10,26 @@ import numpy as np
 
 from dpbb.engines.base import Candidate, Slice
 from dpbb.engines.cpu.explore import explore, settle_stack, unload_stack
+from dpbb.engines.cpu.pointers import addresses
+from dpbb.engines.cpu.pool import SiblingPool
 from dpbb.engines.cpu.sharing import IDLE
 from dpbb.engines.cpu.state import (
-    CONTROL_SIZE,
     DECOMPOSED,
     DEPTH,
     DONE,
-    EXPLORERS,
     HUNGRY,
     LEAVES,
     N_FOUND,
+    POLL,
+    POLL_MASK,
     STOP,
-    TOP,
     UB,
     WAITING,
     Explorer,
-    Pool,
     make_explorer,
-    make_pool,
     make_tables,
 )
-from dpbb.engines.cpu.walk import close_pruned, export_roots, load_roots, remove_roots
+from dpbb.engines.cpu.walk import load_roots
 from dpbb.errors import InvariantError
 from dpbb.tree.work_unit import WorkUnit
 
@@ -42,9 +41,6 @@ if TYPE_CHECKING:
 
 SLEEP_S = 0.0005
 """An explorer that found no work for some microseconds looks again after this."""
-
-SPARE_SETS = 64
-"""Sibling sets a thread that explorers may leave on the pool for each other."""
 
 
 def narrowest_dtype(problem: FlowShopProblem, ub: int) -> type[np.signedinteger]:
@@ -98,7 +94,7 @@ class CpuSession:
             range(n_jobs) if tree.root_order is None else tree.root_order, np.intp
         )
         dtype = narrowest_dtype(problem, ub)
-        self._largest = int(np.iinfo(dtype).max)
+        self._lane = dtype(0)
         self._tables = make_tables(
             problem.instance.times[self._order],
             tree.branching,
@@ -106,14 +102,12 @@ class CpuSession:
             dtype,
             all_optima=all_optima,
         )
+        self._tables_at = addresses(self._tables)
         self._ub = ub
         self._all_optima = all_optima
-        self._seen: int | None = None  # least cost of a leaf below ub so far
         self._explorers = [make_explorer(self._tables) for _ in range(threads)]
         self._walker = make_explorer(self._tables)
-        control = np.zeros(CONTROL_SIZE, np.int64)
-        control[EXPLORERS] = threads
-        self._pool = make_pool(n_jobs, SPARE_SETS * threads, control)
+        self._pool = SiblingPool(n_jobs, threads)
         self._pending = WorkUnit.empty(n_jobs)
         self._decomposed = 0
         self._n_open = 0
@@ -141,22 +135,23 @@ class CpuSession:
         deadline = time.perf_counter() + max_seconds
         control = self._pool.control
         self._ub = min(self._ub, ub)
-        control[UB] = max(0, min(self._ub, self._largest))
-        first_ub = int(control[UB])
-        self._walk_pending()
-        if self._count_open():
+        control[UB] = max(0, min(self._ub, self._tables.largest))
+        control[POLL] = POLL_MASK if max_seconds > 0 else 0
+        pending, self._pending = self._pending, WorkUnit.empty(self._tables.n_jobs)
+        self._walk(pending)
+        self._count_open()
+        if self._n_open:
             self._explore(deadline)
             self._count_open()
-        return self._report(first_ub)
+        return self._report()
 
     def donate(self, max_roots: int) -> WorkUnit:
         """Give every second open root away, shallow ones first if there are many."""
-        walked, where, place = self._export()
+        walked, sets, bits = self._export()
         everything = WorkUnit.concatenate([walked, self._pending])
         _, given = everything.donate(max_roots)
         gone = walked.covered_by(given)
-        remove_roots(self._pool, where[gone], place[gone])
-        self._n_open -= int(gone.sum())
+        self._pool.remove(sets[gone], bits[gone])
         self._pending = self._pending.take(~self._pending.covered_by(given))
         return given
 
@@ -173,43 +168,31 @@ class CpuSession:
     def _compile(self) -> None:
         """Run every kernel once without work, so that no slice waits for Numba."""
         self._pool.control[DONE] = 1
+        self._run(self._walker)
+        self._walk(WorkUnit.empty(self._tables.n_jobs))
         self._count_open()
-        explore(self._tables, self._walker, self._pool)
-        unload_stack(self._tables, self._walker, self._pool)
-        nothing = WorkUnit.empty(self._tables.n_jobs)
-        self._load(nothing)
         self._export()
-        remove_roots(self._pool, np.zeros(0, np.int64), np.zeros(0, np.int64))
 
-    def _load(self, unit: WorkUnit) -> None:
+    def _walk(self, unit: WorkUnit) -> None:
+        """Walk to roots; what survives goes to the pool."""
+        self._pool.reserve(len(unit))
+        depths, digits = (
+            np.ascontiguousarray(part, np.uint16) for part in (unit.depths, unit.digits)
+        )
         load_roots(
-            self._tables,
-            self._walker,
-            self._pool,
-            unit.depths,
-            unit.digits,
-            int(self._pool.control[UB]),
+            self._tables_at,
+            addresses(self._walker),
+            self._pool.address,
+            self._lane,
+            depths.ctypes.data,
+            digits.ctypes.data,
+            *digits.shape,
+            self._kernel_ub,
         )
 
-    def _walk_pending(self) -> None:
-        """Walk to the roots loaded since the last slice."""
-        if not len(self._pending):
-            return
-        self._reserve(len(self._pending))
-        self._load(self._pending)
-        self._pending = WorkUnit.empty(self._tables.n_jobs)
-
-    def _reserve(self, n_sets: int) -> None:
-        """Make room on the pool for so many sibling sets more."""
-        top = int(self._pool.control[TOP])
-        spare = SPARE_SETS * len(self._explorers)
-        if self._pool.capacity >= top + n_sets:
-            return
-        old = self._pool
-        new = make_pool(self._tables.n_jobs, top + n_sets + spare, old.control)
-        for name in ("level", "least", "path", "mask"):
-            getattr(new, name)[:top] = getattr(old, name)[:top]
-        self._pool = new
+    @property
+    def _kernel_ub(self) -> int:
+        return int(self._pool.control[UB])
 
     def _explore(self, deadline: float) -> None:
         """Let all explorers run until the deadline, or until nothing is left."""
@@ -230,24 +213,29 @@ class CpuSession:
 
     def _run(self, explorer: Explorer) -> None:
         """What a thread does in a slice; sleeps when there has been no work a while."""
-        while explore(self._tables, explorer, self._pool) == IDLE:
+        explorer_at = addresses(explorer)
+        while (
+            explore(self._tables_at, explorer_at, self._pool.address, self._lane)
+            == IDLE
+        ):
             time.sleep(SLEEP_S)
 
-    def _count_open(self) -> int:
+    def _count_open(self) -> None:
         """Close what a lower ub prunes; note number and least bound of open roots."""
-        ub = int(self._pool.control[UB])
-        parts = list(
-            self._threads.map(
-                lambda explorer: settle_stack(self._tables, explorer, ub),
-                self._explorers,
-            )
+        ub = self._kernel_ub
+        stacks = self._threads.map(
+            lambda explorer: settle_stack(
+                self._tables_at, addresses(explorer), self._lane, ub
+            ),
+            self._explorers,
         )
-        parts.append(close_pruned(self._walker, self._pool, ub))
+        closed, *pooled = self._pool.prune(ub)
+        self._walker.closed[:] += closed
+        parts = [*stacks, pooled]
         self._n_open = sum(n_open for n_open, _ in parts)
-        self._least = min((least for n_open, least in parts if n_open), default=None)
-        return self._n_open
+        self._least = min((int(least) for n_open, least in parts if n_open), default=None)
 
-    def _report(self, first_ub: int) -> Slice:
+    def _report(self) -> Slice:
         """Everything since the last slice; the counters start again."""
         decomposed, leaves = self._decomposed, 0
         self._decomposed = 0
@@ -264,7 +252,7 @@ class CpuSession:
             explorer.closed[:] = 0
         least_cost = min((leaf.value for leaf in found), default=None)
         found = [leaf for leaf in found if leaf.value == least_cost]
-        self._ub = min(self._ub, int(self._pool.control[UB]))
+        self._ub = min(self._ub, self._kernel_ub)
         return Slice(
             decomposed=decomposed,
             leaves=leaves,
@@ -276,17 +264,11 @@ class CpuSession:
             optima=tuple(found) if self._all_optima else (),
         )
 
-    # -- roots --------------------------------------------------------------------
-
     def _export(self) -> tuple[WorkUnit, NDArray[np.int64], NDArray[np.int64]]:
-        """All walked open roots, and where on the pool each of them is."""
-        n_jobs = self._tables.n_jobs
-        self._reserve(sum(int(e.counts[DEPTH]) + 1 for e in self._explorers))
+        """All walked open roots, moved to the pool, and where each of them is."""
+        self._pool.reserve(sum(int(e.counts[DEPTH]) + 1 for e in self._explorers))
         for explorer in self._explorers:
-            unload_stack(self._tables, explorer, self._pool)
-        top = int(self._pool.control[TOP])
-        width = int(self._pool.level[:top].max(initial=0)) + 1
-        depths, digits, where, place = export_roots(
-            n_jobs, self._pool, self._n_open, width
-        )
-        return WorkUnit(n_jobs, depths, digits), where, place
+            unload_stack(
+                self._tables_at, addresses(explorer), self._pool.address, self._lane
+            )
+        return self._pool.export()

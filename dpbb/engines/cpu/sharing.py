@@ -139,7 +139,7 @@ def share(tables: Tables, explorer: Explorer, pool: Pool, depth: int, ub: int) -
 
     An only sibling is given if deeper levels are open.
     """
-    level = next_open(tables, explorer, 0, depth)
+    level = next_open(tables, explorer, np.int64(0), depth)
     if level > depth or tables.n_jobs - level <= LEAST_GIVEN_JOBS:
         return
     total = 0
@@ -199,8 +199,11 @@ def replay(tables: Tables, explorer: Explorer, depth: int, ub: int) -> None:
 
 
 @helper
-def take(tables: Tables, explorer: Explorer, pool: Pool) -> int:
+def take(tables: Tables, explorer: Explorer, pool: Pool, worked: bool) -> int:
     """Find work for an empty explorer.
+
+    A stop is obeyed by who has worked in this slice, so that even the shortest slice
+    gets on; or by who finds nothing.
 
     Returns
     -------
@@ -210,11 +213,12 @@ def take(tables: Tables, explorer: Explorer, pool: Pool) -> int:
     """
     control = pool.control
     for _ in range(PATIENCE):
-        if atomic_load(control, STOP):
+        top = atomic_load(control, TOP)
+        if (worked or top == 0) and atomic_load(control, STOP):
             return STOPPED
         if atomic_load(control, DONE):
             return FINISHED
-        if explorer.counts[WAITING] and atomic_load(control, TOP) == 0:
+        if explorer.counts[WAITING] and top == 0:
             continue
         if not try_lock(pool):
             continue

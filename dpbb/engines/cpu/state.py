@@ -109,10 +109,17 @@ class Pool(NamedTuple):
     mask: NDArray[np.uint64]  # (capacity, job_words): a pair of bits per job
 
 
-UB, STOP, HUNGRY, LOCK, TOP, DONE, EXPLORERS = range(0, 7 * 8, 8)
-"""Fields of ``Pool.control``; HUNGRY counts the explorers that wait for work."""
+UB, STOP, HUNGRY, LOCK, TOP, DONE, EXPLORERS, POLL = range(0, 8 * 8, 8)
+"""Fields of ``Pool.control``.
+
+HUNGRY counts the explorers that wait for work; POLL is the number of nodes between two
+looks at what other threads want, a power of two, less one.
+"""
 
 CONTROL_SIZE = 8 * 8
+
+POLL_MASK = 31
+"""POLL of all slices but those of no time, which stop after every node."""
 
 
 def words_for(n_jobs: int) -> int:

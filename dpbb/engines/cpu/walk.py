@@ -26,11 +26,9 @@ from dpbb.engines.cpu.state import (
     N_FOUND,
     TOP,
 )
-from dpbb.kernels.simd import ctz, popcount
+from dpbb.kernels.simd import ctz, pointer_at
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dpbb.engines.cpu.state import Explorer, Pool, Tables
 
 
@@ -66,22 +64,27 @@ def load_whole(tables: Tables, explorer: Explorer, pool: Pool, ub: int) -> None:
         explorer.found[2 * explorer.counts[N_FOUND] + 1] = 0
         record_leaf(tables, explorer, pool)
         return
-    alive = decompose(tables, explorer, 0, ub)
+    root = np.int64(0)  # a plain 0 is a type of its own, and all compiled again
+    alive = decompose(tables, explorer, root, ub)
     explorer.counts[DECOMPOSED] += 1
     explorer.closed[1] += tables.n_jobs - alive
     if alive:
         for word in range(tables.words):
             explorer.mask[word] = explorer.open[word]
-        push(tables, explorer, pool, 0, least_of_mask(tables, explorer, 0, ub))
+        least = least_of_mask(tables, explorer, root, ub)
+        push(tables, explorer, pool, root, least)
 
 
 @entry
 def load_roots(
-    all_tables: Tables,
-    own: Explorer,
-    shared: Pool,
-    depths: NDArray[np.uint16],
-    digits: NDArray[np.uint16],
+    tables_in: Tables,
+    explorer_in: Explorer,
+    pool_in: Pool,
+    lane: Any,
+    depths_in: int,
+    digits_in: int,
+    rows: int,
+    width: int,
     ub: int,
     version: int = VERSION,
 ) -> None:
@@ -90,23 +93,33 @@ def load_roots(
     Owned ancestors are taken as counted already; those that are not visited, as the
     path is pruned above, are subtracted. The pool has room for every root. Last root
     first, so that the first is on top.
+
+    Parameters
+    ----------
+    depths_in, digits_in
+        Addresses of the contiguous uint16 arrays of a ``WorkUnit`` of this many rows
+        and digits a row.
     """
-    tables = tables_at(all_tables)
-    explorer = explorer_at(own)
-    pool = pool_at(shared)
+    tables = tables_at(tables_in, lane)
+    explorer = explorer_at(explorer_in, lane)
+    pool = pool_at(pool_in)
+    depths = pointer_at(depths_in, np.uint16(0))
+    digits = pointer_at(digits_in, np.uint16(0))
     words = tables.words
     below = 0  # levels of the walk
     decomposed = False  # whether the node at the end of the walk is
     collecting = False  # whether the mask holds siblings at the end of the walk
     last = 0
-    for row in range(len(depths) - 1, -1, -1):
+    for row in range(rows - 1, -1, -1):
         depth = np.int64(depths[row])
         if depth == 0:
             load_whole(tables, explorer, pool, ub)
             break
         common = 0
+        path = row * width
         while (
-            common < min(below, depth - 1) and digits[row, common] == digits[last, common]
+            common < min(below, depth - 1)
+            and digits[path + common] == digits[last + common]
         ):
             common += 1
         if collecting and not (common == below and depth == below + 1):
@@ -122,7 +135,7 @@ def load_roots(
             if not decomposed:
                 decompose(tables, explorer, below, ub)
                 decomposed = True
-            slot = nth_slot(tables, explorer, below, np.int64(digits[row, below]))
+            slot = nth_slot(tables, explorer, below, np.int64(digits[path + below]))
             bits = explorer.open[below * words + slot // JOBS_PER_WORD]
             bits >>= np.uint64(2 * (slot % JOBS_PER_WORD))
             bits &= np.uint64(3)
@@ -134,11 +147,11 @@ def load_roots(
             descend(tables, explorer, below, slot, np.int64(bits >> np.uint64(1)))
             below += 1
             decomposed = False
-        last = row
+        last = path
         if pruned_at >= 0:
             explorer.closed[depth] += 1
             owned = depth
-            while owned > 0 and digits[row, owned - 1] == 0:
+            while owned > 0 and digits[path + owned - 1] == 0:
                 owned -= 1
             explorer.counts[DECOMPOSED] -= depth - max(pruned_at, owned)
             continue
@@ -160,93 +173,55 @@ def load_roots(
 
 
 @entry
-def close_pruned(
-    own: Explorer, pool: Pool, ub: int, version: int = VERSION
-) -> tuple[int, int]:
-    """Close the pool's sibling sets that a fallen ub prunes.
+def write_paths(
+    n_jobs: int,
+    pool_in: Pool,
+    width: int,
+    depths_in: int,
+    digits_in: int,
+    set_in: int,
+    bit_in: int,
+    version: int = VERSION,
+) -> None:
+    """Write out the roots of the pool, unordered.
 
-    Returns
-    -------
-    n_open, least : int
-        Number of roots of the pool and their least bound, -1 if there are none.
+    Parameters
+    ----------
+    width
+        Digits of a row, at least the depth of every root.
+    depths_in, digits_in
+        Addresses of contiguous uint16 arrays as in ``WorkUnit``, zeros.
+    set_in, bit_in
+        Addresses of int64 arrays: each root's sibling set and its bit in the mask.
     """
-    kept = 0
-    n_open = 0
-    least = np.int64(-1)
-    for index in range(pool.control[TOP]):
-        size = 0
-        for word in range(pool.mask.shape[1]):
-            size += popcount(pool.mask[index, word])
-        depth = pool.level[index]
-        if pool.least[index] >= ub:
-            own.closed[depth + 1] += size
-            continue
-        if size == 0:
-            continue
-        if least < 0 or pool.least[index] < least:
-            least = pool.least[index]
-        n_open += size
-        if kept < index:
-            pool.level[kept] = depth
-            pool.least[kept] = pool.least[index]
-            pool.path[kept, :depth] = pool.path[index, :depth]
-            pool.mask[kept, :] = pool.mask[index, :]
-        kept += 1
-    pool.control[TOP] = kept
-    return n_open, least
-
-
-@entry
-def export_roots(
-    n_jobs: int, pool: Pool, n_open: int, width: int, version: int = VERSION
-) -> tuple[Any, Any, Any, Any]:
-    """All roots of the pool, unordered.
-
-    Returns
-    -------
-    depths : ndarray of uint16, shape (n_open,)
-    digits : ndarray of uint16, shape (n_open, width)
-    index, bit : ndarray of int64, shape (n_open,)
-        Where each root is: sibling set, and bit of its mask.
-    """
-    depths = np.zeros(n_open, np.uint16)
-    digits = np.zeros((n_open, width), np.uint16)
-    where = np.zeros(n_open, np.int64)
-    place = np.zeros(n_open, np.int64)
-    rank = np.zeros(n_jobs, np.int64)
-    parent = np.zeros(n_jobs, np.uint16)
+    pool = pool_at(pool_in)
+    depths = pointer_at(depths_in, np.uint16(0))
+    digits = pointer_at(digits_in, np.uint16(0))
+    sets = pointer_at(set_in, np.int64(0))
+    bit_of = pointer_at(bit_in, np.int64(0))
+    words = (n_jobs + JOBS_PER_WORD - 1) // JOBS_PER_WORD
+    rank = np.empty(n_jobs, np.int64)
     row = 0
     for index in range(pool.control[TOP]):
         depth = pool.level[index]
         for job in range(n_jobs):
             rank[job] = job
+        first = row * width
         for level in range(depth):
-            taken = pool.path[index, level] // 2
-            parent[level] = rank[taken]
+            taken = pool.path[index * n_jobs + level] // 2
+            digits[first + level] = rank[taken]
             for job in range(taken + 1, n_jobs):
                 rank[job] -= 1
-        for word in range(pool.mask.shape[1]):
-            bits = pool.mask[index, word]
+        for word in range(words):
+            bits = pool.mask[index * words + word]
             while bits != np.uint64(0):
                 bit = ctz(bits)
                 bits &= bits - np.uint64(1)
+                path = row * width
+                for level in range(depth):
+                    digits[path + level] = digits[first + level]
+                digits[path + depth] = rank[JOBS_PER_WORD * word + bit // 2]
                 depths[row] = depth + 1
-                digits[row, :depth] = parent[:depth]
-                digits[row, depth] = rank[JOBS_PER_WORD * word + bit // 2]
-                where[row] = index
-                place[row] = 64 * word + bit
+                sets[row] = index
+                bit_of[row] = 64 * word + bit
                 row += 1
-    return depths, digits, where, place
-
-
-@entry
-def remove_roots(
-    pool: Pool,
-    where: NDArray[np.int64],
-    place: NDArray[np.int64],
-    version: int = VERSION,
-) -> None:
-    """Take roots, as ``export_roots`` names them, off the pool."""
-    for row in range(len(where)):
-        bit = np.uint64(1) << np.uint64(place[row] % 64)
-        pool.mask[where[row], place[row] // 64] &= ~bit
