@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ from hypothesis import settings
 settings.register_profile("dpbb", deadline=None, print_blob=True)
 settings.load_profile("dpbb")
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+SHARED = Path(
+    os.environ.get("DPBB_SHARED", Path(__file__).resolve().parents[2] / "shared")
+)
 
 
 @pytest.fixture(scope="session")
