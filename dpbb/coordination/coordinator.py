@@ -25,12 +25,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpbb.coordination.dispatch import Dispatcher
-from dpbb.coordination.incumbent import (
-    Incumbent,
-    evaluate_candidate,
-    jobs_of,
-    root_bound,
-)
+from dpbb.coordination.incumbent import Incumbent, evaluate_candidate, jobs_of
 from dpbb.coordination.messages import Lease, Order, OrderKind
 from dpbb.coordination.reading import (
     EventLog,
@@ -42,6 +37,7 @@ from dpbb.coordination.reading import (
 from dpbb.coordination.snapshot import RunState
 from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError, StaleLeaseError
+from dpbb.problem import root_bound
 from dpbb.result import Termination
 from dpbb.tree.work_unit import WorkUnit
 

@@ -29,7 +29,7 @@ class Dispatcher:
         self.book = UnitBook(spec)
         self.balance = Balance(self.book)
         self.seats: dict[SeatId, SeatRecord] = {}
-        self.used_seats: dict[SeatId, None] = {}  # ordered set
+        self.used_seats: dict[SeatId, str] = {}  # those that ever leased: engine
         self.requeues = 0
         self.hopeless: str | None = None
         self._events = events
@@ -141,7 +141,7 @@ class Dispatcher:
             )
         if unit.lease is None:
             self.balance.granted(self.book.grant(unit, now))
-            self.used_seats[seat_id] = None
+            self.used_seats[seat_id] = unit.seat.seat.engine
         elif unit.lease.heard < now:
             unit.lease.heard = now
         return self.book.leases[self.book.lease_id(unit_id, attempt)]

@@ -68,19 +68,6 @@ def jobs_of(problem: Problem[Any], permutation: Sequence[int]) -> NDArray[np.int
     return np.array(jobs, np.intp)
 
 
-def root_bound(problem: Problem[Any]) -> int:
-    """Lower bound of the tree's root: its own, or the better of its child sets'."""
-    own = getattr(problem, "root_bound", None)
-    if own is not None:
-        return int(own)
-    jobs = np.arange(problem.n_jobs)
-    if len(jobs) == 1:
-        return problem.evaluate(jobs)
-    state = problem.root_state()
-    sides = (problem.child_bounds(state, jobs, back=back) for back in (False, True))
-    return max(int(bounds.min()) for bounds in sides)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Optima:
     """Permutations of one cost.

@@ -1,8 +1,8 @@
 """What travels between a seat and the coordinator of a run.
 
 Plain frozen values; ``dpbb.coordination.wire`` turns them into flat dicts of short
-strings, ints below 2**63, byte strings and arrays, which is all that a message may hold:
-a leaf index passes 64 bits at 21 jobs and never travels.
+strings, ints below 2**63, byte strings and arrays, which is all that a message may
+hold: a leaf index passes 64 bits at 21 jobs and never travels.
 """
 
 from __future__ import annotations

@@ -47,6 +47,8 @@ class Outcome:
         With all optima: how many optimal permutations were found in all.
     error
         Why the run failed; None when it did not.
+    engines
+        The engines of ``seats``, each once.
     """
 
     termination: Termination
@@ -66,3 +68,4 @@ class Outcome:
     optima: Optima | None = None
     n_optima: int = 0
     error: str | None = None
+    engines: tuple[str, ...] = ()

@@ -267,6 +267,7 @@ class RunReading:
             requeues=run.work.requeues,
             units=book.made,
             seats=tuple(run.work.used_seats),
+            engines=tuple(dict.fromkeys(run.work.used_seats.values())),
             optima=incumbent.optima() if run.spec.all_optima else None,
             n_optima=incumbent.n_optima,
             error=run.error,

@@ -1,0 +1,1 @@
+"""Tests of the coordinator; ``world`` drives it without a cluster."""

@@ -1,0 +1,310 @@
+"""A cluster in miniature: seats that explore by the reference engine, and their mail.
+
+Nothing happens by itself: tests say which seat explores how many nodes, which report
+is delivered, lost, or delivered again. All messages go through their wire form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dpbb.coordination.coordinator import Coordinator
+from dpbb.coordination.ledger import check_full_report
+from dpbb.coordination.messages import (
+    FullReport,
+    OrderKind,
+    Report,
+    RunId,
+    RunSpec,
+    Seat,
+    SeatId,
+)
+from dpbb.coordination.span_map import N_CELLS, cells_of
+from dpbb.coordination.wire import (
+    decode_assignment,
+    decode_lease,
+    decode_order,
+    decode_report,
+    decode_seat,
+    encode_assignment,
+    encode_lease,
+    encode_order,
+    encode_report,
+    encode_seat,
+)
+from dpbb.engines.base import Device
+from dpbb.engines.reference import ReferenceEngine
+from dpbb.errors import InvariantError, StaleLeaseError
+from dpbb.options import TreeOptions
+from dpbb.tree.counters import Counters
+from dpbb.tree.work_unit import WorkUnit
+from tests.oracle import TinyFlowShop, best_orders
+
+ENGINE = ReferenceEngine()
+TIMES = ((3, 9, 4), (7, 2, 8), (5, 5, 1), (1, 8, 6), (9, 3, 3), (4, 6, 7))
+
+
+@dataclass(frozen=True)
+class WeakFlowShop(TinyFlowShop):
+    """A flow shop whose bounds are too low by ``slack``, so that its tree is large."""
+
+    slack: int = 0
+
+    def bound(self, state, job, *, back):
+        return max(0, super().bound(state, job, back=back) - self.slack)
+
+
+def tiny(n_jobs=6, slack=4):
+    """Return a flow shop of up to 6 jobs."""
+    return WeakFlowShop(TIMES[:n_jobs], slack)
+
+
+def spec_of(problem, tree=None, **changes):
+    """Return a run's specification with short intervals."""
+    return RunSpec(
+        RunId("run"), problem, tree or TreeOptions(), instance="tiny", **changes
+    )
+
+
+def seat_of(name):
+    """Return a seat, as it comes out of its message."""
+    seat = Seat(SeatId(name), f"worker-{name}", Device("cpu", name), "reference")
+    return decode_seat(encode_seat(seat))
+
+
+def deliver(coordinator, message, now):
+    """Do what the shell does with a report's message; return the order."""
+    report = decode_report(message)
+    order = coordinator.admit(report.lease, report.seq)
+    checked = None
+    if order is None and report.full is not None:
+        try:
+            checked = check_full_report(coordinator.basis(report.lease), report)
+        except InvariantError as error:
+            coordinator.fail(str(error), now)
+            raise
+    answer = coordinator.on_report(report, checked, now)
+    assert order in (None, answer)
+    return decode_order(encode_order(answer))
+
+
+@dataclass
+class Task:
+    """One attempt at a unit on a seat: an honest worker."""
+
+    spec: RunSpec
+    assignment: object
+    lease: object = None
+    session: object = None
+    counters: object = None
+    ub: int = 0
+    slice: object = None
+    seq: int = 0
+    unanswered: object = None  # message of the report in flight
+    order: object = None
+    best: object = None
+    optima: list = field(default_factory=list)
+    over: bool = False
+
+    def start(self, lease):
+        self.lease, self.ub = lease, lease.ub
+        self.open(lease.roots)
+        self.explore(1)
+
+    def open(self, roots):
+        spec = self.spec
+        self.session = ENGINE.open(
+            spec.problem, spec.tree, None, ub=self.ub, all_optima=spec.all_optima
+        )
+        self.session.load(roots)
+        self.counters = Counters.zero(spec.problem.n_jobs)
+
+    def explore(self, n_nodes):
+        """Advance by so many slices of one node each."""
+        for _ in range(n_nodes):
+            if self.slice is not None and self.slice.exhausted:
+                return
+            part = self.slice = self.session.advance(self.ub, 0.0)
+            self.counters = self.counters.plus(
+                part.decomposed, part.leaves, part.closed
+            )
+            if part.best is not None:
+                self.best = part.best
+                self.ub = min(self.ub, part.best.value + self.spec.all_optima)
+            self.optima += part.optima
+
+    def message(self, *, full=False, donate=False, last=False):
+        """Return the message of the next report; what is ordered overrides."""
+        kind = None if self.order is None else self.order.kind
+        donate = donate or kind is OrderKind.DONATE
+        exhausted = self.slice.exhausted
+        last = last or exhausted or kind in (OrderKind.STOP, OrderKind.DRAIN)
+        part = None
+        if full or donate or last or kind is OrderKind.SAVE:
+            n_jobs = self.spec.problem.n_jobs
+            donated = self.donate() if donate else WorkUnit.empty(n_jobs)
+            optima, self.optima = tuple(self.optima), []
+            part = FullReport(
+                self.counters.closed.copy(),
+                self.session.remaining(),
+                donated,
+                last,
+                optima,
+            )
+        self.seq += 1
+        report = Report(
+            self.lease.id,
+            self.seq,
+            self.counters.decomposed,
+            self.counters.leaves,
+            self.slice.open_roots,
+            self.slice.least_lb,
+            self.best,
+            0.25 * self.seq,
+            part,
+        )
+        self.best = None
+        self.unanswered = encode_report(report)
+        return self.unanswered
+
+    def donate(self):
+        """Give roots away as the engine does, or every second one from the first on.
+
+        The engine keeps the first root, of which the ancestors are its own (the z
+        rule of I4); others may give that one.
+        """
+        if self.seq % 2:
+            return self.session.donate(4096)
+        kept, given = self.session.remaining().donate(4096)
+        if len(given):
+            kept, given = given, kept
+            counters = self.counters
+            self.open(kept)
+            # loading counts them, but they were counted when first loaded
+            self.counters = counters.less_exported(kept)
+        return given
+
+    def answered(self, order):
+        self.unanswered, self.order = None, order
+        self.ub = min(self.ub, order.ub)
+        self.over = order.kind is OrderKind.DROP
+
+
+class World:
+    """A coordinator and the tasks of its seats."""
+
+    def __init__(self, spec, seats=()):
+        self.spec = spec
+        self.now = 100.0
+        self.coordinator = Coordinator(spec, now=self.now)
+        self.tasks = {}
+        self.mail = []  # every message ever sent
+        for name in seats:
+            self.coordinator.add_seat(seat_of(name), self.now)
+
+    def assign(self):
+        """Give units to all idle seats for which there are any."""
+        for seat in self.coordinator.idle_seats():
+            assignment = self.coordinator.assign(seat, self.now)
+            if assignment is not None:
+                assignment = decode_assignment(encode_assignment(assignment))
+                self.tasks[seat] = Task(self.spec, assignment)
+
+    def start(self, seat):
+        """Let the task on a seat lease its unit; it ends if it may not."""
+        task = self.tasks[seat]
+        unit, attempt = task.assignment.unit, task.assignment.attempt
+        try:
+            lease = self.coordinator.lease(unit, attempt, seat, self.now)
+        except StaleLeaseError:
+            del self.tasks[seat]
+            return
+        task.start(decode_lease(encode_lease(lease)))
+
+    def report(self, seat, **how):
+        """Send the next report of a seat and deliver it; return the order."""
+        task = self.tasks[seat]
+        message = task.unanswered or task.message(**how)
+        self.mail.append(message)
+        task.answered(deliver(self.coordinator, message, self.now))
+        if task.over:
+            del self.tasks[seat]
+        return task.order
+
+    def round(self, n_nodes=1, seconds=0.01):
+        """Let every seat do something."""
+        self.now += seconds
+        self.assign()
+        for seat in list(self.tasks):
+            if self.tasks[seat].lease is None:
+                self.start(seat)
+        for seat in list(self.tasks):
+            self.tasks[seat].explore(n_nodes)
+            self.report(seat)
+        self.coordinator.nudges()
+        self.coordinator.tick(self.now)
+
+    def run(self, n_nodes=1, rounds=20_000):
+        """Go round until the run is over; return its outcome."""
+        for _ in range(rounds):
+            if self.coordinator.finished:
+                return self.coordinator.outcome(self.now)
+            self.round(n_nodes)
+        raise AssertionError(f"not over after {rounds} rounds")
+
+
+def nothing():
+    """Return a span map's cells that no unit touches."""
+    return np.zeros(N_CELLS, np.int64)
+
+
+def check_books(coordinator):
+    """Raise AssertionError unless all that is kept twice agrees (I5 by plain sums)."""
+    work = coordinator._work
+    book, balance = work.book, work.balance
+    n_jobs = coordinator.spec.problem.n_jobs
+    units = list(book.units.values())
+    open_roots = WorkUnit.concatenate(
+        [WorkUnit.empty(n_jobs), *(unit.roots for unit in units)]
+    )
+    open_roots.check()
+    total = sum(i.size for i in WorkUnit.whole(n_jobs).intervals())
+    open_leaves = sum(interval.size for interval in open_roots.intervals())
+    assert book.counters.closed_leaves + open_leaves == total
+    assert (book.closed_leaves, book.open_leaves) == (
+        book.counters.closed_leaves,
+        open_leaves,
+    )
+    assert book.counters.decomposed >= 0
+    for unit in units:
+        assert unit.leaves == unit.roots.leaves > 0
+        here = (
+            unit.id in book.waiting,
+            unit.id in book.assigned,
+            unit.lease is not None and book.leases[unit.lease.id] is unit.lease,
+        )
+        assert sum(here) == 1
+        assert (unit.seat is None) == here[0]
+        assert unit.seat is None or unit.seat.unit is unit
+        if unit.lease is not None:
+            assert unit.lease.basis.roots == unit.roots
+        assert np.array_equal(unit.cells, cells_of(unit.roots))
+    assert len(book.waiting) + len(book.assigned) + len(book.leases) == len(units)
+    for place in ("waiting", "leased"):
+        cells = [unit.cells for unit in units if unit.place.span == place]
+        assert book.span_map._units[place].tolist() == sum(cells, nothing()).tolist()
+    leases = list(book.leases.values())
+    assert book.ahead_decomposed == sum(lease.decomposed_since_full for lease in leases)
+    assert book.ahead_leaves == sum(lease.leaves_since_full for lease in leases)
+    if not coordinator.finished:
+        assert balance.idle == {k: seat for k, seat in work.seats.items() if seat.idle}
+    known = set(book.leases)
+    assert set(balance._asked) | balance._nearly_dry <= known
+    assert set(balance._donors._bucket_of) <= known
+
+
+def optimum(problem):
+    """Return the least cost."""
+    return best_orders(problem.times)[0]
