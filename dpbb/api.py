@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopProblem, schedule
 from dpbb.flowshop.formats import read_instance
-from dpbb.options import SolveOptions, Verbosity
+from dpbb.options import EngineName, SolveOptions, Verbosity
 from dpbb.permutations import check_permutation
 from dpbb.plan import make_plan
 from dpbb.problem import Problem
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from dpbb.coordination.outcome import Outcome
     from dpbb.coordination.snapshot import Snapshot
+    from dpbb.options import TreeOptions
     from dpbb.plan import Plan
     from dpbb.result import Improvement, Result
 
@@ -195,17 +196,32 @@ class _Task:
             return _background(lambda: _nothing(given))
         if self.options.scheduler is not None:
             return _background(self._connect)
-        self._choose_engine()
-        return _background(self._start)
+        return self._embedded()
+
+    @contextmanager
+    def _embedded(self) -> Iterator[Callable[[], Any]]:
+        # What can fail is looked at first, what cannot while the cluster starts.
+        sure = self.options.engine in (EngineName.AUTO, EngineName.CPU)
+        if not sure:
+            self._choose_engine()
+        with _background(self._start) as get_client:
+            if sure:
+                self._choose_engine()
+            yield get_client
 
     def _choose_engine(self) -> None:
         """Fail now, not after the heuristics, when the engine cannot run here."""
         from dpbb.engines.registry import choose_engine
 
-        tree = self.options.tree(self.problem.trivial_ub)
-        engine, why = choose_engine(self.options.engine, self.problem, tree)
+        engine, why = choose_engine(
+            self.options.engine, self.problem, self._warm_up_tree()
+        )
         self.engine = engine.name
         self.progress.note(f"engine {why}")
+
+    def _warm_up_tree(self) -> TreeOptions:
+        """Tree of the run to come, whatever its upper bound will be."""
+        return self.options.tree(self.problem.trivial_ub)
 
     @contextmanager
     def _connect(self) -> Iterator[Any]:
@@ -221,7 +237,8 @@ class _Task:
         cluster = embedded_cluster(
             workers=self.options.workers or 1,
             threads=self.options.threads,
-            engine=self.engine,
+            engine=self.options.engine,
+            warm_up=(self.problem, self._warm_up_tree(), None),
         )
         with cluster as (_, client):
             yield client

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import json
 import logging
 import os
@@ -45,6 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit code; see ``dpbb solve --help``.
     """
+    if arguments is None:
+        # Python's last collection goes through all of Numba: 0.3 s for nothing.
+        atexit.register(gc.freeze)
     try:
         args = parse_arguments(sys.argv[1:] if arguments is None else list(arguments))
         return COMMANDS[args.command](args)

@@ -111,7 +111,8 @@ def _add_output(parser: argparse.ArgumentParser, help_text: str) -> None:
 def _add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options table; what is not given stays out of the namespace."""
     group = parser.add_argument_group(
-        "options of the search", "the same in Python (solve(..., time_limit_s=60)) and TOML"
+        "options of the search",
+        "the same in Python (solve(..., time_limit_s=60)) and TOML",
     )
     for row in option_rows():
         shown = row.kind.metavar is None or row.kind.allowed.startswith("one of ")

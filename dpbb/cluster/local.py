@@ -76,6 +76,7 @@ def embedded_cluster(
         from distributed import Client, LocalCluster
 
         from dpbb.cluster.embedded_worker import EmbeddedWorker
+        from dpbb.cluster.late_dashboard import attach_later
         from dpbb.cluster.local_worker import encode_warm_up
 
         started: list[Any] = []
@@ -86,12 +87,14 @@ def embedded_cluster(
             protocol="tcp://",
             host=HOST,
             dashboard_address=dashboard_address or free_dashboard_address(),
+            scheduler_kwargs={"dashboard": False},
             silence_logs=logging.ERROR,
             spares=spares,
             on_hopeless=lambda text: _fail_runs(started, text),
             warm_up=None if warm_up is None else encode_warm_up(engine, *warm_up),
         )
         started.append(stack.enter_context(cluster))
+        attach_later(cluster.scheduler)
         client = stack.enter_context(Client(cluster, set_as_default=False))
         yield cluster, client
 
