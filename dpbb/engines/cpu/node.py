@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.engines.cpu.compilation import helper, inlined
-from dpbb.engines.cpu.state import GROUP_JOBS, PAIR_LANES, RULES
+from dpbb.engines.cpu.state import GROUP_JOBS, PAIR_LANES
 from dpbb.kernels.simd import (
     blend,
-    equal,
     last_pair,
     less,
     load,
@@ -33,19 +32,14 @@ from dpbb.kernels.simd import (
     store,
     zeros,
 )
-from dpbb.options import BranchingRule
 
 if TYPE_CHECKING:
     from dpbb.engines.cpu.state import Explorer, Tables
 
-MINMIN = RULES[BranchingRule.MINMIN]
-MINBRANCH = RULES[BranchingRule.MINBRANCH]
-ALTERNATE = RULES[BranchingRule.ALTERNATE]
-FRONT = RULES[BranchingRule.FRONT]
-BACK = RULES[BranchingRule.BACK]
-
 FRONT_BITS = np.uint64(0x5555555555555555)
-BACK_BITS = np.uint64(0xAAAAAAAAAAAAAAAA)
+
+COUNT_SHIFT = 44
+"""Sums of differences of bounds stay below 2**44: the count of children goes above."""
 
 PAIR = 2
 TILE_2, TILE_4 = 2 * PAIR_LANES, 4 * PAIR_LANES
@@ -138,26 +132,36 @@ def tile_bounds(
 
 
 @inlined
-def preference(tables: Tables, bounds: Any, least: Any) -> int:
-    """Count of back children that decide less that of front children, for a tile."""
-    if tables.rule == MINMIN:
-        decisive = equal(bounds, least)
-    elif tables.rule == MINBRANCH:
-        decisive = less(bounds, splat(tables.branching_ub, least))
-    else:
-        return 0
-    return popcount(decisive & BACK_BITS) - popcount(decisive & FRONT_BITS)
+def decisive(tables: Tables, like: Any, least: Any) -> Any:
+    """Vector that bounds must be below for a child to count in the choice of side.
+
+    MinMin counts children of the least bound, MinBranch those below branching_ub,
+    MaxSum none; one comparison for all rules keeps branches out of the hot loop.
+    """
+    return (least & splat(tables.least_counts, like)) + splat(tables.threshold, like)
 
 
 @inlined
-def chosen_bits(tables: Tables, depth: int, count: int, excess: int) -> np.uint64:
-    """Bits of the child set to take; ``excess``: sum of front less back bounds."""
-    rule = tables.rule
-    if rule >= ALTERNATE:
-        to_back = (rule == BACK) | ((rule == ALTERNATE) & (depth % 2 == 1))
-    else:
-        to_back = (count < 0) | ((count == 0) & (excess < 0))
-    return BACK_BITS if to_back else FRONT_BITS
+def preference(bounds: Any, limit: Any) -> int:
+    """Sort key of the front less that of the back, for a tile; negative: back.
+
+    The back's number of decisive children less the front's comes first, then the sum
+    of bounds of the front's children less that of the back's.
+    """
+    counted = less(bounds, limit)
+    count = popcount(counted & ~FRONT_BITS) - popcount(counted & FRONT_BITS)
+    return (count << COUNT_SHIFT) + reduce_pairs(bounds)
+
+
+@inlined
+def chosen_bits(tables: Tables, depth: int, key: int) -> np.uint64:
+    """Bits of the child set to take."""
+    back = np.uint64(key) >> np.uint64(63)
+    if tables.fixed_side >= 0:
+        back = np.uint64(
+            tables.fixed_side if tables.fixed_side < 2 else depth & 1
+        )
+    return FRONT_BITS << back
 
 
 @inlined
@@ -172,8 +176,8 @@ def open_tile(
     taken = load(explorer.taken, 2 * tables.first_slot[table], like)
     bounds = maximum(bounds, taken)
     least = splat(reduce_min(bounds), like)
-    count = preference(tables, bounds, least)
-    bits = chosen_bits(tables, depth, count, reduce_pairs(bounds))
+    key = preference(bounds, decisive(tables, like, least))
+    bits = chosen_bits(tables, depth, key)
     alive = less(bounds, splat(ub, like)) & bits
     explorer.open[depth * tables.words] = alive
     return alive
@@ -219,22 +223,20 @@ def open_many(tables: Tables, explorer: Explorer, depth: int, ub: int, table: in
         least = min(least, reduce_min(lows1))
 
     words = tables.words
-    lowest = splat(least, four)
+    tail += groups & 1
+    while tail & 3:  # whole words: no child in the rest
+        store(explorer.bounds, 2 * GROUP_JOBS * tail, splat(tables.largest, one))
+        tail += 1
+    counting = decisive(tables, four, splat(least, four))
     limit = splat(ub, four)
-    count = np.int64(0)
-    excess = np.int64(0)
+    key = np.int64(0)
     first = depth * words
-    # the scratch row is padded with the largest value to whole words
-    used = (groups + 3) // 4
+    used = tail // 4
     for word in range(used):
         bounds = load(explorer.bounds, word * TILE_4, four)
-        if 4 * word + 4 > groups:
-            inside = (np.uint64(1) << np.uint64(PAIR_LANES * (groups & 3))) - np.uint64(1)
-            bounds = blend(inside, bounds, splat(tables.largest, four))
-        count += preference(tables, bounds, lowest)
-        excess += reduce_pairs(bounds)
+        key += preference(bounds, counting)
         explorer.open[first + word] = less(bounds, limit)
-    bits = chosen_bits(tables, depth, count, excess)
+    bits = chosen_bits(tables, depth, key)
     alive = 0
     for word in range(used):
         kept = explorer.open[first + word] & bits
@@ -265,11 +267,8 @@ def open_children(tables: Tables, explorer: Explorer, depth: int, ub: int) -> in
 
 
 @helper
-def enter(tables: Tables, explorer: Explorer, depth: int) -> None:
-    """Build the smaller job table that children of this depth use, if one is due."""
-    table = tables.build_at[depth]
-    if table < 0:
-        return
+def build_table(tables: Tables, explorer: Explorer, depth: int, table: int) -> None:
+    """Copy the columns of the jobs that are unscheduled at ``depth`` to a table."""
     source = tables.table_of[depth]
     source_slot = tables.first_slot[source]
     target_slot = tables.first_slot[table]
@@ -293,6 +292,14 @@ def enter(tables: Tables, explorer: Explorer, depth: int) -> None:
             place += stride
             at += 2
         slot += 1
+
+
+@inlined
+def enter(tables: Tables, explorer: Explorer, depth: int) -> None:
+    """Build the smaller job table that children of this depth use, if one is due."""
+    table = tables.build_at[depth]
+    if table >= 0:
+        build_table(tables, explorer, depth, table)
 
 
 @helper

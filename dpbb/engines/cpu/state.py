@@ -43,10 +43,6 @@ LEAF_CAPACITY = 1024
 
 _ALIGNMENT = 64
 
-RULES = {rule: code for code, rule in enumerate(BranchingRule)}
-"""Numbers of the branching rules for compiled code, in order of definition."""
-
-
 class Tables(NamedTuple):
     """What depends on the instance and the tree options alone; never written."""
 
@@ -55,8 +51,9 @@ class Tables(NamedTuple):
     row: int  # lanes of a row of machine pairs
     words: int  # mask words of a level, a pair of bits per slot
     job_words: int  # mask words that hold a pair of bits per job
-    rule: int
-    branching_ub: int
+    least_counts: int  # -1: children of the least bound decide the side, else 0
+    threshold: int  # added to that: children with less decide the side
+    fixed_side: int  # 0 front, 1 back, 2 back at odd depth, -1 not fixed
     all_optima: int
     largest: int  # of the element type; as a bound: no child
     leaf_capacity: int  # rows of Explorer.found
@@ -143,7 +140,7 @@ def plan_tables(n_jobs: int) -> tuple[NDArray[np.int64], NDArray[np.int64], list
     for depth in range(n_jobs - 1):
         left = n_jobs - depth  # jobs that the children of this depth choose from
         needed = max(2, -(-left // GROUP_JOBS))
-        if left % GROUP_JOBS == 0 and needed <= groups[-1] - max(1, groups[-1] // 8):
+        if left % GROUP_JOBS == 0 and 4 * needed <= 3 * groups[-1]:
             build_at[depth] = len(groups)
             groups.append(needed)
         table_of[depth + 1] = len(groups) - 1
@@ -201,8 +198,9 @@ def make_tables(
         row=row,
         words=words_for(int(slots[0])),
         job_words=words_for(n_jobs),
-        rule=RULES[rule],
-        branching_ub=min(branching_ub or 0, largest),
+        least_counts=-1 if rule is BranchingRule.MINMIN else 0,
+        threshold=_threshold(rule, branching_ub, largest),
+        fixed_side=_FIXED_SIDES.get(rule, -1),
         all_optima=int(all_optima),
         largest=largest,
         leaf_capacity=LEAF_CAPACITY if all_optima else 2,
@@ -216,6 +214,20 @@ def make_tables(
         first_slot=np.concatenate([[0], slots.cumsum()[:-1]]),
         first_time=np.concatenate([[0], sizes.cumsum()[:-1]]),
     )
+
+
+_FIXED_SIDES = {
+    BranchingRule.FRONT: 0,
+    BranchingRule.BACK: 1,
+    BranchingRule.ALTERNATE: 2,
+}
+
+
+def _threshold(rule: BranchingRule, branching_ub: int | None, largest: int) -> int:
+    """What a child's bound, less the least bound for MinMin, must be below to count."""
+    if rule is BranchingRule.MINBRANCH:
+        return max(0, min(branching_ub or 0, largest))
+    return 1 if rule is BranchingRule.MINMIN else 0
 
 
 def _aligned_copy(rows: NDArray[np.int64], dtype: DTypeLike) -> NDArray[Any]:
