@@ -16,7 +16,7 @@ from dpbb.flowshop import FlowShopProblem, schedule
 from dpbb.flowshop.formats import read_instance
 from dpbb.options import EngineName, SolveOptions, Verbosity
 from dpbb.permutations import check_permutation
-from dpbb.plan import make_plan
+from dpbb.plan import check_fit, make_plan
 from dpbb.problem import Problem
 from dpbb.progress import ProgressPrinter
 from dpbb.result import Termination
@@ -194,8 +194,9 @@ class _Task:
         """Get a client, in a thread while the heuristics run; call what is yielded."""
         if given is not None:
             return _background(lambda: _nothing(given))
-        if self.options.scheduler is not None:
-            return _background(self._connect)
+        address = self.options.scheduler
+        if address is not None:
+            return _background(lambda: _connect(address))
         return self._embedded()
 
     @contextmanager
@@ -222,13 +223,6 @@ class _Task:
     def _warm_up_tree(self) -> TreeOptions:
         """Tree of the run to come, whatever its upper bound will be."""
         return self.options.tree(self.problem.trivial_ub)
-
-    @contextmanager
-    def _connect(self) -> Iterator[Any]:
-        from dpbb.cluster.local import connect
-
-        with connect(self.options.scheduler) as client:
-            yield client
 
     @contextmanager
     def _start(self) -> Iterator[Any]:
@@ -325,12 +319,19 @@ def _task(
     else:
         found = read_instance(instance)
         problem, name = FlowShopProblem(found), found.name
+    check_fit(problem, chosen)
     if progress is None:
         quiet = chosen.verbosity is Verbosity.QUIET
         progress = ProgressPrinter(
             None if quiet else sys.stderr, interval_s=chosen.report_interval_s
         )
     return _Task(problem, name, chosen, progress, should_stop, began)
+
+
+def _connect(address: str) -> AbstractContextManager[Any]:
+    from dpbb.cluster.local import connect
+
+    return connect(address)
 
 
 @contextmanager

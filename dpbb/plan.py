@@ -247,6 +247,20 @@ class Plan:
         )
 
 
+def check_fit(problem: Problem[Any], options: SolveOptions) -> None:
+    """Raise OptionError for an option that does not fit the instance."""
+    for option in ("initial", "root_order"):
+        jobs = getattr(options, option)
+        if jobs is not None and len(jobs) != problem.n_jobs:
+            raise OptionError(
+                f"{option}: expected {problem.n_jobs} jobs, got {len(jobs)}"
+            )
+    none = options.heuristics is Heuristics.NONE
+    if none or not isinstance(problem, FlowShopProblem):
+        given = (options.initial, options.upper_bound, options.cutoff)
+        options.tree(None if given == (None, None, None) else 0)
+
+
 def make_plan(
     problem: Problem[Any],
     name: str,
@@ -272,12 +286,7 @@ def make_plan(
     OptionError
         An option does not fit the instance.
     """
-    for option in ("initial", "root_order"):
-        jobs = getattr(options, option)
-        if jobs is not None and len(jobs) != problem.n_jobs:
-            raise OptionError(
-                f"{option}: expected {problem.n_jobs} jobs, got {len(jobs)}"
-            )
+    check_fit(problem, options)
     bound = root_bound(problem)
     plan = Plan(problem, name, options, began, bound)
     if not isinstance(problem, FlowShopProblem):

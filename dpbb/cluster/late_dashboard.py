@@ -6,23 +6,29 @@ page within the first seconds: until then its port answers, but has no plots.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from distributed import Scheduler
+    import asyncio
 
 logger = logging.getLogger(__name__)
 
 DELAY_S = 2.0
 
 
-def attach_later(scheduler: Scheduler, delay_s: float = DELAY_S) -> None:
+def attach_later(scheduler: Any, delay_s: float = DELAY_S) -> None:
     """Attach the dashboard to a scheduler of this process that was started without.
 
     Call it in any thread; does nothing if the scheduler closes before.
+
+    Parameters
+    ----------
+    scheduler
+        A ``distributed.Scheduler`` that is running.
+    delay_s
+        Seconds from now.
     """
     asyncio_loop: asyncio.AbstractEventLoop = scheduler.loop.asyncio_loop
 
