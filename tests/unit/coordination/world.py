@@ -86,7 +86,7 @@ def deliver(coordinator, message, now):
             coordinator.fail(str(error), now)
             raise
     answer = coordinator.on_report(report, checked, now)
-    assert order in (None, answer)
+    assert order is None or order.kind is answer.kind  # the UB may have fallen
     return decode_order(encode_order(answer))
 
 

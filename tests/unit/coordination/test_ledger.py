@@ -1,0 +1,268 @@
+"""Honest full reports hold; each kind of lie is found."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpbb.coordination.ledger import LeaseBasis, check_full_report
+from dpbb.coordination.messages import FullReport, LeaseId, Report
+from dpbb.engines import explore_to_end
+from dpbb.engines.base import Candidate
+from dpbb.errors import InvariantError
+from dpbb.tree.counters import Counters
+from dpbb.tree.work_unit import WorkUnit
+from tests.unit.coordination.world import ENGINE, spec_of, tiny
+
+LEASE = LeaseId("run/1.1")
+PROBLEM = tiny(5, slack=100)  # nothing is pruned: 5 levels, 120 leaves
+UB = PROBLEM.trivial_ub
+
+
+class Honest:
+    """A lease that is explored by the reference engine, node by node."""
+
+    def __init__(self, paths=((),), all_optima=False):
+        self.basis = LeaseBasis.start(LEASE, PROBLEM, WorkUnit.from_paths(5, paths))
+        tree = spec_of(PROBLEM).tree
+        self.session = ENGINE.open(PROBLEM, tree, None, all_optima=all_optima)
+        self.session.load(self.basis.roots)
+        self.counters = Counters.zero(5)
+        self.seq = 0
+
+    def report(self, n_nodes, *, donate=False):
+        for _ in range(n_nodes):
+            part = self.session.advance(UB, 0.0)
+            self.counters = self.counters.plus(
+                part.decomposed, part.leaves, part.closed
+            )
+        donated = self.session.donate(99) if donate else WorkUnit.empty(5)
+        self.seq += 1
+        remaining = self.session.remaining()
+        full = FullReport(self.counters.closed, remaining, donated, last=False)
+        counts = self.counters.decomposed, self.counters.leaves
+        return Report(LEASE, self.seq, *counts, len(remaining), 0, None, 0.0, full)
+
+
+@settings(max_examples=40)
+@given(
+    st.sampled_from([[()], [(1,), (3, 0)], [(0, 0), (0, 2), (4,)]]),
+    st.lists(st.tuples(st.integers(1, 25), st.booleans()), min_size=1, max_size=6),
+)
+def test_honest_reports_hold_and_count_each_node_once(paths, steps):
+    honest = Honest(paths)
+    basis, given_away = honest.basis, [WorkUnit.empty(5)]
+    for n_nodes, donate in steps:
+        report = honest.report(n_nodes, donate=donate)
+        checked = check_full_report(basis, report)
+        assert checked.basis is basis
+        basis = checked.next
+        given_away.append(report.full.donated)
+        assert checked.donated_leaves == report.full.donated.leaves
+        assert checked.remaining_leaves == report.full.remaining.leaves
+    # the same tree in the hands of others: what was given away, and what remains
+    rest = [explored(unit) for unit in (*given_away, basis.roots)]
+    total, whole = sum(rest, basis.counted), explored(honest.basis.roots)
+    assert total.decomposed == whole.decomposed
+    assert total.leaves == whole.leaves
+    assert total.closed_leaves == honest.basis.roots.leaves
+
+
+def explored(unit):
+    """Return the counts of a unit's whole exploration."""
+    session = ENGINE.open(PROBLEM, spec_of(PROBLEM).tree, None, all_optima=True)
+    session.load(unit)
+    return explore_to_end(session, UB).counters
+
+
+def honest_report():
+    """Return the basis after one report, and the next, which donates."""
+    honest = Honest()
+    checked = check_full_report(honest.basis, honest.report(7))
+    return checked.next, honest.report(9, donate=True)
+
+
+def lie(report, **changes):
+    full = {k: v for k, v in changes.items() if k in FullReport.__slots__}
+    rest = {k: v for k, v in changes.items() if k in Report.__slots__}
+    return replace(report, full=replace(report.full, **full), **rest)
+
+
+def closed_plus(report, depth, count):
+    closed = report.full.closed.copy()
+    closed[depth] += count
+    return closed
+
+
+def without(unit, index):
+    return unit.take(np.arange(len(unit)) != index)
+
+
+LIES = {
+    "a root forgotten": (
+        lambda r: {"remaining": without(r.full.remaining, 1)},
+        "closed leaves",
+    ),
+    "a donated root forgotten": (
+        lambda r: {"donated": without(r.full.donated, 0)},
+        "closed leaves",
+    ),
+    "a donated root kept": (
+        lambda r: {
+            "remaining": WorkUnit.concatenate(
+                [r.full.remaining, r.full.donated.take(slice(0, 1))]
+            )
+        },
+        "to be disjoint",
+    ),
+    "a finished leaf remains": (
+        lambda r: {
+            "remaining": WorkUnit.concatenate(
+                [WorkUnit.from_paths(5, [(0, 0, 0, 0)]), r.full.remaining]
+            )
+        },
+        "outside the lease",
+    ),
+    "another lease's root": (
+        lambda r: {"donated": WorkUnit.from_paths(6, [(5,)])},
+        "expected donated roots of 5 jobs, got 6",
+    ),
+    "a root above the remainder": (
+        lambda r: {"remaining": WorkUnit.whole(5), "donated": WorkUnit.empty(5)},
+        r"remaining root \(\) lies outside the lease",
+    ),
+    "roots out of order": (
+        lambda r: {"remaining": r.full.remaining.take(np.array([1, 0]))},
+        "leaf order",
+    ),
+    "a root twice": (
+        lambda r: {"remaining": r.full.remaining.take(np.array([0, 0, 1]))},
+        "leaf order",
+    ),
+    "one more leaf closed": (
+        lambda r: {"closed": closed_plus(r, 4, 1)},
+        "closed leaves",
+    ),
+    "closed falls": (
+        lambda r: {"closed": closed_plus(r, 4, -int(r.full.closed[4]))},
+        "to grow",
+    ),
+    "closed below the leaves": (
+        lambda r: {"closed": closed_plus(r, 5, 1)},
+        "closed leaves",
+    ),
+    "closed of another shape": (lambda r: {"closed": r.full.closed[:-1]}, "6 depths"),
+    "closed wraps around": (
+        lambda r: {"closed": closed_plus(r, 4, 2**62)},
+        "closed leaves",
+    ),
+    "leaves fall": (lambda r: {"leaves": 0}, "leaves, got 0"),
+    "leaves beyond the closed": (lambda r: {"leaves": 10**6}, "leaves, got 1000000"),
+    "decomposed falls": (lambda r: {"decomposed": 1}, "decomposed nodes less"),
+    "decomposed negative": (lambda r: {"decomposed": -1}, "expected decomposed >= 0"),
+    "one more decomposed": (
+        lambda r: {"decomposed": r.decomposed + 1},
+        "decomposed nodes less",
+    ),
+    "an optimum of another value": (
+        lambda r: {"optima": (Candidate(3, np.arange(5)),)},
+        "but 3 was claimed",
+    ),
+    "an optimum that is no permutation": (
+        lambda r: {"optima": (Candidate(3, np.zeros(5, np.intp)),)},
+        "every job once",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_lie_is_found(name):
+    basis, report = honest_report()
+    check_full_report(basis, report)
+    changes, said = LIES[name]
+    with pytest.raises(InvariantError, match=said) as caught:
+        check_full_report(basis, lie(report, **changes(report)))
+    assert "report 2 of lease run/1.1" in str(caught.value)
+
+
+@given(st.data())
+def test_any_lost_leaf_is_found(data):
+    """Whichever root, or part of one, is missing from a report."""
+    basis, report = honest_report()
+    roots = report.full.remaining
+    index = data.draw(st.integers(0, len(roots) - 1))
+    if data.draw(st.booleans()):
+        roots = roots.expand(index)
+        index += data.draw(st.integers(0, len(roots) - len(report.full.remaining)))
+    with pytest.raises(InvariantError, match="closed leaves"):
+        check_full_report(basis, lie(report, remaining=without(roots, index)))
+
+
+def test_giving_back_before_loading_is_found():
+    """A seat that counts nothing for loading may not take its ancestors off."""
+    basis = LeaseBasis.start(LEASE, PROBLEM, WorkUnit.from_paths(5, [(0, 0)]))
+    full = FullReport(np.zeros(6, np.int64), basis.roots, WorkUnit.empty(5), last=True)
+    with pytest.raises(InvariantError, match="decomposed"):
+        check_full_report(basis, Report(LEASE, 1, 0, 0, 1, 0, None, 0.0, full))
+    checked = check_full_report(basis, Report(LEASE, 1, 2, 0, 1, 0, None, 0.0, full))
+    assert checked.next.counted.decomposed == 0
+
+
+def test_closed_subtree_above_the_lease_is_found():
+    """The sum of leaves is right, but the four roots do not make up their parent."""
+    roots = WorkUnit.from_paths(5, [(0, digit) for digit in range(4)])
+    basis = LeaseBasis.start(LEASE, PROBLEM, roots)
+    nothing = WorkUnit.empty(5)
+    closed = np.array([0, 1, 0, 0, 0, 0], np.int64)
+    full = FullReport(closed, nothing, nothing, last=True)
+    with pytest.raises(InvariantError, match="-1 decomposed nodes at depth 1"):
+        check_full_report(basis, Report(LEASE, 1, 2, 0, 0, None, None, 0.0, full))
+
+
+def test_light_report_cannot_be_checked():
+    basis, report = honest_report()
+    with pytest.raises(ValueError, match="light report 2"):
+        check_full_report(basis, replace(report, full=None))
+
+
+def test_single_job():
+    """The tree of one job is one leaf."""
+    problem = tiny(1)
+    basis = LeaseBasis.start(LEASE, problem, WorkUnit.whole(1))
+    nothing = WorkUnit.empty(1)
+    full = FullReport(np.array([1, 0], np.int64), nothing, nothing, last=True)
+    checked = check_full_report(basis, Report(LEASE, 1, 0, 1, 0, None, None, 0.0, full))
+    assert checked.remaining_leaves == 0
+    with pytest.raises(InvariantError):
+        check_full_report(basis, Report(LEASE, 1, 1, 1, 0, None, None, 0.0, full))
+
+
+def test_sixteen_thousand_roots_beyond_64_bits():
+    """Large reports are exact: one leaf too many among 100! is found."""
+    zeros = (0,) * 60
+    unit = WorkUnit.from_paths(
+        100,
+        [(*zeros, i, j, k) for i in range(32) for j in range(32) for k in range(16)],
+    )
+    problem = tiny(5)
+    basis = LeaseBasis.start(LEASE, problem, unit)
+    kept, given_away = unit.donate(4096)
+    closed = np.zeros(101, np.int64)
+    report = Report(
+        LEASE,
+        1,
+        unit.owned_ancestors,
+        0,
+        len(kept),
+        0,
+        None,
+        0.0,
+        FullReport(closed, kept, given_away, last=False),
+    )
+    checked = check_full_report(basis, report)
+    assert checked.remaining_leaves + checked.donated_leaves == unit.leaves
+    closed[99] = 1
+    with pytest.raises(InvariantError, match="closed leaves"):
+        check_full_report(basis, report)
