@@ -1,0 +1,206 @@
+"""Bad input: exit code 2 and a message with what was expected and what came."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dpbb as package
+from dpbb.errors import ClusterError, EngineUnavailable, InstanceError, OptionError
+
+SHOP = "job,cut,weld\ndoor,3,2\nframe,1,4\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "the following arguments are required: COMMAND"),
+        (("prove", "ta001"), "invalid choice: 'prove'"),
+        (("solve",), "the following arguments are required: INSTANCE"),
+        (("solve", "ta121"), "expected ta001 to ta120, got 'ta121'"),
+        (("solve", "no/file"), "neither such a name nor an existing file"),
+        (("solve", "ta001", "--index", "1"), "index: expected a file of several"),
+        (("solve", "ta001", "--index", "x"), "argument --index: invalid int value"),
+        (("solve", "VFR30_15_2", "--data", "no/folder"), "expected a folder of VRF"),
+        (("info", "ta001", "--orientation", "up"), "orientation: expected 'jobs_rows'"),
+        (("solve", "ta001", "--time-limt", "9"), "did you mean --time-limit"),
+        (("solve", "ta001", "ta002"), "ta002: expected a known argument"),
+        (("solve", "ta001", "--threads"), "--threads: expected one argument"),
+        (("solve", "ta001", "--threads", "0"), "--threads: expected a whole number"),
+        (("solve", "ta001", "--threads", "two"), "expected a whole number >= 1, got"),
+        (("solve", "ta001", "--workers", "0"), "--workers: expected a whole number"),
+        (("solve", "ta001", "--engine", "tpu"), "--engine: expected one of auto, cpu"),
+        (("solve", "ta001", "--branching", "best"), "--branching: expected one of min"),
+        (("solve", "ta001", "--bound", "lb9"), "--bound: expected one of lb1"),
+        (("solve", "ta001", "--cutoff", "-5"), "--cutoff: expected a whole number >="),
+        (("solve", "ta001", "--upper-bound", "1.5"), "--upper-bound: expected a whole"),
+        (("solve", "ta001", "--cutoff", "9", "--upper-bound", "9"), "at most one of"),
+        (
+            ("solve", "ta001", "--time-limit", "0"),
+            "--time-limit: expected a number > 0",
+        ),
+        (("solve", "ta001", "--time-limit", "nan"), "expected a number > 0, got nan"),
+        (("solve", "ta001", "--time-limit", "1h"), "expected a number > 0, got '1h'"),
+        (("solve", "ta001", "--node-limit", "0"), "--node-limit: expected a whole"),
+        (("solve", "ta001", "--gap-limit", "1"), "--gap-limit: expected a number >= 0"),
+        (("solve", "ta001", "--heuristics", "luck"), "--heuristics: expected one of"),
+        (("solve", "ta001", "--heuristic-time", "-1"), "--heuristic-time: expected a"),
+        (("solve", "ta001", "--initial", "0 1 2"), "initial: expected 20 jobs, got 3"),
+        (("solve", "ta001", "--initial", "0 0"), "--initial: expected every job once"),
+        (("solve", "ta001", "--initial", "no.txt"), "or a readable file with them"),
+        (("solve", "ta001", "--root-order", "1 2"), "jobs count from 0, subtract 1"),
+        (("solve", "ta001", "--slice", "9"), "--slice: expected a number >= 0.001"),
+        (("solve", "ta001", "--seed", "-1"), "--seed: expected a whole number >= 0"),
+        (("solve", "ta001", "--optima-file", "x"), "expected together with all_optima"),
+        (("solve", "ta001", "--verbosity", "loud"), "--verbosity: expected one of"),
+        (("solve", "ta001", "--config", "no.toml"), "expected a readable TOML file"),
+        (("solve", "ta001", "--output", "no/dir/s.csv"), "--output: expected a file"),
+        (
+            ("solve", "ta001", "--branching", "minbranch", "--heuristics", "none"),
+            "branching_ub: expected a value, as minbranch compares bounds with it",
+        ),
+        (
+            ("solve", "ta001", "--scheduler", "tcp://host:1", "--workers", "2"),
+            "workers: expected without scheduler",
+        ),
+        (("evaluate", "ta001"), "the following arguments are required: PERMUTATION"),
+        (("evaluate", "ta001", "0 1"), "permutation: expected 20 jobs, got 2"),
+        (("evaluate", "ta001", "0 1 x"), "expected job numbers separated by commas"),
+        (("bench", "tpu"), "invalid choice: 'tpu'"),
+    ],
+    ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",
+)
+def test_bad_arguments(dpbb, arguments, message):
+    ran = dpbb(*arguments)
+    assert ran.code == 2
+    assert message in ran.err
+    assert ran.out == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("shop.csv", "", "got an empty file"),
+        (
+            "shop.csv",
+            SHOP + "panel,2\n",
+            "line 4: expected 3 cells as in line 1, got 2",
+        ),
+        ("shop.csv", SHOP + "panel,2,-2\n", "line 4, cell 3: expected a whole number"),
+        ("shop.csv", SHOP + "panel,2,2.5\n", "expected a whole number >= 0, got '2.5'"),
+        ("shop.csv", SHOP + "panel,2,nan\n", "expected a whole number >= 0, got 'nan'"),
+        ("shop.csv", SHOP + "panel,2,\n", "expected a whole number >= 0, got ''"),
+        ("shop.json", "{", "line 1, column 2: expected JSON"),
+        ("shop.json", '{"x": 1}', "expected the key 'times', got the keys 'x'"),
+        ("shop.txt", "3 2\n1 2 3\n", "after line 2: expected row 2 of 2 with 3 values"),
+        ("shop.txt", "2 1\n1 2\n3\n", "line 3: expected 'n_jobs n_machines', got '3'"),
+        ("shop.txt", "\0", "expected a text file, got a binary file"),
+        ("shop.xlsx", "", "expected a file ending in"),
+        ("shop.npy", "not NumPy", "expected a NumPy array file of numbers"),
+    ],
+)
+def test_bad_files_are_named(dpbb, tmp_path, name, content, message):
+    file = tmp_path / name
+    file.write_text(content)
+    ran = dpbb("solve", file)
+    assert ran.code == 2
+    assert ran.err.startswith(f"dpbb: error: {file}")
+    assert message in ran.err
+
+
+def test_bad_config_is_named(dpbb, tmp_path):
+    file = tmp_path / "run.toml"
+    file.write_text("[solve]\nthreds = 2\n")
+    ran = dpbb("solve", "ta001", "--config", file)
+    assert (ran.code, "did you mean threads?" in ran.err) == (2, True)
+
+
+def test_missing_engine_is_an_error_not_bad_input(dpbb, monkeypatch):
+    def unavailable(*_):
+        raise EngineUnavailable("engine 'gpu' cannot run this here: no gpu")
+
+    monkeypatch.setattr("dpbb.engines.registry.choose_engine", unavailable)
+    ran = dpbb("solve", "ta001", "--engine", "gpu")
+    assert (ran.code, ran.err) == (
+        1,
+        "dpbb: error: engine 'gpu' cannot run this here: no gpu\n",
+    )
+
+
+@pytest.mark.cluster
+def test_missing_scheduler_is_an_error_with_its_address(dpbb):
+    import dask
+    import distributed  # noqa: F401  (its defaults, before one of them is changed)
+
+    with dask.config.set({"distributed.comm.timeouts.connect": "300ms"}):
+        ran = dpbb("solve", "ta001", "--scheduler", "tcp://127.0.0.1:9", "-q")
+    assert ran.code == 1
+    assert "expected a Dask scheduler at tcp://127.0.0.1:9" in ran.err
+
+
+# -- the same from Python --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("instance", "message"),
+    [
+        (None, "expected a two-dimensional table of processing times, got None"),
+        (3, "expected a two-dimensional table"),
+        ([], "at least one job and one machine"),
+        ([[]], "at least one job and one machine"),
+        ([1, 2], "expected a row of processing times"),
+        ([[1, 2], [3]], "row 1: expected 2 processing times as in row 0, got 1"),
+        ([[1, -2]], "row 0, column 1: expected a whole number >= 0, got -2"),
+        ([[1, 0.5]], "expected a whole number >= 0, got 0.5"),
+        ([[1, float("nan")]], "expected a whole number >= 0, got nan"),
+        ([[1, "2"]], "expected a whole number >= 0, got '2'"),
+        ([[True, False]], "expected a whole number >= 0"),
+        ([[2**40]], "sum to at most"),
+        (np.zeros((2, 2, 2)), "got 3 dimension"),
+        (np.array([["a"]]), "expected a table of whole numbers"),
+        ({"a": 1}, "got an object of type dict"),
+        ("ta000", "expected ta001 to ta120, got 'ta000'"),
+    ],
+    ids=lambda value: None if isinstance(value, str) else repr(value)[:20],
+)
+@pytest.mark.parametrize("function", ["solve", "submit"])
+def test_bad_instances(function, instance, message):
+    with pytest.raises(InstanceError) as raised:
+        getattr(package, function)(instance)
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"threads": 0}, "threads: expected a whole number >= 1, got 0"),
+        ({"timelimit": 3}, "did you mean time_limit_s"),
+        ({"initial": [0]}, "initial: expected 2 jobs, got 1"),
+        ({"root_order": [0, 1, 2]}, "root_order: expected 2 jobs, got 3"),
+        ({"client": 3}, "client: expected a distributed.Client, got 3"),
+    ],
+)
+@pytest.mark.parametrize("function", ["solve", "submit"])
+def test_bad_keywords(function, arguments, message):
+    with pytest.raises(OptionError) as raised:
+        getattr(package, function)([[1, 2], [3, 4]], **arguments)
+    assert message in str(raised.value)
+
+
+def test_bad_orders():
+    with pytest.raises(OptionError, match="permutation: expected 2 jobs, got 1"):
+        package.evaluate([[1, 2], [3, 4]], [0])
+    with pytest.raises(OptionError, match="expected a whole number at position 1"):
+        package.evaluate([[1, 2], [3, 4]], [0, 1.0])
+
+
+def test_unknown_attribute_of_the_package():
+    with pytest.raises(AttributeError, match="has no attribute 'slove'"):
+        package.slove  # noqa: B018
+
+
+def test_errors_are_also_the_builtin_ones():
+    """``except ValueError`` around a solve takes bad input of every kind."""
+    assert issubclass(InstanceError, ValueError)
+    assert issubclass(OptionError, ValueError)
+    assert not issubclass(ClusterError, ValueError)

@@ -1,0 +1,107 @@
+"""Commands that explore nothing: help, info, evaluate, engines, bench."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import dpbb as package
+from dpbb import cli
+from dpbb.options import option_rows
+
+
+@pytest.fixture
+def shop(tmp_path):
+    file = tmp_path / "shop.csv"
+    file.write_text("job,cut,weld\ndoor,3,2\nframe,1,4\npanel,2,2\n")
+    return file
+
+
+def test_version(dpbb):
+    assert dpbb("--version").out.strip() == package.__version__
+
+
+def test_help_of_solve_has_every_option_and_the_exit_codes(dpbb):
+    ran = dpbb("solve", "--help")
+    words = " ".join(ran.out.split())
+    for row in option_rows():
+        assert row.flag in words
+        assert row.help.replace("%", "%%").split(";")[0] in words
+    assert "130 interrupted twice" in words
+
+
+def test_info_of_a_benchmark_instance(dpbb):
+    ran = dpbb("info", "ta022")
+    assert ran.code == 0
+    assert "20 jobs x 20 machines" in ran.out
+    assert "best known     2099 (optimal)" in ran.out
+
+
+def test_info_as_json(dpbb, shop):
+    facts = json.loads(dpbb("info", shop, "--json").out)
+    assert (facts["n_jobs"], facts["n_machines"]) == (3, 2)
+    assert facts["best_known_makespan"] is None
+    assert len(facts["digest"]) == 64
+    assert facts["lb1_root"] <= facts["lb1_children"] <= 9
+
+
+def test_info_of_a_turned_table(dpbb, shop):
+    turned = dpbb("info", shop, "--orientation", "machines_rows", "--json")
+    facts = json.loads(turned.out)
+    assert (facts["n_jobs"], facts["n_machines"]) == (2, 3)
+
+
+def test_evaluate_prints_makespan_and_schedule(dpbb, shop, tmp_path):
+    ran = dpbb("evaluate", shop, "1,0 2", "--output", tmp_path / "out.csv")
+    assert ran.code == 0
+    assert ran.out.startswith("makespan 9 ")
+    assert ran.out.splitlines()[2].split() == ["1", "0-1", "1-5"]
+    assert (tmp_path / "out.csv").read_text().splitlines()[1] == "0,1,0,0,1"
+
+
+def test_evaluate_takes_files_and_jobs_that_count_from_1(dpbb, shop, tmp_path):
+    order = tmp_path / "order.txt"
+    order.write_text("2 1 3\n")
+    ran = dpbb("evaluate", shop, order, "--one-based", "--json")
+    values = json.loads(ran.out)
+    assert (values["makespan"], values["permutation"]) == (9, [1, 0, 2])
+    assert values["end"][2] == [6, 9]
+
+
+def test_engines_says_which_and_why_not(dpbb):
+    found = {row["engine"]: row for row in json.loads(dpbb("engines", "--json").out)}
+    assert found["cpu"]["reason"] is None
+    assert found["cpu"]["devices"][0]["threads"] >= 1
+    assert found["reference"]["reason"] is None
+    assert (found["gpu"]["reason"] is None) == bool(found["gpu"]["devices"])
+    text = dpbb("engines").out
+    assert text.splitlines()[0].startswith("gpu")
+    assert "thread(s)" in text
+
+
+def test_bench_runs_a_suite_and_returns_its_code(dpbb, monkeypatch):
+    class Suite:
+        @staticmethod
+        def add_arguments(parser):
+            parser.add_argument("--rows", type=int)
+
+        @staticmethod
+        def run(args):
+            return args.rows
+
+    monkeypatch.setattr("dpbb.cli_arguments.load_suite", lambda _name: Suite)
+    assert dpbb("bench", "cpu", "--rows", "7").code == 7
+    assert "dask" in dpbb("bench", "--help").out
+
+
+def test_module_and_script_are_the_same(monkeypatch, capsys):
+    import runpy
+    import sys
+
+    monkeypatch.setattr(sys, "argv", ["dpbb", "info", "ta001"])
+    monkeypatch.setattr(cli.atexit, "register", lambda _function: None)
+    with pytest.raises(SystemExit) as end:
+        runpy.run_module("dpbb", run_name="__main__")
+    assert end.value.code == 0
+    assert "best known     1278 (optimal)" in capsys.readouterr().out

@@ -1,0 +1,176 @@
+"""``dpbb solve`` on its embedded cluster and on an existing one."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+from dpbb.cluster.local import embedded_cluster
+from dpbb.result import Result
+
+pytestmark = pytest.mark.cluster
+
+KEYS = {
+    "status",
+    "termination",
+    "makespan",
+    "lower_bound",
+    "permutation",
+    "decomposed",
+    "leaves",
+    "seconds",
+    "nodes_per_second",
+    "engine",
+    "instance",
+}
+
+
+def golden(shared, instance, ub, rule):
+    with (shared / "golden" / "tree_sizes.csv").open() as file:
+        for row in csv.DictReader(file):
+            key = (row["instance"], int(row["ub"]), row["rule"])
+            if key == (instance, ub, rule):
+                return int(row["decomposed"]), int(row["leaves"])
+    raise LookupError(f"{instance} {ub} {rule}")
+
+
+def test_json_is_one_object_and_all_else_is_on_stderr(dpbb):
+    ran = dpbb("solve", "ta001", "--json")
+    assert ran.code == 0
+    values = json.loads(ran.out)
+    assert values.keys() >= KEYS
+    assert (values["status"], values["termination"]) == ("optimal", "exhausted")
+    assert (values["makespan"], values["lower_bound"]) == (1278, 1278)
+    assert (values["engine"], values["instance"]) == ("cpu", "ta001")
+    assert Result.from_json(ran.out).makespan == 1278
+    for text in ("engine cpu", "dashboard http://127.0.0.1:", "BestBound", "\nH "):
+        assert text in ran.err
+
+
+def test_summary_says_how_the_proof_was_obtained(dpbb, tmp_path):
+    ran = dpbb("solve", "ta001", "--quiet", "--output", tmp_path / "s.csv")
+    assert (ran.code, ran.err) == (0, "")
+    assert "optimal, as the tree is exhausted: no schedule is better" in ran.out
+    rows = (tmp_path / "s.csv").read_text().splitlines()
+    assert rows[0] == "position,job,machine,start,end"
+    assert len(rows) == 1 + 20 * 5
+    assert rows[-1].endswith(",1278")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("rule", ["minmin", "minbranch"])
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+def test_cutoff_explores_the_golden_tree(dpbb, shared, rule, engine):
+    """No heuristic, no schedule, exact counts: nothing is below the cutoff."""
+    ran = dpbb(
+        "solve", "ta003", "--cutoff", 1081, "--branching", rule, "--engine", engine,
+        "--json", "-q",
+    )  # fmt: skip
+    values = json.loads(ran.out)
+    assert ran.code == 0
+    assert (values["decomposed"], values["leaves"]) == golden(
+        shared, "ta003", 1081, rule
+    )
+    assert (values["status"], values["lower_bound"]) == ("infeasible_cutoff", 1081)
+    assert (values["makespan"], values["permutation"]) == (None, None)
+    assert values["trajectory"] == []
+
+
+def test_upper_bound_leaves_heuristics_on(dpbb):
+    met = json.loads(dpbb("solve", "ta001", "--upper-bound", 1278, "--json", "-q").out)
+    assert (met["status"], met["makespan"]) == ("optimal", 1278)
+    assert met["trajectory"]
+    ran = dpbb("solve", "ta001", "--upper-bound", 1277, "--json", "-q")
+    assert ran.code == 0
+    unmet = json.loads(ran.out)
+    assert (unmet["status"], unmet["lower_bound"]) == ("infeasible_cutoff", 1277)
+    assert (unmet["makespan"], unmet["permutation"]) == (None, None)
+
+
+def test_root_bound_proof_needs_no_tree(dpbb, tmp_path):
+    file = tmp_path / "one.csv"
+    file.write_text("3\n4\n5\n")
+    ran = dpbb("solve", file)
+    assert ran.code == 0
+    assert "optimal, as the root bound equals the incumbent: no tree" in ran.out
+
+
+def test_limits_end_with_their_exit_codes(dpbb):
+    ran = dpbb("solve", "ta056", "--time-limit", 4, "--json", "-q")
+    values = json.loads(ran.out)
+    assert (ran.code, values["status"]) == (3, "feasible")
+    assert values["termination"] == "time_limit"
+    assert values["lower_bound"] < values["makespan"]
+    ran = dpbb("solve", "ta056", "--cutoff", 3679, "--node-limit", 100_000, "-q")
+    assert ran.code == 4
+    assert "unknown, as the search ended early (node_limit)" in ran.out
+
+
+def test_no_time_for_a_tree_gives_the_heuristics_schedule(dpbb):
+    ran = dpbb("solve", "ta056", "--time-limit", "1e-3", "--json", "-q")
+    values = json.loads(ran.out)
+    assert (ran.code, values["termination"]) == (3, "time_limit")
+    assert (values["decomposed"], values["proof"]) == (0, "root_bound")
+
+
+def test_result_of_one_solve_starts_the_next(dpbb, tmp_path):
+    file = tmp_path / "result.json"
+    file.write_text(dpbb("solve", "ta001", "--json", "-q").out)
+    ran = dpbb(
+        "solve", "ta001", "--initial", file, "--heuristics", "none", "--json", "-q"
+    )
+    values = json.loads(ran.out)
+    assert (values["status"], values["makespan"]) == ("optimal", 1278)
+    assert [step["source"] for step in values["trajectory"]] == ["initial"]
+
+
+def test_all_optima_go_to_a_file(dpbb, tmp_path):
+    """Three equal jobs: all 3! orders are optimal."""
+    shop, optima = tmp_path / "shop.csv", tmp_path / "optima.txt"
+    shop.write_text("3,2\n3,2\n3,2\n")
+    ran = dpbb("solve", shop, "--all-optima", "--optima-file", optima, "--json", "-q")
+    values = json.loads(ran.out)
+    assert (values["status"], values["makespan"], values["n_optima"]) == (
+        "optimal",
+        11,
+        6,
+    )
+    assert len(set(optima.read_text().splitlines())) == 6
+
+
+def test_config_file_and_flags_are_one_table(dpbb, tmp_path):
+    file = tmp_path / "run.toml"
+    file.write_text('[solve]\nthreads = 1\nseed = 7\nheuristics = "neh"\n')
+    ran = dpbb("solve", "ta001", "--config", file, "--seed", 8, "--json", "-q")
+    options = json.loads(ran.out)["options"]
+    assert (options["threads"], options["seed"], options["heuristics"]) == (1, 8, "neh")
+
+
+def test_log_json_has_a_snapshot_a_line(dpbb):
+    ran = dpbb("solve", "ta001", "--log-json")
+    last = json.loads(ran.err.splitlines()[-1])
+    assert (last["state"], last["value"]) == ("finished", 1278)
+    assert all(json.loads(line) for line in ran.err.splitlines())
+
+
+def test_existing_cluster_is_used_and_left_running(dpbb):
+    with embedded_cluster(dashboard_address=":0") as (cluster, client):
+        address = cluster.scheduler_address
+        for _ in range(2):
+            ran = dpbb("solve", "ta001", "--scheduler", address, "--json", "-q")
+            values = json.loads(ran.out)
+            assert (values["status"], values["makespan"]) == ("optimal", 1278)
+            assert values["engine"] == "cpu"
+        assert len(client.scheduler_info()["workers"]) == 1
+
+
+def test_one_job_and_one_machine(dpbb, tmp_path):
+    for name, text, makespan in (("job", "3,4\n", 7), ("zero", "0,0\n0,0\n", 0)):
+        file = tmp_path / f"{name}.csv"
+        file.write_text(text)
+        ran = dpbb("solve", file, "--json", "-q")
+        assert (ran.code, json.loads(ran.out)["makespan"]) == (0, makespan)
+        ran = dpbb("solve", file, "--json", "-q", "--cutoff", makespan)
+        assert json.loads(ran.out)["status"] == "infeasible_cutoff"
