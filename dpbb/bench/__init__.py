@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 
 SUITES = {
+    "cold": "whole `dpbb solve` processes, from the prompt to the proof",
     "cpu": "golden trees with the CPU engine: counts, nodes a second",
     "dask": "the same tree raw in one process and through a LocalCluster",
     "gpu": "golden trees with the GPU engine: counts, nodes a second",
