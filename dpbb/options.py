@@ -217,7 +217,7 @@ class SolveOptions:
         0.05, kinds.number(least=0.001, most=1), "seconds between looks at new orders"
     )
     units_per_seat: int = _option(
-        4, kinds.whole(1, 4096), "work units that the tree is cut into, per seat"
+        4, kinds.whole(1, 4096), "work units that a donation is cut into, per idle seat"
     )
     explorers: int | None = _option(
         None,

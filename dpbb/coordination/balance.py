@@ -1,9 +1,9 @@
 """Work for idle seats: cutting what waits, and asking the rich for donations.
 
-Units that wait are cut first, as that costs nothing. Where they do not suffice, one
-donation is asked for each idle seat, of the seat with the most open roots. A seat that
-is about to run dry is provided for as well, but only by seats that have plenty: at the
-end of a run all are nearly dry, and would only pass crumbs around.
+The roots of units that wait are dealt out first, as that costs nothing. Where they do
+not suffice, one donation is asked for each idle seat, of the seat with the most open
+roots. A seat that is about to run dry is provided for as well, but only by seats that
+have plenty: at the end of a run all are nearly dry, and would only pass crumbs around.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ PATIENCE_S = 2.0
 _NEARLY_DRY = 2  # open roots of a seat that will soon be idle
 _LEAST_ROOTS = 2  # what a donor for an idle seat has
 _RICH_ROOTS = 64  # what a donor for a seat that is nearly dry has
+_PORTION_ROOTS = 16  # a donation is cut into more than the idle seats need above this
 
 
 class Balance:
@@ -51,27 +52,22 @@ class Balance:
             self.idle.pop(record.id, None)
 
     def cut_for_idle(self) -> None:
-        """Cut waiting units, and those that were not leased yet, for idle seats.
+        """Deal out the roots of waiting units, and of those not leased yet.
 
-        A fresh unit (the whole tree, at the start) is cut into several for each
-        seat; of others the roots are dealt out.
+        A root that no engine has seen is never cut blindly: most of its parts would
+        be pruned at once, and a hand-over costs more than they do (471 units for a
+        tree of 14 nodes). The seat that explores it is asked to donate instead.
         """
         while (missing := self.starving) > 0:
             unit = self._largest_divisible()
-            if unit is None:
-                return
-            seats = missing + 1
-            per_seat = self._book.spec.units_per_seat if unit.fresh else 1
-            if not self._book.cut(unit, seats * per_seat):
+            if unit is None or not self._book.cut(unit, missing + 1):
                 return
 
     def _largest_divisible(self) -> Unit | None:
-        n_jobs = self._book.spec.problem.n_jobs
         candidates = [
             unit
             for unit in (*self._book.waiting.values(), *self._book.assigned.values())
             if len(unit.roots) > 1
-            or (unit.fresh and int(unit.roots.depths[0]) < n_jobs - 1)
         ]
         return max(candidates, key=lambda unit: unit.leaves, default=None)
 
@@ -131,7 +127,14 @@ class Balance:
         self._asked.pop(lease.id, None)
 
     def portions(self, donated: WorkUnit) -> list[WorkUnit]:
-        """Units to make of a donation: one for each starving seat that it is for."""
+        """Units to make of a donation: for each starving seat that it is for.
+
+        A large one is cut into several for each (``RunSpec.units_per_seat``), so that
+        who is idle next finds something waiting.
+        """
         donors = 1 + len(self._asked)
-        share = -(-self.starving // donors)
-        return donated.split(max(1, min(share, len(donated))))
+        seats = max(1, -(-self.starving // donors))
+        several = min(
+            seats * self._book.spec.units_per_seat, len(donated) // _PORTION_ROOTS
+        )
+        return donated.split(min(max(seats, several), len(donated)))

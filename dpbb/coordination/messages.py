@@ -56,7 +56,7 @@ class RunSpec:
     report_interval_s, full_interval_s, slice_s
         Seconds between light reports, full reports, and looks at orders.
     units_per_seat
-        Units that a run is cut into at its start, for every seat that it has.
+        Units that a large donation is cut into for every seat that waits for work.
     lease_timeout_s
         A seat that has not reported for so long has lost its lease.
     """

@@ -272,8 +272,8 @@ class UnitBook:
         del self.units[unit.id]
 
     def cut(self, unit: Unit, parts: int) -> int:
-        """Cut a unit that is not leased; the others wait. Return how many more."""
-        pieces = unit.roots.split(parts if unit.fresh else min(parts, len(unit.roots)))
+        """Deal out the roots of a unit that is not leased; return how many units more."""
+        pieces = unit.roots.split(min(parts, len(unit.roots)))
         if len(pieces) < 2:
             return 0
         self.open_leaves -= unit.leaves
