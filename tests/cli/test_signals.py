@@ -1,0 +1,108 @@
+"""Ctrl-C and SIGTERM: stop cleanly, print the best schedule; Ctrl-C twice: 130."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+pytestmark = pytest.mark.cluster
+
+ARGUMENTS = ("solve", "ta056", "--json", "--heuristics", "neh")
+BUSY = " M/s |"  # a row of the tree, once it is being explored: it takes hours
+TIMEOUT_S = 100
+
+
+class Solve:
+    """A ``dpbb solve`` in a process of its own."""
+
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-m", "dpbb", *ARGUMENTS, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self.err = ""
+        # Whatever hangs must not hang the test.
+        self.watchdog = threading.Timer(TIMEOUT_S, self.kill)
+        self.watchdog.start()
+
+    def kill(self):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+
+    def until(self, text):
+        for line in self.process.stderr:
+            self.err += line
+            if text in line:
+                return
+        raise AssertionError(f"{text!r} never came: {self.err}")
+
+    def end(self):
+        out, err = self.process.communicate()
+        self.err += err
+        return self.process.returncode, out
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.watchdog.cancel()
+        self.kill()
+        self.process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_first_signal_stops_and_prints_the_best_schedule(number):
+    with Solve() as solve:
+        solve.until(BUSY)
+        solve.process.send_signal(number)
+        code, out = solve.end()
+    assert code == 3, solve.err
+    values = json.loads(out)
+    assert (values["status"], values["termination"]) == ("feasible", "stopped")
+    assert sorted(values["permutation"]) == list(range(50))
+    assert values["decomposed"] > 0
+    assert "dpbb: stopping" in solve.err
+    assert "Traceback" not in solve.err
+
+
+def test_signal_during_the_heuristics_prints_their_schedule():
+    with Solve("--heuristics", "ig", "--heuristic-time", "50") as solve:
+        solve.until("H")
+        solve.process.send_signal(signal.SIGTERM)
+        code, out = solve.end()
+    values = json.loads(out)
+    assert (code, values["termination"], values["decomposed"]) == (3, "stopped", 0)
+    assert "Traceback" not in solve.err
+
+
+def test_second_interrupt_quits_with_130():
+    with Solve("--heuristics", "none") as solve:
+        solve.until(BUSY)
+        # Stopped by the first one, it would not be there to get the second.
+        solve.process.send_signal(signal.SIGINT)
+        solve.until("dpbb: stopping")
+        solve.process.send_signal(signal.SIGINT)
+        code, out = solve.end()
+    assert code == 130, solve.err
+    assert out == ""
+    assert "Traceback" not in solve.err
+
+
+def test_closed_pipe_ends_without_a_traceback():
+    with Solve() as solve:
+        solve.until(BUSY)
+        solve.process.stdout.close()
+        solve.process.send_signal(signal.SIGTERM)
+        err = solve.process.stderr.read()
+        solve.process.wait()
+    assert solve.process.returncode == 1
+    assert "Traceback" not in err
