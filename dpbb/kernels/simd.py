@@ -6,33 +6,30 @@ vectors in local variables, pass and return them, and add them with ``+``. LLVM
 lowers a width that the processor does not have to several registers, and the same
 code to AVX2, AVX-512 or NEON.
 
-Every function is usable from ``numba.njit`` code only. Memory is reached through
-*pointers*, ``pointer_at(array.ctypes.data, element)``: a Numba array that is passed
-around, alone or in a tuple, costs reference counts and a dozen registers, a pointer
-one. ``pointer[i]`` reads and writes single elements; indices are trusted. A pointer
-does not keep its array alive: whoever calls compiled code does.
+Every function is for ``numba.njit`` code. Memory is reached through pointers, see
+``dpbb.kernels.scalar``.
 
 The element type of a vector is that of the pointer it comes from; where there is none,
 a ``like`` argument, any vector of the wanted type, gives it. Lanes in *pairs* (0, 1),
 (2, 3), ... carry two values that belong together. Bit i of a mask (uint64) is lane i.
-
-The scalars that mask and thread code needs are here too: ``popcount``, ``ctz`` and
-atomics on pointers to int64.
 """
 
 # ruff: noqa: ANN401  (Numba and llvmlite hand over untyped objects)
+# mypy: disable-error-code="no-untyped-call"
+
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from llvmlite import ir
 from numba import types
 from numba.core.datamodel.models import PrimitiveModel
 from numba.core.errors import TypingError
-from numba.core.typing import signature
-from numba.core.typing.templates import AbstractTemplate, infer_global
-from numba.extending import intrinsic, lower_builtin, register_model
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import lower_builtin, register_model
+
+from dpbb.kernels.scalar import element_address, intrinsic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,10 +38,14 @@ _I1, _I32, _I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
 _MAX_MASK_LANES = 64
 
 
-class VectorType(types.Type):  # type: ignore[misc]
+Vector: TypeAlias = Any
+"""A vector, as type checkers of Python see it."""
+
+
+class VectorType(types.Type):
     """Numba type of a vector of ``lanes`` signed integers of ``dtype``."""
 
-    def __init__(self, dtype: types.Integer, lanes: int) -> None:
+    def __init__(self, dtype: Any, lanes: int) -> None:
         if lanes < 2 or lanes & (lanes - 1):
             raise TypingError(f"expected a power of two >= 2 as lanes, got {lanes}")
         self.dtype = dtype
@@ -58,14 +59,14 @@ class VectorType(types.Type):  # type: ignore[misc]
 
 
 @register_model(VectorType)
-class _VectorModel(PrimitiveModel):  # type: ignore[misc]
+class _VectorModel(PrimitiveModel):
     """A vector is one LLVM value, kept in registers."""
 
     def __init__(self, manager: Any, vector: VectorType) -> None:
         super().__init__(manager, vector, vector.llvm)
 
 
-# -- helpers of the code generators -----------------------------------------------
+# -- helpers of the code generators --------------------------------------------
 
 
 def _expect_vector(value: Any, what: str) -> None:
@@ -76,12 +77,6 @@ def _expect_vector(value: Any, what: str) -> None:
 def _expect_pointer(pointer: Any, dtype: types.Integer) -> None:
     if pointer != types.CPointer(dtype):
         raise TypingError(f"expected a pointer to {dtype}, got {pointer}")
-
-
-def _address(builder: Any, signature: Any, arguments: Any, llvm_type: Any) -> Any:
-    """Address of element ``arguments[1]`` of pointer ``arguments[0]``, as a pointer."""
-    address = builder.gep(arguments[0], [arguments[1]], inbounds=True)
-    return builder.bitcast(address, llvm_type.as_pointer())
 
 
 def _indices(lanes: list[int]) -> ir.Constant:
@@ -120,20 +115,7 @@ def _minimum(builder: Any, a: Any, b: Any) -> Any:
     return builder.select(builder.icmp_signed("<", a, b), a, b)
 
 
-# -- making vectors, memory ---------------------------------------------------------
-
-
-@intrinsic
-def pointer_at(typing_context: Any, address: Any, like: Any) -> Any:
-    """Pointer to an address (``array.ctypes.data``) of integers of the type of like."""
-    if not isinstance(like, types.Integer):
-        raise TypingError(f"expected an integer of the element type, got {like}")
-    result = types.CPointer(like)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], context.get_value_type(result))
-
-    return result(types.intp, like), generate
+# -- making vectors, memory ----------------------------------------------------
 
 
 @intrinsic
@@ -170,7 +152,7 @@ def load(typing_context: Any, source: Any, start: Any, like: Any) -> Any:
     _expect_pointer(source, like.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address = _address(builder, signature, arguments, like.llvm)
+        address = element_address(builder, arguments, like.llvm)
         return builder.load(address, align=like.dtype.bitwidth // 8)
 
     return like(source, types.intp, like), generate
@@ -188,7 +170,7 @@ def load_pair(typing_context: Any, source: Any, start: Any, like: Any) -> Any:
     wide = ir.IntType(2 * like.dtype.bitwidth)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address = _address(builder, signature, arguments, wide)
+        address = element_address(builder, arguments, wide)
         scalar = builder.load(address, align=like.dtype.bitwidth // 8)
         pairs = _splat(builder, scalar, ir.VectorType(wide, like.lanes // 2))
         return builder.bitcast(pairs, like.llvm)
@@ -203,14 +185,14 @@ def store(typing_context: Any, target: Any, start: Any, value: Any) -> Any:
     _expect_pointer(target, value.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address = _address(builder, signature, arguments, value.llvm)
+        address = element_address(builder, arguments, value.llvm)
         builder.store(arguments[2], address, align=value.dtype.bitwidth // 8)
         return context.get_dummy_value()
 
     return types.void(target, types.intp, value), generate
 
 
-# -- lane-wise arithmetic -------------------------------------------------------------
+# -- lane-wise arithmetic ------------------------------------------------------
 
 
 def _lanewise(name: str, emit: Callable[[Any, Any, Any], Any]) -> Any:
@@ -238,7 +220,7 @@ def _define_operator(symbol: Any, emit: Callable[[Any, Any, Any], Any]) -> None:
     """Make an operator of Python work on two vectors of one type."""
 
     @infer_global(symbol)
-    class _Typing(AbstractTemplate):  # type: ignore[misc]
+    class _Typing(AbstractTemplate):
         def generic(self, arguments: Any, keywords: Any) -> Any:
             if len(arguments) != 2 or keywords:
                 return None
@@ -258,7 +240,7 @@ _define_operator(operator.or_, lambda builder, a, b: builder.or_(a, b))
 _define_operator(operator.xor, lambda builder, a, b: builder.xor(a, b))
 
 
-# -- masks ------------------------------------------------------------------------------
+# -- masks ---------------------------------------------------------------------
 
 
 def _comparison(name: str, predicate: str) -> Any:
@@ -304,7 +286,7 @@ def blend(typing_context: Any, mask: Any, a: Any, b: Any) -> Any:
     return a(types.uint64, a, b), generate
 
 
-# -- across lanes -----------------------------------------------------------------------
+# -- across lanes --------------------------------------------------------------
 
 
 @intrinsic
@@ -359,7 +341,7 @@ def reverse(typing_context: Any, a: Any) -> Any:
 
 @intrinsic
 def last_pair(typing_context: Any, a: Any) -> Any:
-    """The last pair in every pair."""
+    """Put the last pair in every pair."""
     _expect_vector(a, "operand")
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -371,7 +353,7 @@ def last_pair(typing_context: Any, a: Any) -> Any:
 
 @intrinsic
 def scan_max_pairs(typing_context: Any, a: Any) -> Any:
-    """Running maximum from the first pair on, even and odd lanes apart.
+    """Return the running maximum from the first pair on, even and odd lanes apart.
 
     log2(lanes / 2) steps of one shuffle and one maximum.
     """
@@ -393,89 +375,3 @@ def scan_max_pairs(typing_context: Any, a: Any) -> Any:
         return value
 
     return a(a), generate
-
-
-# -- scalars ----------------------------------------------------------------------------
-
-
-@intrinsic
-def popcount(typing_context: Any, bits: Any) -> Any:
-    """Number of set bits of a uint64, as int64."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
-
-    return types.int64(types.uint64), generate
-
-
-@intrinsic
-def ctz(typing_context: Any, bits: Any) -> Any:
-    """Index of the lowest set bit of a uint64 that is not zero, as int64."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.Constant(_I1, 1))
-
-    return types.int64(types.uint64), generate
-
-
-# -- atomics on int64 ----------------------------------------------------------
-
-_POINTER = types.CPointer(types.int64)
-
-
-@intrinsic
-def atomic_load(typing_context: Any, target: Any, index: Any) -> Any:
-    """Read target[index]; sees what was written before the matching store."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address = _address(builder, signature, arguments, _I64)
-        return builder.load_atomic(address, "acquire", 8)
-
-    return types.int64(_POINTER, types.intp), generate
-
-
-@intrinsic
-def atomic_store(typing_context: Any, target: Any, index: Any, value: Any) -> Any:
-    """Write target[index]; everything written before is seen by who reads it."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address = _address(builder, signature, arguments, _I64)
-        builder.store_atomic(arguments[2], address, "release", 8)
-        return context.get_dummy_value()
-
-    return types.void(_POINTER, types.intp, types.int64), generate
-
-
-def _read_modify_write(name: str, instruction: str) -> Any:
-    """Make an intrinsic that changes an element and returns its old value."""
-
-    def operation(typing_context: Any, target: Any, index: Any, value: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            address = _address(builder, signature, arguments, _I64)
-            return builder.atomic_rmw(instruction, address, arguments[2], "seq_cst")
-
-        return types.int64(_POINTER, types.intp, types.int64), generate
-
-    operation.__name__ = operation.__qualname__ = name
-    return intrinsic(operation)
-
-
-atomic_add = _read_modify_write("atomic_add", "add")
-atomic_min = _read_modify_write("atomic_min", "min")
-
-
-@intrinsic
-def compare_exchange(
-    typing_context: Any, target: Any, index: Any, expected: Any, value: Any
-) -> Any:
-    """Set target[index] to ``value`` if it is ``expected``; whether it was."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address = _address(builder, signature, arguments, _I64)
-        pair = builder.cmpxchg(
-            address, arguments[2], arguments[3], "seq_cst", "seq_cst"
-        )
-        return builder.extract_value(pair, 1)
-
-    signature = types.boolean(_POINTER, types.intp, types.int64, types.int64)
-    return signature, generate

@@ -25,27 +25,29 @@ Kernel = TypeVar("Kernel", bound="Callable[..., Any]")
 
 def _source_digest() -> int:
     """Checksum of all sources that kernels are compiled from."""
-    sources = [*sorted(Path(__file__).parent.glob("*.py")), Path(simd.__file__)]
+    folders = (Path(__file__).parent, Path(simd.__file__).parent)
+    sources = [path for folder in folders for path in sorted(folder.glob("*.py"))]
     return zlib.crc32(b"".join(source.read_bytes() for source in sources))
 
 
 VERSION = _source_digest()
 
 
+_njit: Any = numba.njit
 _OPTIONS = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
 _INTERNAL = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def helper(function: Kernel) -> Kernel:
     """Compile for calls from compiled code."""
-    return cast("Kernel", numba.njit(**_INTERNAL)(function))
+    return cast("Kernel", _njit(**_INTERNAL)(function))
 
 
 def inlined(function: Kernel) -> Kernel:
     """Compile as part of every caller: for the hot loop, and for vector arguments."""
-    return cast("Kernel", numba.njit(forceinline=True, **_INTERNAL)(function))
+    return cast("Kernel", _njit(forceinline=True, **_INTERNAL)(function))
 
 
 def entry(function: Kernel) -> Kernel:
     """Compile for calls from Python, once per machine; releases the GIL."""
-    return cast("Kernel", numba.njit(cache=True, **_OPTIONS)(function))
+    return cast("Kernel", _njit(cache=True, **_OPTIONS)(function))

@@ -22,7 +22,7 @@ from dpbb.engines.cpu.state import (
     TOP,
     UB,
 )
-from dpbb.kernels.simd import (
+from dpbb.kernels.scalar import (
     atomic_load,
     atomic_min,
     atomic_store,
@@ -47,7 +47,9 @@ def refilter(tables: Tables, explorer: Explorer, depth: int, ub: int) -> None:
 
 
 @helper
-def visit_leaf(tables: Tables, explorer: Explorer, pool: Pool, job: int, side: int) -> None:
+def visit_leaf(
+    tables: Tables, explorer: Explorer, pool: Pool, job: int, side: int
+) -> None:
     """Evaluate the leaf below the path's node at depth n - 2 that takes ``job``."""
     n = tables.n_jobs
     explorer.counts[LEAVES] += 1
@@ -102,7 +104,7 @@ def explore(
     tables_in: Tables,
     explorer_in: Explorer,
     pool_in: Pool,
-    lane: Any,
+    lane: np.signedinteger[Any],
     version: int = VERSION,
 ) -> int:
     """Search until there is no work, or a stop.
@@ -192,7 +194,11 @@ def explore(
 
 @entry
 def settle_stack(
-    tables_in: Tables, explorer_in: Explorer, lane: Any, ub: int, version: int = VERSION
+    tables_in: Tables,
+    explorer_in: Explorer,
+    lane: np.signedinteger[Any],
+    ub: int,
+    version: int = VERSION,
 ) -> tuple[int, int]:
     """Bound the open levels of a stack again.
 
@@ -206,7 +212,7 @@ def settle_stack(
     depth = explorer.counts[DEPTH]
     refilter(tables, explorer, depth, ub)
     n_open = 0
-    least = np.int64(-1)
+    least = -1
     for level in range(depth + 1):
         here = 0
         for word in range(tables.words):
@@ -222,7 +228,7 @@ def unload_stack(
     tables_in: Tables,
     explorer_in: Explorer,
     pool_in: Pool,
-    lane: Any,
+    lane: np.signedinteger[Any],
     version: int = VERSION,
 ) -> None:
     """Move all open roots of a stack to the pool, bounded by ``settle_stack``."""

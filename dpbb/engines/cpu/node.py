@@ -9,13 +9,15 @@ bounded in one pass, see "Pairs" in ``dpbb.engines.cpu.state``. The twin in NumP
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpbb.engines.cpu.compilation import helper, inlined
 from dpbb.engines.cpu.state import GROUP_JOBS, PAIR_LANES
+from dpbb.kernels.scalar import popcount
 from dpbb.kernels.simd import (
+    Vector,
     blend,
     last_pair,
     less,
@@ -23,7 +25,6 @@ from dpbb.kernels.simd import (
     load_pair,
     maximum,
     minimum,
-    popcount,
     reduce_min,
     reduce_pairs,
     reverse,
@@ -46,7 +47,9 @@ TILE_2, TILE_4 = 2 * PAIR_LANES, 4 * PAIR_LANES
 
 
 @inlined
-def descend(tables: Tables, explorer: Explorer, depth: int, slot: int, side: int) -> None:
+def descend(
+    tables: Tables, explorer: Explorer, depth: int, slot: int, side: int
+) -> None:
     """Step from the node at ``depth`` to the child of a slot, ready to bound it.
 
     The child's front is a max-plus prefix over machines: F'_k = S_{k+1} + max_{i<=k}
@@ -61,9 +64,7 @@ def descend(tables: Tables, explorer: Explorer, depth: int, slot: int, side: int
     pair = zeros(explorer.real, PAIR)
     store(explorer.taken, 2 * place, splat(tables.largest, pair))
     real = load(explorer.real, 2 * depth, pair)
-    store(
-        explorer.real, 2 * depth + 2, real | load(tables.sides, 2 * side, pair)
-    )
+    store(explorer.real, 2 * depth + 2, real | load(tables.sides, 2 * side, pair))
     like = zeros(explorer.fronts, PAIR_LANES)
     real_front = load_pair(explorer.real, 2 * depth, like)
     moved = load_pair(tables.sides, 2 * side, like)
@@ -111,8 +112,13 @@ def release(explorer: Explorer, depth: int) -> None:
 
 @inlined
 def tile_bounds(
-    tables: Tables, explorer: Explorer, depth: int, start: int, stride: int, like: Any
-) -> Any:
+    tables: Tables,
+    explorer: Explorer,
+    depth: int,
+    start: int,
+    stride: int,
+    like: Vector,
+) -> Vector:
     """Bounds of as many children as a vector holds, scheduled jobs included.
 
     ``start`` is the place of the tile's first column for machine 0.
@@ -132,7 +138,7 @@ def tile_bounds(
 
 
 @inlined
-def decisive(tables: Tables, like: Any, least: Any) -> Any:
+def decisive(tables: Tables, like: Vector, least: Vector) -> Vector:
     """Vector that bounds must be below for a child to count in the choice of side.
 
     MinMin counts children of the least bound, MinBranch those below branching_ub,
@@ -142,7 +148,7 @@ def decisive(tables: Tables, like: Any, least: Any) -> Any:
 
 
 @inlined
-def preference(bounds: Any, limit: Any) -> int:
+def preference(bounds: Vector, limit: Vector) -> int:
     """Sort key of the front less that of the back, for a tile; negative: back.
 
     The back's number of decisive children less the front's comes first, then the sum
@@ -150,7 +156,8 @@ def preference(bounds: Any, limit: Any) -> int:
     """
     counted = less(bounds, limit)
     count = popcount(counted & ~FRONT_BITS) - popcount(counted & FRONT_BITS)
-    return (count << COUNT_SHIFT) + reduce_pairs(bounds)
+    key: int = (count << COUNT_SHIFT) + reduce_pairs(bounds)
+    return key
 
 
 @inlined
@@ -158,15 +165,13 @@ def chosen_bits(tables: Tables, depth: int, key: int) -> np.uint64:
     """Bits of the child set to take."""
     back = np.uint64(key) >> np.uint64(63)
     if tables.fixed_side >= 0:
-        back = np.uint64(
-            tables.fixed_side if tables.fixed_side < 2 else depth & 1
-        )
+        back = np.uint64(tables.fixed_side if tables.fixed_side < 2 else depth & 1)
     return FRONT_BITS << back
 
 
 @inlined
 def open_tile(
-    tables: Tables, explorer: Explorer, depth: int, ub: int, table: int, like: Any
+    tables: Tables, explorer: Explorer, depth: int, ub: int, table: int, like: Vector
 ) -> np.uint64:
     """``open_children`` for a table of one tile, bounds in registers."""
     start = tables.first_time[table]
@@ -178,15 +183,15 @@ def open_tile(
     least = splat(reduce_min(bounds), like)
     key = preference(bounds, decisive(tables, like, least))
     bits = chosen_bits(tables, depth, key)
-    alive = less(bounds, splat(ub, like)) & bits
+    alive: np.uint64 = less(bounds, splat(ub, like)) & bits
     explorer.open[depth * tables.words] = alive
     return alive
 
 
 @inlined
 def bound_tile(
-    tables: Tables, explorer: Explorer, depth: int, table: int, group: int, like: Any
-) -> Any:
+    tables: Tables, explorer: Explorer, depth: int, table: int, group: int, like: Vector
+) -> Vector:
     """Bounds of the tile that starts with a group, to memory and as a value."""
     stride = 2 * GROUP_JOBS * tables.groups[table]
     lane = 2 * GROUP_JOBS * group
@@ -200,7 +205,9 @@ def bound_tile(
 
 
 @helper
-def open_many(tables: Tables, explorer: Explorer, depth: int, ub: int, table: int) -> int:
+def open_many(
+    tables: Tables, explorer: Explorer, depth: int, ub: int, table: int
+) -> int:
     """``open_children`` for a table of any size; number of open children."""
     one = zeros(explorer.fronts, PAIR_LANES)
     two = zeros(explorer.fronts, TILE_2)
@@ -211,7 +218,9 @@ def open_many(tables: Tables, explorer: Explorer, depth: int, ub: int, table: in
     if whole:
         lows = splat(least, four)
         for group in range(0, whole, 4):
-            lows = minimum(lows, bound_tile(tables, explorer, depth, table, group, four))
+            lows = minimum(
+                lows, bound_tile(tables, explorer, depth, table, group, four)
+            )
         least = min(least, reduce_min(lows))
     tail = whole
     if groups & 2:
@@ -229,7 +238,7 @@ def open_many(tables: Tables, explorer: Explorer, depth: int, ub: int, table: in
         tail += 1
     counting = decisive(tables, four, splat(least, four))
     limit = splat(ub, four)
-    key = np.int64(0)
+    key = 0
     first = depth * words
     used = tail // 4
     for word in range(used):
@@ -259,7 +268,7 @@ def open_children(tables: Tables, explorer: Explorer, depth: int, ub: int) -> in
     table = tables.table_of[depth]
     if tables.groups[table] == 2:
         two = zeros(explorer.fronts, TILE_2)
-        alive = popcount(open_tile(tables, explorer, depth, ub, table, two))
+        alive: int = popcount(open_tile(tables, explorer, depth, ub, table, two))
         for word in range(1, tables.words):
             explorer.open[depth * tables.words + word] = np.uint64(0)
         return alive
@@ -335,4 +344,4 @@ def settle(tables: Tables, explorer: Explorer, depth: int, ub: int) -> int:
         explorer.open[at] = word ^ ((old ^ new) << shift)
         lows = minimum(lows, blend(new, bounds, nothing))
     explorer.closed[depth + 1] = explorer.closed[depth + 1] + shut
-    return np.int64(reduce_min(lows))
+    return int(reduce_min(lows))

@@ -14,16 +14,17 @@ import numpy as np
 
 from dpbb.engines.cpu.compilation import helper
 from dpbb.engines.cpu.state import Explorer, Pool, Tables
-from dpbb.kernels.simd import pointer_at
+from dpbb.kernels.scalar import pointer_at
 
 State = TypeVar("State", Tables, Explorer, Pool)
 
 
 def addresses(state: State) -> State:
     """Replace the arrays of a tuple by their addresses."""
-    return type(state)(
-        *(part.ctypes.data if isinstance(part, np.ndarray) else part for part in state)
+    parts: Any = (
+        part.ctypes.data if isinstance(part, np.ndarray) else part for part in state
     )
+    return type(state)(*parts)
 
 
 @helper
@@ -80,7 +81,7 @@ def explorer_at(at: Explorer, lane: np.signedinteger[Any]) -> Explorer:
 
 @helper
 def pool_at(at: Pool) -> Pool:
-    """Pointers to a pool"""
+    """Pointers to a pool."""
     return Pool(
         at.capacity,
         pointer_at(at.control, np.int64(0)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpbb.engines.cpu.pointers import addresses
-from dpbb.engines.cpu.state import CONTROL_SIZE, EXPLORERS, TOP, Pool, make_pool
+from dpbb.engines.cpu.state import CONTROL_SIZE, EXPLORERS, TOP, make_pool
 from dpbb.engines.cpu.walk import write_paths
 from dpbb.tree.work_unit import WorkUnit
 
@@ -60,9 +60,7 @@ class SiblingPool:
             Number of roots left and their least bound, -1 if there are none.
         """
         top = self.n_sets
-        level, least, path, mask = (
-            part[:top] for part in self._arrays[2:]
-        )
+        level, least, path, mask = (part[:top] for part in self._arrays[2:])
         sizes = np.bitwise_count(mask).sum(axis=1, dtype=np.int64)
         pruned = least >= ub
         closed = np.zeros(self._n_jobs + 1, np.int64)

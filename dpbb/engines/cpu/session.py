@@ -186,7 +186,8 @@ class CpuSession:
             self._lane,
             depths.ctypes.data,
             digits.ctypes.data,
-            *digits.shape,
+            len(unit),
+            digits.shape[1],
             self._kernel_ub,
         )
 
@@ -212,7 +213,7 @@ class CpuSession:
             future.result()
 
     def _run(self, explorer: Explorer) -> None:
-        """What a thread does in a slice; sleeps when there has been no work a while."""
+        """Run an explorer for a slice; sleep where there is no work for a while."""
         explorer_at = addresses(explorer)
         while (
             explore(self._tables_at, explorer_at, self._pool.address, self._lane)
@@ -233,7 +234,9 @@ class CpuSession:
         self._walker.closed[:] += closed
         parts = [*stacks, pooled]
         self._n_open = sum(n_open for n_open, _ in parts)
-        self._least = min((int(least) for n_open, least in parts if n_open), default=None)
+        self._least = min(
+            (int(least) for n_open, least in parts if n_open), default=None
+        )
 
     def _report(self) -> Slice:
         """Everything since the last slice; the counters start again."""
@@ -246,8 +249,10 @@ class CpuSession:
             decomposed += int(counts[DECOMPOSED])
             leaves += int(counts[LEAVES])
             closed += explorer.closed
-            for row in explorer.found[: counts[N_FOUND]]:
-                found.append(Candidate(int(row[0]), self._order[row[1:]]))
+            found += [
+                Candidate(int(row[0]), self._order[row[1:]])
+                for row in explorer.found[: counts[N_FOUND]]
+            ]
             counts[DECOMPOSED] = counts[LEAVES] = counts[N_FOUND] = 0
             explorer.closed[:] = 0
         least_cost = min((leaf.value for leaf in found), default=None)

@@ -25,7 +25,7 @@ from dpbb.engines.cpu.state import (
     UB,
     WAITING,
 )
-from dpbb.kernels.simd import (
+from dpbb.kernels.scalar import (
     atomic_add,
     atomic_load,
     atomic_store,
@@ -49,9 +49,10 @@ IDLE, STOPPED, FINISHED = -1, -2, -3
 @helper
 def try_lock(pool: Pool) -> bool:
     """Take the pool's lock if it is free."""
-    return atomic_load(pool.control, LOCK) == 0 and compare_exchange(
-        pool.control, LOCK, 0, 1
-    )
+    if atomic_load(pool.control, LOCK) != 0:
+        return False
+    locked: bool = compare_exchange(pool.control, LOCK, 0, 1)
+    return locked
 
 
 @helper
@@ -139,7 +140,7 @@ def share(tables: Tables, explorer: Explorer, pool: Pool, depth: int, ub: int) -
 
     An only sibling is given if deeper levels are open.
     """
-    level = next_open(tables, explorer, np.int64(0), depth)
+    level = next_open(tables, explorer, 0, depth)
     if level > depth or tables.n_jobs - level <= LEAST_GIVEN_JOBS:
         return
     total = 0
@@ -160,7 +161,7 @@ def share(tables: Tables, explorer: Explorer, pool: Pool, depth: int, ub: int) -
 def pop(tables: Tables, explorer: Explorer, pool: Pool) -> int:
     """Copy the pool's top to path and mask; the caller holds the lock; its level."""
     top = atomic_load(pool.control, TOP) - 1
-    depth = pool.level[top]
+    depth: int = pool.level[top]
     for level in range(depth):
         explorer.path[level] = pool.path[top * tables.n_jobs + level]
     for word in range(tables.job_words):

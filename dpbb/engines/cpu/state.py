@@ -43,6 +43,7 @@ LEAF_CAPACITY = 1024
 
 _ALIGNMENT = 64
 
+
 class Tables(NamedTuple):
     """What depends on the instance and the tree options alone; never written."""
 
@@ -203,7 +204,7 @@ def make_tables(
         fixed_side=_FIXED_SIDES.get(rule, -1),
         all_optima=int(all_optima),
         largest=largest,
-        leaf_capacity=LEAF_CAPACITY if all_optima else 2,
+        leaf_capacity=LEAF_CAPACITY if all_optima else 3,  # best, next, never full
         sides=np.array([-1, 0, 0, -1], dtype),
         steps=_aligned_copy(steps, dtype),
         shifted=_aligned_copy(shifted, dtype),
@@ -224,7 +225,7 @@ _FIXED_SIDES = {
 
 
 def _threshold(rule: BranchingRule, branching_ub: int | None, largest: int) -> int:
-    """What a child's bound, less the least bound for MinMin, must be below to count."""
+    """Return the value that bounds (less the least one: MinMin) stay below to count."""
     if rule is BranchingRule.MINBRANCH:
         return max(0, min(branching_ub or 0, largest))
     return 1 if rule is BranchingRule.MINMIN else 0

@@ -26,7 +26,7 @@ from dpbb.engines.cpu.state import (
     N_FOUND,
     TOP,
 )
-from dpbb.kernels.simd import ctz, pointer_at
+from dpbb.kernels.scalar import ctz, pointer_at
 
 if TYPE_CHECKING:
     from dpbb.engines.cpu.state import Explorer, Pool, Tables
@@ -56,15 +56,19 @@ def decompose(tables: Tables, explorer: Explorer, depth: int, ub: int) -> int:
 
 
 @helper
-def load_whole(tables: Tables, explorer: Explorer, pool: Pool, ub: int) -> None:
-    """Load the tree's root: it has no parent, so it is visited at once."""
+def load_whole(
+    tables: Tables, explorer: Explorer, pool: Pool, root: int, ub: int
+) -> None:
+    """Load the tree's root, depth ``root`` = 0: without a parent it is visited at once.
+
+    (A literal 0 is a type of its own to Numba, and would compile everything again.)
+    """
     if tables.n_jobs == 1:
         explorer.counts[LEAVES] += 1
         explorer.closed[0] += 1
         explorer.found[2 * explorer.counts[N_FOUND] + 1] = 0
         record_leaf(tables, explorer, pool)
         return
-    root = np.int64(0)  # a plain 0 is a type of its own, and all compiled again
     alive = decompose(tables, explorer, root, ub)
     explorer.counts[DECOMPOSED] += 1
     explorer.closed[1] += tables.n_jobs - alive
@@ -80,7 +84,7 @@ def load_roots(
     tables_in: Tables,
     explorer_in: Explorer,
     pool_in: Pool,
-    lane: Any,
+    lane: np.signedinteger[Any],
     depths_in: int,
     digits_in: int,
     rows: int,
@@ -111,9 +115,9 @@ def load_roots(
     collecting = False  # whether the mask holds siblings at the end of the walk
     last = 0
     for row in range(rows - 1, -1, -1):
-        depth = np.int64(depths[row])
+        depth = int(depths[row])
         if depth == 0:
-            load_whole(tables, explorer, pool, ub)
+            load_whole(tables, explorer, pool, depth, ub)
             break
         common = 0
         path = row * width
@@ -130,12 +134,12 @@ def load_roots(
             below -= 1
             release(explorer, below)
             decomposed = True
-        pruned_at = np.int64(-1)
+        pruned_at = -1
         while True:
             if not decomposed:
                 decompose(tables, explorer, below, ub)
                 decomposed = True
-            slot = nth_slot(tables, explorer, below, np.int64(digits[path + below]))
+            slot = nth_slot(tables, explorer, below, int(digits[path + below]))
             bits = explorer.open[below * words + slot // JOBS_PER_WORD]
             bits >>= np.uint64(2 * (slot % JOBS_PER_WORD))
             bits &= np.uint64(3)
@@ -144,7 +148,7 @@ def load_roots(
                 break
             if below == depth - 1:
                 break
-            descend(tables, explorer, below, slot, np.int64(bits >> np.uint64(1)))
+            descend(tables, explorer, below, slot, int(bits >> np.uint64(1)))
             below += 1
             decomposed = False
         last = path
@@ -163,9 +167,7 @@ def load_roots(
             2 * (slot % JOBS_PER_WORD)
         )
     if collecting:
-        push(
-            tables, explorer, pool, below, least_of_mask(tables, explorer, below, ub)
-        )
+        push(tables, explorer, pool, below, least_of_mask(tables, explorer, below, ub))
     while below > 0:
         below -= 1
         release(explorer, below)
