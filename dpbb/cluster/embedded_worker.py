@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import time
@@ -95,11 +96,9 @@ class EmbeddedWorker(ProcessInterface):
         self._process = process
         self._began = time.monotonic()
         if process.stdin is not None:
-            try:
+            with contextlib.suppress(BrokenPipeError):  # it is dead: see _watch
                 process.stdin.write(json.dumps(self._order).encode() + b"\n")
                 process.stdin.flush()
-            except BrokenPipeError:
-                logger.debug("worker process %s died before it was used", process.pid)
 
     async def _watch(self) -> None:
         """Start the process again when it dies."""
@@ -116,6 +115,5 @@ class EmbeddedWorker(ProcessInterface):
             if deaths >= MAX_QUICK_DEATHS:
                 self._on_hopeless(f"{text}, {deaths} times in a row; see its output")
                 await asyncio.sleep(HOPELESS_PAUSE_S)
-            if process.stdin is not None:
-                process.stdin.close()
+            await asyncio.to_thread(end, process)  # closes its standard input
             self._begin()

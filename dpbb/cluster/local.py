@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 DASHBOARD_PORT = 8787
+CONNECT_S = 10.0
 
 
 @contextmanager
@@ -117,7 +118,7 @@ def connect(address: str) -> Iterator[Client]:
 
     where = {"scheduler_file" if address.endswith(".json") else "address": address}
     try:
-        client = Client(**where, set_as_default=False)
+        client = Client(**where, timeout=CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ClusterError(
             f"expected a Dask scheduler at {address}, got {error}; start one with "

@@ -272,7 +272,7 @@ class UnitBook:
         del self.units[unit.id]
 
     def cut(self, unit: Unit, parts: int) -> int:
-        """Deal out the roots of a unit that is not leased; return how many units more."""
+        """Deal out the roots of a unit that is not leased; return the units made."""
         pieces = unit.roots.split(min(parts, len(unit.roots)))
         if len(pieces) < 2:
             return 0

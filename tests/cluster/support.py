@@ -1,0 +1,112 @@
+"""Runs and trees for the cluster tests."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import time
+from dataclasses import dataclass
+from uuid import uuid4
+
+import numpy as np
+from distributed import get_worker
+
+from dpbb.coordination.messages import RunSpec
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.flowshop.taillard import taillard_instance
+from dpbb.options import BranchingRule, TreeOptions
+from tests.conftest import SHARED
+from tests.oracle import TinyFlowShop
+
+TABLE = SHARED / "golden" / "tree_sizes.csv"
+
+# instance, UB, decomposed nodes, leaves: rows of the golden table (minmin)
+SMALL = ("ta016", 1397, 1_586, 0)
+MIDDLE = ("ta014", 1377, 16_114, 13)
+LARGE = ("ta028", 2200, 14_523_872, 46)
+
+
+def spec_of(instance, ub, *, rule=BranchingRule.MINMIN, **options):
+    """A run on the tree {LB < ub} of a benchmark instance."""
+    options.setdefault("engine", "cpu")
+    options.setdefault("report_interval_s", 0.2)
+    return RunSpec(
+        run_id=uuid4().hex[:12],
+        problem=FlowShopProblem(taillard_instance(instance)),
+        tree=TreeOptions(rule, branching_ub=ub),
+        instance=instance,
+        upper_bound=ub,
+        **options,
+    )
+
+
+def tiny_spec(seed=0, n_jobs=6, n_machines=3, problem_class=TinyFlowShop, **options):
+    """A run on a small random problem that only the reference engine takes."""
+    times = np.random.default_rng(seed).integers(1, 20, (n_jobs, n_machines))
+    problem = problem_class(tuple(map(tuple, times.tolist())))
+    return RunSpec(
+        run_id=uuid4().hex[:12], problem=problem, tree=TreeOptions(), **options
+    )
+
+
+def counts(outcome):
+    """Decomposed nodes and leaves."""
+    return outcome.counters.decomposed, outcome.counters.leaves
+
+
+def golden_rows(limit):
+    """(instance, ub, rule, decomposed, leaves) of trees up to a size."""
+    with TABLE.open(newline="") as file:
+        rows = [
+            (
+                row["instance"],
+                int(row["ub"]),
+                BranchingRule(row["rule"]),
+                int(row["decomposed"]),
+                int(row["leaves"]),
+            )
+            for row in csv.DictReader(file)
+        ]
+    return [row for row in rows if row[3] <= limit]
+
+
+def as_is(outcome):
+    """``make_result`` for tests that look at the outcome."""
+    return outcome
+
+
+async def until(condition, timeout=20):
+    """Wait until something holds, or fail."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        await asyncio.sleep(0.01)
+
+
+def in_task():
+    """Whether this is a task on a Dask worker."""
+    try:
+        get_worker()
+    except ValueError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class SlowFlowShop(TinyFlowShop):
+    """A problem whose exploration takes time."""
+
+    def child_bounds(self, state, jobs, *, back):
+        if in_task():
+            time.sleep(0.005)
+        return super().child_bounds(state, jobs, back=back)
+
+
+@dataclass(frozen=True)
+class BrokenFlowShop(TinyFlowShop):
+    """A problem that cannot be explored."""
+
+    def child_bounds(self, state, jobs, *, back):
+        if in_task():
+            raise ArithmeticError("the bound is broken")
+        return super().child_bounds(state, jobs, back=back)

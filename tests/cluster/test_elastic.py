@@ -1,0 +1,107 @@
+"""Workers come and go: scaling, retiring, idling and restarting under open runs."""
+
+import asyncio
+
+import pytest
+from distributed import Nanny, Worker
+from distributed.utils_test import gen_cluster
+
+from dpbb.cluster.run import submit_run
+from tests.cluster.support import (
+    LARGE,
+    SlowFlowShop,
+    as_is,
+    counts,
+    spec_of,
+    tiny_spec,
+    until,
+)
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+
+ONE = [("127.0.0.1", 1)]
+
+
+async def submit(client, spec):
+    return await submit_run(client, spec, make_result=as_is)
+
+
+def busy(worker):
+    return bool(worker.extensions["dpbb"]._links)
+
+
+@gen_cluster(client=True, nthreads=ONE * 2, timeout=60)
+async def test_worker_that_closes_gives_back_its_last_state(c, s, a, b):
+    """What it closed since its last full report is not explored again."""
+    instance, ub, *golden = LARGE
+    run = await submit(c, spec_of(instance, ub))
+    await until(lambda: busy(a) and busy(b))
+    await b.close()
+    outcome = await run.result()
+    assert counts(outcome) == tuple(golden)
+    await run.close()
+
+
+@gen_cluster(client=True, nthreads=ONE * 2, timeout=60)
+async def test_retired_worker_drains_first(c, s, a, b):
+    """Its unit comes back by a last report: nothing is lost with the worker."""
+    instance, ub, *golden = LARGE
+    run = await submit(c, spec_of(instance, ub))
+    await until(lambda: busy(a) and busy(b))
+    await c.retire_workers([b.address])
+    assert b.address not in s.workers
+    outcome = await run.result()
+    assert counts(outcome) == tuple(golden)
+    assert outcome.requeues == 0
+    await run.close()
+
+
+@gen_cluster(client=True, nthreads=ONE * 2, timeout=60)
+async def test_busy_workers_are_not_scaled_down(c, s, a, b):
+    """Adaptive scaling may close the workers that explore nothing, no others."""
+    run = await submit(c, tiny_spec(0, 2, 2))
+    await run.result()
+    assert len(s.workers_to_close(n=1)) == 1
+    await run.close()
+    run = await submit(c, tiny_spec(0, 10, 5, SlowFlowShop))
+    await until(lambda: busy(a) and busy(b))
+    assert s.workers_to_close(n=1) == []
+    await run.close()
+
+
+@gen_cluster(client=True, nthreads=[], timeout=60)
+async def test_adaptive_target_sees_open_runs(c, s):
+    """Dask has no task of a run without workers, and would scale to nothing."""
+    run = await submit(c, spec_of(*LARGE[:2]))
+    assert await c.scheduler.adaptive_target() >= 4
+    await run.close()
+    assert await c.scheduler.adaptive_target() == 0
+
+
+@gen_cluster(
+    client=True, nthreads=[], timeout=60, scheduler_kwargs={"idle_timeout": "400 ms"}
+)
+async def test_idle_timeout_waits_for_open_runs(c, s):
+    """A run whose workers were all preempted keeps the scheduler up."""
+    run = await submit(c, spec_of(*LARGE[:2]))
+    await asyncio.sleep(1.5)
+    assert s.status.name == "running"
+    async with Worker(s.address, nthreads=2):
+        assert counts(await run.result()) == LARGE[2:]
+    await run.close()
+
+
+@gen_cluster(client=True, nthreads=ONE * 2, Worker=Nanny, timeout=90)
+async def test_restart_by_anybody_loses_no_work(c, s, a, b):
+    """All futures are cancelled, all workers are new, and the run goes on."""
+    instance, ub, *golden = LARGE
+    run = await submit(c, spec_of(instance, ub))
+    hub = s.extensions["dpbb"].hub
+    await until(lambda: len(hub.run(run.run_id).lease_seats) >= 2)
+    before = set(s.workers)
+    await c.restart()
+    assert before.isdisjoint(s.workers)
+    outcome = await run.result()
+    assert counts(outcome) == tuple(golden)
+    await run.close()
+    assert not s.tasks

@@ -1,0 +1,119 @@
+"""Another dpbb, or none, on the scheduler or a worker is refused and named."""
+
+import sys
+
+import pytest
+from distributed import Client, Scheduler, Worker
+from distributed.utils_test import gen_cluster, gen_test
+
+from dpbb.cluster import loader, run, versions, worker_plugin
+from dpbb.cluster.scheduler_plugin import DpbbSchedulerPlugin
+from dpbb.errors import ClusterError
+from tests.cluster.support import SMALL, as_is, counts, spec_of, until
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(60)]
+
+ONE = [("127.0.0.1", 1)]
+
+
+async def submit(client):
+    return await run.submit_run(client, spec_of(*SMALL[:2]), make_result=as_is)
+
+
+@gen_cluster(client=True, nthreads=ONE, timeout=30)
+async def test_scheduler_without_dpbb(c, s, a, monkeypatch):
+    """The message names the scheduler, its host, the reason and the fix."""
+    monkeypatch.setitem(sys.modules, "dpbb.cluster.versions", None)
+    with pytest.raises(ClusterError) as error:
+        await submit(c)
+    text = str(error.value)
+    assert s.address in text
+    assert "dpbb cannot be imported" in text
+    assert "PipInstall" in text
+    assert "dpbb" not in s.plugins
+
+
+@gen_cluster(client=True, nthreads=ONE, timeout=30)
+async def test_scheduler_with_another_version(c, s, a, monkeypatch):
+    """The probe runs there: here its answer is changed on the way."""
+
+    def probe():
+        def other(dask_scheduler=None):
+            found = versions.scheduler_probe()(dask_scheduler)
+            return {**found, "dpbb": "0.0.1"}
+
+        return other
+
+    monkeypatch.setattr(run, "scheduler_probe", probe)
+    with pytest.raises(ClusterError, match=r"expected dpbb version .* got 0\.0\.1"):
+        await submit(c)
+
+
+@gen_cluster(client=True, nthreads=ONE * 2, timeout=30)
+async def test_worker_with_another_tree_rule(c, s, a, b, monkeypatch):
+    """Two rules number leaves differently: no run is opened."""
+    other = {**versions.versions(), "tree_rule": 0, "host": "elsewhere"}
+    monkeypatch.setattr(worker_plugin, "versions", lambda: other)
+    with pytest.raises(ClusterError, match=r"tree rule version .* got 0") as error:
+        await submit(c)
+    assert "elsewhere" in str(error.value)
+    assert not s.extensions["dpbb"].hub.table.seats
+    for worker in (a, b):
+        await worker.close()
+    await until(lambda: not s.workers)
+    monkeypatch.undo()
+    async with Worker(s.address, nthreads=1):  # the refused ones are gone
+        opened = await submit(c)
+        assert counts(await opened.result()) == SMALL[2:]
+        await opened.close()
+
+
+@gen_cluster(client=True, nthreads=ONE, timeout=30)
+async def test_worker_without_dpbb(c, s, a, monkeypatch):
+    """It stays a worker for everybody else, and the message names it."""
+    monkeypatch.setitem(sys.modules, "dpbb.cluster.worker_plugin", None)
+    with pytest.raises(ClusterError, match="cannot be imported on worker") as error:
+        await submit(c)
+    assert a.address in str(error.value)
+    async with Worker(s.address, nthreads=1, name="late") as late:
+        assert late.address in s.workers
+    assert await c.submit(sum, (1, 2)) == 3
+
+
+def test_loader_is_pickled_by_value():
+    """Or a worker without dpbb could not join a cluster that has it."""
+    assert b"dpbb.cluster.loader\n" not in loader.worker_plugin_bytes()
+
+
+@gen_cluster(client=True, nthreads=ONE, timeout=30)
+async def test_registering_twice_is_registering_once(c, s, a):
+    """Also by two clients at once, and by start() called again."""
+    async with Client(s.address, asynchronous=True) as other:
+        first = other.register_plugin(DpbbSchedulerPlugin())
+        second = c.register_plugin(DpbbSchedulerPlugin())
+        await first
+        await second
+    plugin = s.plugins["dpbb"]
+    assert plugin is s.extensions["dpbb"]
+    await plugin.start(s)
+    assert plugin.hub.table.workers.keys() == {a.address}
+    opened = await submit(c)
+    assert counts(await opened.result()) == SMALL[2:]
+    await opened.close()
+
+
+@gen_test(timeout=30)
+async def test_preload():
+    """A preloaded scheduler has the plugin before anybody comes."""
+    async with Scheduler(
+        port=0, dashboard=False, preload=["dpbb.cluster.preload"]
+    ) as scheduler:
+        assert scheduler.plugins["dpbb"] is scheduler.extensions["dpbb"]
+        async with (
+            Worker(scheduler.address, nthreads=1, preload=["dpbb.cluster.preload"]),
+            Client(scheduler.address, asynchronous=True) as client,
+        ):
+            assert len(scheduler.extensions["dpbb"].hub.table.seats) == 1
+            opened = await submit(client)
+            assert counts(await opened.result()) == SMALL[2:]
+            await opened.close()

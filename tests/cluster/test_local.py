@@ -1,0 +1,183 @@
+"""Clusters of processes: the golden table, kills, the embedded cluster, notebooks."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from distributed import Client, LocalCluster
+
+from dpbb.cluster import embedded_worker, local
+from dpbb.cluster.local import connect, embedded_cluster
+from dpbb.cluster.run import submit_run
+from dpbb.errors import ClusterError, OptionError
+from tests.cluster.support import (
+    MIDDLE,
+    SMALL,
+    TABLE,
+    as_is,
+    counts,
+    golden_rows,
+    spec_of,
+)
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
+
+
+def submit(client, spec, **options):
+    return submit_run(client, spec, make_result=as_is, **options)
+
+
+def wait_until(condition, timeout=30):
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+
+
+def exploring_seats(run):
+    """Seats that have reported nodes."""
+    return sum(seat.decomposed > 0 for seat in run.snapshot().seats)
+
+
+@pytest.mark.data
+@pytest.mark.skipif(not TABLE.is_file(), reason="no ../shared/golden here")
+@pytest.mark.parametrize(("workers", "threads"), [(1, 4), (4, 1)])
+def test_golden_table_through_a_local_cluster(workers, threads):
+    """Every tree of at most 20 M nodes: the counts of one process, exactly."""
+    rows = golden_rows(20_000_000)
+    assert len(rows) > 100
+    with (
+        LocalCluster(
+            n_workers=workers, threads_per_worker=threads, dashboard_address=":0"
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        for instance, ub, rule, *golden in rows:
+            with submit(client, spec_of(instance, ub, rule=rule)) as run:
+                outcome = run.result()
+            assert counts(outcome) == tuple(golden), (instance, ub, rule)
+            assert outcome.exhausted
+            assert outcome.value is None
+
+
+def test_killed_worker_is_replaced_and_the_counts_stay():
+    """SIGKILL in the middle: units wait again as of their last full report."""
+    instance, ub, *golden = ("ta022", 2099, 55_138_829, 34)
+    with embedded_cluster(workers=2, threads=2) as (cluster, client):
+        spec = spec_of(instance, ub, full_interval_s=0.2)
+        with submit(client, spec) as run:
+            wait_until(lambda: exploring_seats(run) == 2)
+            victim = cluster.workers[0].pid
+            os.kill(victim, signal.SIGKILL)
+            outcome = run.result()
+        assert counts(outcome) == tuple(golden)
+        assert outcome.requeues >= 1
+        assert cluster.workers[0].pid != victim
+
+
+def test_embedded_cluster_leaves_no_process():
+    """Neither in order nor when the block raises."""
+    pids = []
+
+    def fails():
+        with embedded_cluster(workers=2) as (cluster, client):
+            client.wait_for_workers(2)
+            pids.extend(worker.pid for worker in cluster.workers.values())
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fails()
+    assert len(pids) == 2
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_embedded_cluster_refuses_bad_numbers():
+    """Before anything is started."""
+    with (
+        pytest.raises(OptionError, match="workers: expected at least 1, got 0"),
+        embedded_cluster(workers=0),
+    ):
+        pass
+
+
+def test_workers_that_cannot_run_fail_the_run(monkeypatch):
+    """Rather than let it wait for ever."""
+    broken = (sys.executable, "-c", "raise SystemExit(3)")
+    monkeypatch.setattr("dpbb.cluster.worker_process.COMMAND", broken)
+    monkeypatch.setattr(embedded_worker, "HOPELESS_PAUSE_S", 0.1)
+    with (
+        embedded_cluster() as (_, client),
+        submit(client, spec_of(*SMALL[:2])) as run,
+        pytest.raises(ClusterError, match="ended with code 3"),
+    ):
+        run.result(30)
+
+
+def test_connect_to_nobody(monkeypatch):
+    """The message says what to do."""
+    monkeypatch.setattr(local, "CONNECT_S", 0.5)
+    with (
+        pytest.raises(ClusterError, match="expected a Dask scheduler at tcp://"),
+        connect("tcp://127.0.0.1:9"),
+    ):
+        pass
+
+
+def test_two_dashboards_on_one_host():
+    """The second cluster takes another port, without a warning."""
+    with embedded_cluster() as (first, _), embedded_cluster() as (second, _):
+        assert first.dashboard_link != second.dashboard_link
+        with (
+            connect(second.scheduler_address) as other,
+            submit(other, spec_of(*SMALL[:2])) as run,
+        ):
+            assert counts(run.result()) == SMALL[2:]
+
+
+def test_blocking_client_in_a_running_event_loop():
+    """As in a notebook: results block, snapshots can be iterated over with await."""
+
+    async def notebook():
+        with embedded_cluster() as (_, client):
+            run = submit(client, spec_of(*MIDDLE[:2], engine="reference"))
+            values = []
+            run.on_lower_bound(lambda snapshot: values.append(snapshot.lower_bound))
+            states = [snapshot.state async for snapshot in run.stream(0.1)]
+            outcome = await run
+            assert counts(outcome) == MIDDLE[2:]
+            assert run.result() is outcome
+            assert states[-1] == "finished"
+            assert states[0] == "running"
+            assert values[-1] == MIDDLE[1]
+            assert [snapshot.state for snapshot in run] == ["finished"]
+            async with run:
+                pass
+
+    asyncio.run(notebook())
+
+
+def test_a_script_needs_no_main_guard(tmp_path):
+    """The workers are processes of their own, not forks of the script."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from dpbb.cluster.local import embedded_cluster\n"
+        "with embedded_cluster(workers=2) as (cluster, client):\n"
+        "    client.wait_for_workers(2)\n"
+        "    print('workers', len(client.scheduler_info()['workers']))\n"
+    )
+    done = subprocess.run(  # noqa: S603 - our own script
+        [sys.executable, "-W", "error", str(script)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == "workers 2\n", done.stderr
+    assert done.stderr == ""
+    assert done.returncode == 0

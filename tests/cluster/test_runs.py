@@ -1,0 +1,330 @@
+"""Runs on in-process clusters: counts, steering, several at once, what is left behind.
+
+The engine of most is the CPU engine, on golden trees of known size; the workers share
+this process, so that a test can look into everything.
+"""
+
+import asyncio
+import sys
+from dataclasses import replace
+
+import pytest
+from distributed import Client, Worker
+from distributed.utils_test import gen_cluster
+
+from dpbb.cluster.run import Run, submit_run
+from dpbb.coordination.messages import OrderKind
+from dpbb.coordination.wire import decode_order, encode_report
+from dpbb.errors import ClusterError, InvariantError, OptionError
+from dpbb.result import Termination
+from tests.cluster.support import (
+    LARGE,
+    MIDDLE,
+    SMALL,
+    BrokenFlowShop,
+    SlowFlowShop,
+    as_is,
+    counts,
+    in_task,
+    spec_of,
+    tiny_spec,
+    until,
+)
+from tests.oracle import TinyFlowShop, best_orders
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+
+ONE = [("127.0.0.1", 1)]
+TWO = ONE * 2
+
+
+async def submit(client, spec, **options):
+    return await submit_run(client, spec, make_result=as_is, **options)
+
+
+def plugin_of(scheduler):
+    return scheduler.extensions["dpbb"]
+
+
+@gen_cluster(client=True, nthreads=TWO, timeout=60)
+async def test_counts_are_golden_and_nothing_is_left(c, s, a, b):
+    """After a run is closed neither scheduler nor workers hold anything of it."""
+    for engine, (instance, ub, *golden) in (("reference", SMALL), ("cpu", LARGE)):
+        run = await submit(c, spec_of(instance, ub, engine=engine))
+        outcome = await run.result()
+        assert counts(outcome) == tuple(golden)
+        assert outcome.exhausted
+        assert outcome.termination is Termination.EXHAUSTED
+        assert await run.done()
+        await run.close()
+    assert len(outcome.seats) == 2
+    assert not s.tasks
+    plugin = plugin_of(s)
+    assert not plugin.hub.runs
+    assert not plugin.hub.finished
+    assert not plugin._changes
+    assert all(seat.run is None for seat in plugin.hub.table.seats.values())
+    for worker in (a, b):
+        mine = worker.extensions["dpbb"]
+        await until(lambda mine=mine: not mine._links and not mine._specs)
+        assert not any(sessions._sessions for sessions in mine.seats.values())
+
+
+@gen_cluster(client=True, nthreads=ONE, timeout=60)
+async def test_closing_the_scheduler_leaves_nothing(c, s, a):
+    """An open run does not keep the plugin's client, threads or tasks alive."""
+    run = await submit(c, tiny_spec(n_jobs=9, problem_class=SlowFlowShop))
+    plugin = plugin_of(s)
+    await until(lambda: a.extensions["dpbb"]._links)
+    waiting = asyncio.create_task(run._wait(None))
+    await until(lambda: plugin._changes)
+    await plugin.before_close()
+    with pytest.raises(ClusterError, match="closing"):
+        await waiting
+    assert plugin._ticker.done()
+    assert plugin.submitter._client.status == "closed"
+    assert not [name for name in s.clients if name.startswith("dpbb")]
+
+
+@gen_cluster(client=True, nthreads=[], timeout=60)
+async def test_run_without_workers_starts_with_the_first(c, s):
+    """A run submitted to a cluster without workers waits for one."""
+    instance, ub, *golden = SMALL
+    run = await submit(c, spec_of(instance, ub))
+    assert not await run.wait(0.2)
+    async with Worker(s.address, nthreads=2):
+        assert counts(await run.result()) == tuple(golden)
+        await run.close()
+
+
+@pytest.mark.parametrize("stealing", [True, False])
+@pytest.mark.parametrize("nthreads", [1, 4])
+def test_late_worker_gets_work(nthreads, stealing):
+    """Units wait in the coordinator: a worker that joins late gets one at once."""
+
+    @gen_cluster(
+        client=True,
+        nthreads=[("127.0.0.1", nthreads)],
+        timeout=60,
+        config={"distributed.scheduler.work-stealing": stealing},
+    )
+    async def body(c, s, a):
+        instance, ub, *golden = LARGE
+        run = await submit(c, spec_of(instance, ub))
+        await until(lambda: a.extensions["dpbb"]._links)
+        async with Worker(s.address, nthreads=nthreads) as late:
+            outcome = await run.result()
+            assert counts(outcome) == tuple(golden)
+            assert any(seat.startswith(late.address) for seat in outcome.seats)
+            await run.close()
+
+    body()
+
+
+@gen_cluster(client=True, nthreads=ONE * 4, timeout=60)
+async def test_two_runs_share_the_seats_and_are_kept_apart(c, s, *workers):
+    """The second gets its half while the first goes on; both are exact."""
+    first, second = LARGE, ("ta029", 2237, 13_440_016, 84)
+    runs = [await submit(c, spec_of(*first[:2]))]
+    await until(lambda: sum(len(w.extensions["dpbb"]._links) for w in workers) == 4)
+    runs.append(await submit(c, spec_of(*second[:2])))
+    hub = plugin_of(s).hub
+    await until(
+        lambda: [len(run.busy) for run in hub.runs.values()] == [2, 2] or not hub.runs
+    )
+    assert hub.runs, "the runs were over before they shared"
+    for run, golden in zip(runs, (first, second), strict=True):
+        assert counts(await run.result()) == golden[2:]
+        await run.close()
+
+
+@gen_cluster(client=True, nthreads=ONE, timeout=60)
+async def test_two_runs_take_turns_on_one_seat(c, s, a):
+    """Neither waits for the end of the other."""
+    runs = [await submit(c, tiny_spec(seed, 10, 5, SlowFlowShop)) for seed in (0, 1)]
+    hub = plugin_of(s).hub
+    opened = list(hub.runs.values())
+    for run in opened:
+        await until(lambda run=run: run.busy)
+    assert all(not run.coordinator.finished for run in opened)
+    for run in runs:
+        await run.close()
+
+
+@gen_cluster(client=True, nthreads=ONE, timeout=60)
+async def test_run_outlives_its_client(c, s, a):
+    """Another client finds the run and its result."""
+    instance, ub, *golden = LARGE
+    async with Client(s.address, asynchronous=True) as other:
+        run_id = (await submit(other, spec_of(instance, ub))).run_id
+    run = Run(c, run_id, as_is)
+    assert counts(await run.result()) == tuple(golden)
+    await run.close()
+    with pytest.raises(ClusterError, match="expected a run of this cluster"):
+        await Run(c, run_id, as_is).snapshot()
+
+
+@gen_cluster(client=True, nthreads=TWO, timeout=60)
+async def test_stop_ends_a_run_early(c, s, a, b):
+    """The outcome says so, and its counts are those of what was closed."""
+    run = await submit(c, tiny_spec(n_jobs=9, n_machines=5, problem_class=SlowFlowShop))
+    await until(lambda: a.extensions["dpbb"]._links)
+    await run.stop()
+    outcome = await run.result()
+    assert outcome.termination is Termination.STOPPED
+    assert not outcome.exhausted
+    assert await run.wait(0)
+    await run.close()
+
+
+@gen_cluster(client=True, nthreads=ONE, timeout=60)
+async def test_limits_end_a_run(c, s, a):
+    """The time limit holds although no report says that time passes."""
+    spec = tiny_spec(n_jobs=9, n_machines=5, problem_class=SlowFlowShop)
+    run = await submit(c, replace(spec, time_limit_s=0.3))
+    assert (await run.result()).termination is Termination.TIME_LIMIT
+    await run.close()
+
+
+@gen_cluster(client=True, nthreads=ONE, timeout=60)
+async def test_offer_callbacks_and_iteration(c, s, a):
+    """A better permutation from outside steers a live run, and is told of."""
+    spec = tiny_spec(n_jobs=7, n_machines=4, problem_class=SlowFlowShop)
+    best, orders = best_orders(spec.problem.times)
+    run = await submit(c, spec)
+    seen, bounds = [], []
+    run.on_incumbent(lambda snapshot: seen.append(snapshot.value))
+
+    async def note(snapshot):
+        bounds.append(snapshot.lower_bound)
+
+    run.on_lower_bound(note)
+    assert await run.offer(min(orders))
+    assert not await run.offer(max(orders))
+    with pytest.raises(OptionError):
+        await run.offer([0, 0, 1])
+    snapshots = [snapshot async for snapshot in run.stream(0.05)]
+    assert snapshots[-1].termination == "exhausted"
+    assert snapshots[-1].value == best
+    outcome = await run
+    assert outcome.value == outcome.lower_bound == best
+    assert seen[-1] == best
+    assert bounds == sorted(set(bounds))
+    assert bounds[-1] == best
+    await run.close()
+
+
+@gen_cluster(client=True, nthreads=ONE, timeout=60)
+async def test_exception_in_a_task_reaches_the_user(c, s, a):
+    """With the worker's traceback, after other seats had their chance."""
+    run = await submit(c, tiny_spec(problem_class=BrokenFlowShop))
+    with pytest.raises(ClusterError, match="failed 3 times") as error:
+        await run.result()
+    assert "ArithmeticError: the bound is broken" in str(error.value)
+    assert "child_bounds" in str(error.value)
+    await run.close()
+
+
+class FlakyFlowShop(TinyFlowShop):
+    """A problem whose bound fails once."""
+
+    failed = False
+
+    def child_bounds(self, state, jobs, *, back):
+        if in_task() and not FlakyFlowShop.failed:
+            FlakyFlowShop.failed = True
+            raise ArithmeticError("once")
+        return super().child_bounds(state, jobs, back=back)
+
+
+@gen_cluster(client=True, nthreads=TWO, timeout=60)
+async def test_exception_once_loses_no_work(c, s, a, b):
+    """The unit is explored again, and the counts are those of a run without it."""
+    spec = tiny_spec(problem_class=FlakyFlowShop)
+    run = await submit(c, spec)
+    outcome = await run.result()
+    assert FlakyFlowShop.failed
+    assert outcome.exhausted
+    assert outcome.value == best_orders(spec.problem.times)[0]
+    await run.close()
+
+
+@gen_cluster(client=True, nthreads=ONE, timeout=60)
+async def test_worker_that_lies_is_found_out(c, s, a):
+    """A breach of conservation ends the run with an InvariantError."""
+    from dpbb.cluster import link
+
+    def lying(report):
+        message = encode_report(report)
+        if report.full is not None:
+            message["closed"][1] += 1
+        return message
+
+    honest, link.encode_report = link.encode_report, lying
+    try:
+        run = await submit(c, tiny_spec())
+        with pytest.raises(InvariantError, match="closed"):
+            await run.result()
+        await run.close()
+    finally:
+        link.encode_report = honest
+
+
+@gen_cluster(client=True, nthreads=ONE, timeout=60)
+async def test_repeated_report_gets_the_same_answer(c, s, a):
+    """A report whose answer was lost is sent again, and moves nothing."""
+    from dpbb.cluster import link
+
+    twice = []
+    original = link.WorkerLink.report
+
+    def report(self, report):
+        first = original(self, report)
+        twice.append((first, original(self, report)))
+        return first
+
+    link.WorkerLink.report = report
+    try:
+        instance, ub, *golden = MIDDLE
+        run = await submit(c, spec_of(instance, ub, engine="reference"))
+        assert counts(await run.result()) == tuple(golden)
+        await run.close()
+    finally:
+        link.WorkerLink.report = original
+    assert twice
+    for first, second in twice[:-1]:
+        assert second == first or second.kind is OrderKind.DROP  # it was the last
+
+
+@gen_cluster(client=True, nthreads=TWO, timeout=60)
+async def test_all_optima_are_written_to_a_file(c, s, a, b, tmp_path):
+    """Every optimal permutation once, one a line."""
+    spec = tiny_spec(3, 6, 2, all_optima=True)
+    best, orders = best_orders(spec.problem.times)
+    path = tmp_path / "optima.txt"
+    run = await submit(c, spec, optima_file=path)
+    outcome = await run.result()
+    assert outcome.value == best
+    assert outcome.n_optima == len(orders)
+    lines = [tuple(map(int, line.split())) for line in path.read_text().splitlines()]
+    assert sorted(lines) == sorted(orders)
+    await run.close()
+
+
+@gen_cluster(client=True, nthreads=ONE, timeout=60)
+async def test_unknown_runs_are_answered_and_not_logged(c, s, a):
+    """A seat of a run that is over is told to drop it."""
+    run = await submit(c, tiny_spec())
+    await run.result()
+    answer = await c.scheduler.dpbb_report(
+        run_id=run.run_id, lease="x/1.1", seq=1, full=False, body={}
+    )
+    assert decode_order(answer).kind is OrderKind.DROP
+    with pytest.raises(ClusterError, match="which is taken"):
+        await submit(c, replace(tiny_spec(), run_id=run.run_id))
+    await run.close()
+
+
+def test_no_stray_import():
+    """The plugin's modules do not pull CuPy into the scheduler."""
+    assert "cupy" not in sys.modules or "dpbb.engines.gpu.engine" in sys.modules
