@@ -1,0 +1,692 @@
+"""One event at a time: what the coordinator answers, and whom it makes do what."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpbb.coordination import dispatch
+from dpbb.coordination.coordinator import STOP_GRACE_S
+from dpbb.coordination.ledger import check_full_report
+from dpbb.coordination.messages import OrderKind, UnitId
+from dpbb.coordination.snapshot import RunState
+from dpbb.coordination.wire import decode_report, encode_report
+from dpbb.engines.base import Candidate
+from dpbb.errors import InvariantError, OptionError, StaleLeaseError
+from dpbb.result import Termination
+from dpbb.tree.work_unit import WorkUnit
+from tests.oracle import best_orders, naive_tree
+from tests.unit.coordination.world import (
+    World,
+    check_books,
+    deliver,
+    optimum,
+    seat_of,
+    spec_of,
+    tiny,
+)
+
+LARGE = tiny(6, slack=100)  # 517 decomposed nodes, 720 leaves: nothing is pruned
+BEST, BEST_ORDERS = best_orders(LARGE.times)
+
+
+def busy_world(seats=("a",), nodes=20, **changes):
+    """Return a world in which every seat has leased, explored and reported.
+
+    The first seat gets the whole tree, the others get donations.
+    """
+    world = World(spec_of(LARGE, **changes), seats=seats)
+    for _ in range(100):
+        world.assign()
+        for seat, task in list(world.tasks.items()):
+            if task.lease is None:
+                world.start(seat)
+                task.explore(nodes)
+            world.report(seat)
+        if len(world.tasks) == len(seats):
+            break
+    world.coordinator.nudges()
+    return world
+
+
+def fill(world):
+    """Give whatever waits to new seats, which have not reported yet."""
+    while world.coordinator._work.book.waiting:
+        name = f"new{len(world.tasks)}"
+        world.coordinator.add_seat(seat_of(name), world.now)
+        world.assign()
+        world.start(name)
+
+
+def units_of(world):
+    return world.coordinator._work.book.units
+
+
+# -- start ----------------------------------------------------------------------
+
+
+def test_single_seat_gets_the_whole_tree():
+    world = World(spec_of(LARGE), seats=["a"])
+    world.assign()
+    world.start("a")
+    assert world.tasks["a"].lease.roots.depths.tolist() == [0]
+
+
+def test_tree_is_not_cut_blindly():
+    """Most parts would be pruned at once: the first seat donates instead."""
+    world = World(spec_of(LARGE), seats=["a", "b", "c"])
+    world.assign()
+    assert set(world.tasks) == {"a"}
+    assert not world.coordinator.nudges()  # nobody has leased anything yet
+    world.start("a")
+    world.assign()
+    assert world.coordinator.nudges() == ["a"]
+
+
+def test_waiting_roots_are_dealt_out_to_idle_seats():
+    """What waits, or is not leased yet, is shared before anybody is asked to donate."""
+    world = busy_world(["a"])
+    world.report("a", full=True)
+    roots = len(world.tasks["a"].session.remaining())
+    world.coordinator.remove_seat("a", world.now)
+    for name in ("b", "c", "d"):
+        world.coordinator.add_seat(seat_of(name), world.now)
+        world.assign()
+    assert set(world.tasks) == {"a", "b", "c", "d"}
+    assert not world.coordinator.nudges()
+    lengths = [len(unit.roots) for unit in units_of(world).values()]
+    assert (len(lengths), sum(lengths)) == (3, roots)
+    check_books(world.coordinator)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+@pytest.mark.parametrize("n_seats", [1, 7])
+def test_tree_smaller_than_the_cluster(n_jobs, n_seats):
+    world = World(spec_of(tiny(n_jobs)), seats=map(str, range(n_seats)))
+    outcome = world.run()
+    assert outcome.value == outcome.lower_bound == optimum(tiny(n_jobs))
+
+
+def test_run_waits_for_its_first_seat():
+    world = World(spec_of(LARGE))
+    world.now += 1e6
+    world.coordinator.tick(world.now)
+    assert world.coordinator.state is RunState.RUNNING
+    world.coordinator.add_seat(seat_of("a"), world.now)
+    assert world.run(n_nodes=50).value == BEST
+
+
+# -- proof ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("all_optima", [False, True])
+@pytest.mark.parametrize("n_seats", [1, 3])
+def test_counts_at_a_fixed_ub_are_those_of_the_tree(n_seats, all_optima):
+    problem = tiny(6, slack=5)
+    best, orders = best_orders(problem.times)
+    spec = spec_of(problem, permutation=min(orders), all_optima=all_optima)
+    outcome = World(spec, seats=map(str, range(n_seats))).run(n_nodes=7)
+    naive = naive_tree(problem, spec.tree, best + all_optima)
+    assert outcome.counters.decomposed == len(naive.decomposed)
+    assert outcome.counters.leaves == len(naive.leaves)
+    assert (outcome.value, outcome.lower_bound) == (best, best)
+    if all_optima:
+        assert {tuple(row) for row in outcome.optima.permutations.tolist()} == orders
+
+
+def test_cutoff_without_a_schedule_below_is_a_proof_without_a_permutation():
+    world = World(spec_of(tiny(5), upper_bound=optimum(tiny(5))), seats=["a", "b"])
+    outcome = world.run()
+    assert outcome.exhausted
+    assert (outcome.value, outcome.permutation) == (None, None)
+    assert outcome.lower_bound == outcome.ub == optimum(tiny(5))
+
+
+def test_start_permutation_above_the_cutoff_is_not_proved_optimal():
+    """Nothing below the cutoff exists; between both there may be something."""
+    problem = tiny(5)
+    best = optimum(problem)
+    cost = problem.evaluate(range(5))
+    assert cost > best
+    spec = spec_of(problem, permutation=tuple(range(5)), upper_bound=best)
+    outcome = World(spec, seats=["a"]).run()
+    assert outcome.exhausted
+    assert (outcome.value, outcome.lower_bound) == (cost, best)
+
+
+def test_lower_bound_is_the_least_of_the_open_units():
+    problem = tiny(6, slack=3)
+    world = World(spec_of(problem), seats=["a", "b", "c"])
+    root = world.coordinator.lower_bound
+    bounds = [root]
+    while not world.coordinator.finished:
+        world.round(n_nodes=3)
+        for seat in list(world.tasks):
+            if world.tasks[seat].lease is not None:
+                world.report(seat, full=True)
+        units = units_of(world).values()
+        least = min((unit.least_lb for unit in units), default=10**9)
+        best = world.coordinator.value or problem.trivial_ub
+        assert world.coordinator.lower_bound == min(least, best)
+        bounds.append(world.coordinator.lower_bound)
+    assert bounds == sorted(bounds)  # it only rises
+    assert bounds[0] < bounds[-1] == optimum(problem)
+
+
+# -- reports --------------------------------------------------------------------
+
+
+def test_repeated_report_gets_the_stored_answer_and_counts_once():
+    world = busy_world()
+    message = world.tasks["a"].message(full=True)
+    first = deliver(world.coordinator, message, world.now)
+    counters = world.coordinator.counters
+    world.coordinator.offer(min(BEST_ORDERS), "guest", world.now)  # the UB falls
+    assert deliver(world.coordinator, message, world.now) == first
+    assert world.coordinator.counters is counters
+
+
+def test_report_after_a_gap_is_an_invariant_error():
+    world = busy_world()
+    world.tasks["a"].seq += 1
+    message = world.tasks["a"].message()
+    with pytest.raises(InvariantError, match=r"expected report 2 .* got 3"):
+        deliver(world.coordinator, message, world.now)
+    assert world.coordinator.state is RunState.FAILED
+
+
+def test_full_report_must_be_checked():
+    world = busy_world()
+    report = decode_report(world.tasks["a"].message(full=True))
+    with pytest.raises(ValueError, match="is not checked"):
+        world.coordinator.on_report(report, None, world.now)
+
+
+def test_report_checked_against_an_older_one_is_an_invariant_error():
+    world = busy_world()
+    basis = world.coordinator.basis(world.tasks["a"].lease.id)
+    world.report("a", full=True)
+    world.tasks["a"].explore(3)
+    report = decode_report(world.tasks["a"].message(full=True))
+    checked = check_full_report(basis, report)
+    with pytest.raises(InvariantError, match="not checked against"):
+        world.coordinator.on_report(report, checked, world.now)
+
+
+def test_permutation_of_a_stale_report_is_used():
+    world = busy_world()
+    report = decode_report(world.tasks["a"].message())
+    order = np.array(min(BEST_ORDERS))
+    report = replace(report, best=Candidate(BEST, order))
+    world.coordinator.remove_seat("a", world.now)
+    answer = deliver(world.coordinator, encode_report(report), world.now)
+    assert (answer.kind, answer.ub) == (OrderKind.DROP, BEST)
+    assert world.coordinator.permutation == min(BEST_ORDERS)
+
+
+@pytest.mark.parametrize("stale", [False, True])
+def test_lying_permutation_fails_the_run(stale):
+    world = busy_world()
+    report = decode_report(world.tasks["a"].message())
+    order = np.array(min(BEST_ORDERS))
+    report = replace(report, best=Candidate(BEST - 1, order))
+    if stale:
+        world.coordinator.remove_seat("a", world.now)
+    with pytest.raises(InvariantError, match="was claimed"):
+        deliver(world.coordinator, encode_report(report), world.now)
+    assert "was claimed" in world.coordinator.error
+
+
+def test_permutation_below_the_lower_bound_fails_the_run():
+    """A bound was wrong then, and nothing that was pruned can be trusted."""
+    world = busy_world()
+    report = decode_report(world.tasks["a"].message(full=True))
+    report = replace(report, least_lb=BEST + 1)  # every open root, it says
+    world.coordinator.on_report(
+        report,
+        check_full_report(world.coordinator.basis(report.lease), report),
+        world.now,
+    )
+    with pytest.raises(InvariantError, match=f"cost {BEST} is below the lower bound"):
+        world.coordinator.offer(min(BEST_ORDERS), "guest", world.now)
+    assert world.coordinator.finished
+
+
+def test_liar_fails_the_run_and_its_unit_stays_as_of_the_last_true_report():
+    world = busy_world(["a", "b"])
+    world.report("a", full=True)
+    before = world.coordinator.counters
+    world.tasks["a"].explore(5)
+    message = world.tasks["a"].message(full=True)
+    message["closed"] = message["closed"] + 1
+    with pytest.raises(InvariantError):
+        deliver(world.coordinator, message, world.now)
+    coordinator = world.coordinator
+    check_books(coordinator)
+    assert (coordinator.state, coordinator.finished) == (RunState.FAILED, True)
+    assert coordinator.counters is before
+    assert set(coordinator.nudges()) == {"a", "b"}
+    assert world.report("b", full=True).kind is OrderKind.DROP
+    outcome = coordinator.outcome(world.now)
+    assert not outcome.exhausted
+    assert "closed leaves" in outcome.error
+    assert coordinator.snapshot(world.now).error == outcome.error
+    assert coordinator.idle_seats() == []
+
+
+def test_units_that_vanish_are_an_invariant_error():
+    """Closed leaves must make up n! when nothing is open."""
+    world = busy_world()
+    book = world.coordinator._work.book
+    closed = book.counters.closed.copy()
+    book.counters = replace(book.counters, closed=closed - 1)
+    with pytest.raises(InvariantError, match="no units are left"):
+        world.run(n_nodes=100)
+    assert world.coordinator.state is RunState.FAILED
+
+
+def test_leaves_that_vanish_are_an_invariant_error():
+    world = busy_world()
+    world.coordinator._work.book.open_leaves -= 1
+    with pytest.raises(InvariantError, match="720 leaves"):
+        world.report("a", full=True)
+
+
+# -- leases ---------------------------------------------------------------------
+
+
+def test_new_attempt_leases_exactly_what_was_last_reported():
+    world = busy_world(["a"])
+    world.report("a", full=True)
+    remaining = world.tasks["a"].session.remaining()
+    world.tasks["a"].explore(50)
+    world.report("a")  # a light report moves nothing
+    world.coordinator.remove_seat("a", world.now)
+    del world.tasks["a"]
+    world.coordinator.add_seat(seat_of("b"), world.now)
+    world.assign()
+    world.start("b")
+    lease = world.tasks["b"].lease
+    assert lease.roots == remaining
+    assert (lease.unit, lease.attempt) == (1, 2)
+    assert world.coordinator.snapshot(world.now).requeues == 1
+
+
+@pytest.mark.parametrize("how", ["unit", "attempt", "seat", "reported", "stopped"])
+def test_stale_lease(how):
+    world = World(spec_of(LARGE), seats=["a"])
+    world.assign()
+    unit, attempt, seat = UnitId(1), 1, "a"
+    match how:
+        case "unit":
+            unit = UnitId(9)
+        case "attempt":
+            world.coordinator.unassign(unit, attempt, world.now)
+            world.assign()  # the same seat has the unit again
+        case "seat":
+            world.coordinator.add_seat(seat_of("b"), world.now)
+            seat = "b"
+        case "reported":
+            world.start("a")
+            world.report("a")
+        case "stopped":
+            world.coordinator.request_stop(Termination.STOPPED, world.now)
+    with pytest.raises(StaleLeaseError):
+        world.coordinator.lease(unit, attempt, seat, world.now)
+
+
+def test_basis_of_a_lease_that_is_gone():
+    world = busy_world()
+    lease = world.tasks["a"].lease.id
+    world.coordinator.remove_seat("a", world.now)
+    with pytest.raises(StaleLeaseError, match=r"lease run/1\.1 is gone"):
+        world.coordinator.basis(lease)
+    assert world.coordinator.admit(lease, 1).kind is OrderKind.DROP
+
+
+def test_silent_seat_loses_its_lease_and_works_again_when_it_is_heard():
+    world = busy_world(["a"], lease_timeout_s=10.0)
+    world.now += 9.0
+    world.coordinator.tick(world.now)
+    assert not world.coordinator.nudges()
+    world.now += 1.0
+    world.coordinator.tick(world.now)
+    assert world.coordinator.nudges() == ["a"]
+    assert world.coordinator.idle_seats() == []  # it may hang
+    assert world.coordinator.snapshot(world.now).requeues == 1
+    assert world.report("a", full=True).kind is OrderKind.DROP
+    assert world.coordinator.idle_seats() == ["a"]
+    assert world.run(n_nodes=50).exhausted
+
+
+@pytest.mark.parametrize("heard", ["unassign", "lease", "seat"])
+def test_silent_assignment_ends_as_well(heard):
+    """Its future may never have started."""
+    world = World(spec_of(LARGE, lease_timeout_s=10.0), seats=["a"])
+    world.assign()
+    world.now += 10.0
+    world.coordinator.tick(world.now)
+    assert world.coordinator.idle_seats() == []
+    if heard == "unassign":
+        world.coordinator.unassign(UnitId(1), 1, world.now)
+    elif heard == "lease":
+        with pytest.raises(StaleLeaseError):
+            world.coordinator.lease(UnitId(1), 1, "a", world.now)
+    else:
+        world.coordinator.remove_seat("a", world.now)
+        world.coordinator.add_seat(seat_of("a"), world.now)
+        world.coordinator.unassign(UnitId(1), 1, world.now)
+    assert world.coordinator.idle_seats() == ["a"]
+
+
+def test_unit_that_kills_every_seat_fails_the_run(monkeypatch):
+    monkeypatch.setattr(dispatch, "MAX_LOSSES", 3)
+    world = World(spec_of(LARGE))
+    for number in range(3):
+        world.coordinator.add_seat(seat_of(f"s{number}"), world.now)
+        world.assign()
+        world.start(f"s{number}")
+        assert world.coordinator.error is None
+        world.coordinator.remove_seat(f"s{number}", world.now)
+    assert "unit 1 was lost 3 times in a row" in world.coordinator.error
+
+
+def test_requeued_unit_goes_first():
+    world = World(spec_of(LARGE), seats=["a", "b"])
+    world.assign()
+    unit = world.tasks["a"].assignment.unit
+    world.coordinator.unassign(unit, 1, world.now)
+    again = world.coordinator.assign("a", world.now)
+    assert (again.unit, again.attempt) == (unit, 2)
+
+
+# -- donation -------------------------------------------------------------------
+
+
+def test_late_seat_gets_work_by_donation():
+    world = busy_world(["a"])
+    world.coordinator.add_seat(seat_of("b"), world.now)
+    assert world.coordinator.assign("b", world.now) is None
+    assert world.coordinator.nudges() == ["a"]
+    assert world.report("a").kind is OrderKind.DONATE
+    assert world.report("a").kind is OrderKind.CONTINUE
+    world.assign()
+    world.start("b")
+    assert len(world.tasks["b"].lease.roots) > 0
+    assert world.coordinator.snapshot(world.now).donations == 1
+    check_books(world.coordinator)
+
+
+def test_donated_unit_inherits_the_lower_bound():
+    problem = tiny(6, slack=3)
+    world = World(spec_of(problem), seats=["a"])
+    root = world.coordinator.lower_bound
+    world.assign()
+    world.start("a")
+    task = world.tasks["a"]
+    while task.slice.least_lb <= root or task.slice.open_roots < 2:
+        task.explore(1)
+    least_lb = task.slice.least_lb
+    world.report("a", donate=True)
+    assert [unit.least_lb for unit in units_of(world).values()] == [least_lb] * 2
+    assert root < world.coordinator.lower_bound <= least_lb
+
+
+def test_donation_is_shared_out_among_the_idle():
+    world = busy_world(["a"], nodes=1)
+    for name in ("b", "c"):
+        world.coordinator.add_seat(seat_of(name), world.now)
+        world.assign()
+    assert world.coordinator.nudges() == ["a"]
+    assert world.report("a").kind is OrderKind.DONATE
+    assert world.report("a").kind is OrderKind.CONTINUE
+    world.assign()
+    assert set(world.tasks) == {"a", "b", "c"}
+    assert len(units_of(world)) == 3
+
+
+def test_large_donation_makes_several_units_for_each_idle_seat():
+    world = busy_world(["a"], units_per_seat=4)
+    for name in ("b", "c"):
+        world.coordinator.add_seat(seat_of(name), world.now)
+    paths = [(i, j) for i in range(1, 6) for j in range(5)]
+    portions = world.coordinator._work.balance.portions
+    assert len(portions(WorkUnit.from_paths(6, paths[:1]))) == 1
+    assert len(portions(WorkUnit.from_paths(6, paths))) == 2
+    paths = [(*path, k) for path in paths for k in range(4)]
+    assert len(portions(WorkUnit.from_paths(6, paths))) == 6  # no less than 16 roots
+    paths = [(*path, k) for path in paths for k in range(3)]
+    assert len(portions(WorkUnit.from_paths(6, paths))) == 8
+
+
+def test_seat_with_the_most_open_roots_is_asked():
+    world = busy_world(["a", "b", "c"])
+    fill(world)
+    work = world.coordinator._work
+    for seat, open_roots in (("a", 5), ("b", 90), ("c", 40)):
+        lease = work.seats[seat].unit.lease
+        lease.open_roots = open_roots
+        work.balance.reported(lease, world.now, donated=None)
+    world.coordinator.add_seat(seat_of("idle"), world.now)
+    world.assign()
+    assert world.coordinator.nudges() == ["b"]
+
+
+def test_seat_that_had_nothing_to_give_is_left_alone_for_a_second():
+    world = busy_world(["a"])
+    world.coordinator.add_seat(seat_of("b"), world.now)
+    world.assign()
+    assert world.report("a").kind is OrderKind.DONATE
+    world.tasks["a"].order = None  # it says: nothing to give
+    assert world.report("a", full=True).kind is OrderKind.CONTINUE
+    for _ in range(9):
+        world.now += 0.1
+        assert world.report("a").kind is OrderKind.CONTINUE
+    world.now += 0.2
+    assert world.report("a").kind is OrderKind.DONATE
+
+
+def test_donor_that_does_not_answer_is_not_waited_for():
+    world = busy_world(["a", "b"])
+    fill(world)
+    world.coordinator.add_seat(seat_of("idle"), world.now)
+    world.assign()
+    (first,) = world.coordinator.nudges()
+    world.now += 1.0
+    world.coordinator.tick(world.now)
+    assert world.coordinator.nudges() == []
+    world.now += 1.5
+    world.coordinator.tick(world.now)
+    (second,) = world.coordinator.nudges()
+    assert second != first
+
+
+def test_donation_is_not_asked_for_when_work_came_otherwise():
+    world = busy_world(["a", "b"])
+    fill(world)
+    world.coordinator.add_seat(seat_of("idle"), world.now)
+    world.assign()
+    (donor,) = world.coordinator.nudges()
+    lost = next(seat for seat in world.tasks if seat != donor)
+    world.coordinator.remove_seat(lost, world.now)  # its unit waits now
+    assert world.report(donor).kind is OrderKind.CONTINUE
+
+
+# -- orders ---------------------------------------------------------------------
+
+
+def test_orders_in_the_order_of_their_weight():
+    world = busy_world(["a"])
+    coordinator = world.coordinator
+    token = coordinator.request_save(world.now)
+    assert world.coordinator.nudges() == ["a"]
+    assert world.report("a").kind is OrderKind.SAVE
+    coordinator.add_seat(seat_of("b"), world.now)
+    world.assign()
+    world.tasks["a"].order = None  # light reports again, whatever was ordered
+    assert world.report("a").kind is OrderKind.DONATE
+    coordinator.drain_seat("a", world.now)
+    world.tasks["a"].order = None
+    assert world.report("a").kind is OrderKind.DRAIN
+    coordinator.request_stop(Termination.STOPPED, world.now)
+    world.tasks["a"].order = None
+    assert world.report("a").kind is OrderKind.STOP
+    assert not coordinator.save_done(token)
+    assert world.report("a").kind is OrderKind.DROP
+    assert coordinator.save_done(token)
+    assert coordinator.finished
+
+
+def test_drained_seat_gives_back_and_gets_nothing_until_it_is_added_again():
+    world = busy_world(["a"])
+    world.coordinator.drain_seat("a", world.now)
+    assert world.coordinator.nudges() == ["a"]
+    assert world.report("a").kind is OrderKind.DRAIN
+    assert world.report("a").kind is OrderKind.DROP
+    assert world.coordinator.assign("a", world.now) is None
+    assert world.coordinator.idle_seats() == []
+    assert world.coordinator.snapshot(world.now).requeues == 0  # nothing was lost
+    world.coordinator.add_seat(seat_of("a"), world.now)
+    assert world.run(n_nodes=50).exhausted
+
+
+def test_drained_seat_gives_an_assignment_back_at_once():
+    world = World(spec_of(LARGE), seats=["a"])
+    world.assign()
+    world.coordinator.drain_seat("a", world.now)
+    assert list(world.coordinator._work.book.waiting) == [1]
+    world.start("a")
+    assert not world.tasks  # it came too late
+
+
+def test_unknown_seats_change_nothing():
+    world = busy_world(["a"])
+    world.coordinator.remove_seat("ghost", world.now)
+    world.coordinator.drain_seat("ghost", world.now)
+    assert world.coordinator.assign("ghost", world.now) is None
+    assert world.coordinator.assign("a", world.now) is None  # it is busy
+    check_books(world.coordinator)
+
+
+def test_save_is_done_when_all_leases_of_that_moment_have_reported_in_full():
+    world = busy_world(["a", "b"])
+    token = world.coordinator.request_save(world.now)
+    assert not world.coordinator.save_done(token)
+    assert world.report("a").kind is OrderKind.SAVE
+    assert world.report("a").kind is OrderKind.CONTINUE
+    assert not world.coordinator.save_done(token)
+    world.coordinator.remove_seat("b", world.now)  # its last full report stands
+    assert world.coordinator.save_done(token)
+    assert world.coordinator.save_done(token)
+    empty = world.coordinator.request_save(world.now)
+    assert not world.coordinator.save_done(empty)
+    with pytest.raises(ValueError, match="expected a token"):
+        world.coordinator.save_done(99)
+
+
+def test_saves_one_after_the_other_are_not_kept():
+    world = busy_world(["a"])
+    for _ in range(5):
+        token = world.coordinator.request_save(world.now)
+        world.report("a")
+        world.report("a", full=True)
+        assert world.coordinator.save_done(token)
+    assert not world.coordinator._saves
+
+
+# -- offers ---------------------------------------------------------------------
+
+
+def test_offer_is_evaluated_and_lowers_the_ub_of_the_next_answer():
+    world = busy_world(["a"])
+    assert world.coordinator.offer(min(BEST_ORDERS), "guest", world.now)
+    assert not world.coordinator.offer(max(BEST_ORDERS), "guest", world.now)
+    assert world.report("a").ub == BEST
+    assert world.coordinator.snapshot(world.now).trajectory[-1].source == "guest"
+
+
+@pytest.mark.parametrize("jobs", [[0, 1], [0, 1, 2, 3, 4, 4], range(1, 7), "012345"])
+def test_offer_of_no_permutation_is_refused_and_harmless(jobs):
+    world = busy_world(["a"])
+    with pytest.raises(OptionError, match="permutation: expected"):
+        world.coordinator.offer(jobs, "guest", world.now)
+    assert world.coordinator.state is RunState.RUNNING
+
+
+def test_offer_to_a_finished_run_is_declined():
+    world = World(spec_of(tiny(3)), seats=["a"])
+    world.run()
+    assert not world.coordinator.offer([0, 1, 2], "guest", world.now)
+
+
+# -- end ------------------------------------------------------------------------
+
+
+def test_stop_without_a_lease_ends_at_once():
+    world = World(spec_of(LARGE), seats=["a"])
+    world.assign()  # only assigned
+    world.coordinator.request_stop(Termination.TIME_LIMIT, world.now)
+    outcome = world.coordinator.outcome(world.now)
+    assert (outcome.termination, outcome.exhausted) == (Termination.TIME_LIMIT, False)
+    world.start("a")
+    assert not world.tasks
+
+
+def test_stop_ends_when_all_leases_are_back_and_the_first_reason_holds():
+    world = busy_world(["a", "b"])
+    world.coordinator.request_stop(Termination.NODE_LIMIT, world.now)
+    world.coordinator.request_stop(Termination.STOPPED, world.now)
+    assert set(world.coordinator.nudges()) == {"a", "b"}
+    assert world.coordinator.state is RunState.STOPPING
+    assert world.report("a").kind is OrderKind.STOP
+    assert world.report("a").kind is OrderKind.DROP
+    assert not world.coordinator.finished
+    world.coordinator.remove_seat("b", world.now)
+    outcome = world.coordinator.outcome(world.now)
+    assert outcome.termination is Termination.NODE_LIMIT
+    check_books(world.coordinator)
+
+
+def test_stop_does_not_wait_for_a_seat_that_hangs():
+    world = busy_world(["a"], lease_timeout_s=1000.0)
+    world.coordinator.request_stop(Termination.STOPPED, world.now)
+    world.now += STOP_GRACE_S - 1
+    world.coordinator.tick(world.now)
+    assert not world.coordinator.finished
+    world.now += 1
+    world.coordinator.tick(world.now)
+    assert world.coordinator.finished
+
+
+def test_stop_during_the_last_report_is_still_a_proof():
+    world = busy_world(["a"])
+    world.tasks["a"].explore(5000)
+    world.coordinator.request_stop(Termination.STOPPED, world.now)
+    world.report("a")
+    assert world.coordinator.outcome(world.now).termination is Termination.EXHAUSTED
+
+
+def test_failure_from_outside_ends_the_run_with_its_text():
+    world = busy_world(["a"])
+    world.coordinator.fail("ZeroDivisionError on seat a", world.now)
+    world.coordinator.fail("another", world.now)
+    outcome = world.coordinator.outcome(world.now)
+    assert outcome.error == "ZeroDivisionError on seat a"
+    assert outcome.termination is Termination.STOPPED
+
+
+def test_optima_are_handed_out_once():
+    world = World(spec_of(tiny(4), all_optima=True), seats=["a", "b"])
+    taken = []
+    while not world.coordinator.finished:
+        world.round()
+        optima = world.coordinator.take_optima()
+        if optima is not None:
+            taken = [row for row in taken if row[0] == optima.value]
+            taken += [(optima.value, *row) for row in optima.permutations.tolist()]
+    outcome = world.coordinator.outcome(world.now)
+    best, orders = best_orders(tiny(4).times)
+    assert sorted(taken) == sorted((best, *order) for order in orders)
+    assert outcome.n_optima == len(orders)
+    assert outcome.optima.permutations.shape == (0, 4)
+    assert World(spec_of(tiny(4))).coordinator.take_optima() is None

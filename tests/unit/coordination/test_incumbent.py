@@ -1,0 +1,109 @@
+"""A value is believed with its permutation only; the UB follows from both."""
+
+import numpy as np
+import pytest
+
+from dpbb.coordination import incumbent as module
+from dpbb.coordination.incumbent import Incumbent, evaluate_candidate, jobs_of
+from dpbb.engines.base import Candidate
+from dpbb.errors import InvariantError, OptionError
+from tests.unit.coordination.world import optimum, spec_of, tiny
+
+PROBLEM = tiny(4)
+ORDER = (0, 1, 2, 3)
+COST = PROBLEM.evaluate(ORDER)
+
+
+@pytest.mark.parametrize("all_optima", [False, True])
+@pytest.mark.parametrize(
+    ("cutoff", "order", "ub"),
+    [
+        (None, None, PROBLEM.trivial_ub),
+        (20, None, 20),
+        (10**9, None, PROBLEM.trivial_ub),  # prunes nothing: engines need not know
+        (None, ORDER, "cost"),
+        (COST, ORDER, "cost"),
+        (COST + 5, ORDER, "cost"),
+        (COST - 1, ORDER, COST - 1),  # better is asked for than what is known
+    ],
+)
+def test_ub_at_the_start(cutoff, order, ub, all_optima):
+    spec = spec_of(
+        PROBLEM, upper_bound=cutoff, permutation=order, all_optima=all_optima
+    )
+    incumbent = Incumbent.start(spec)
+    assert incumbent.ub == (COST + all_optima if ub == "cost" else ub)
+    assert incumbent.permutation == order
+    assert incumbent.value == (None if order is None else COST)
+    assert [step.value for step in incumbent.trajectory] == [COST] * (order is not None)
+    assert incumbent.optimum_if_exhausted == (COST if ub == "cost" else ub)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (0, 1, 2, 4), (0, 0, 1, 2), "0123"])
+def test_start_permutation_of_other_jobs_is_refused(order):
+    with pytest.raises(OptionError, match="permutation: expected"):
+        Incumbent.start(spec_of(PROBLEM, permutation=order))
+
+
+def test_jobs_of_gives_an_array():
+    assert jobs_of(PROBLEM, [3, 1, 0, 2]).tolist() == [3, 1, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("order", "value", "said"),
+    [
+        (ORDER, COST - 1, f"cost {COST}, but {COST - 1} was claimed"),
+        (ORDER, COST + 1, "was claimed"),
+        ((0, 1, 2, 2), COST, "every job once"),
+        ((0, 1, 2), COST, "expected 4 jobs, got 3"),
+        ((0, 1, 2, 65535), COST, "got 65535"),
+    ],
+)
+def test_lying_candidate_is_an_invariant_error(order, value, said):
+    with pytest.raises(InvariantError, match=f"seat: .*{said}"):
+        evaluate_candidate(PROBLEM, Candidate(value, np.array(order)), "seat")
+
+
+def test_improvement_lowers_the_ub_and_drops_the_old_optima():
+    incumbent = Incumbent(4, cutoff=100, all_optima=True)
+    incumbent.improve(50, np.arange(4), "a", 1.0)
+    incumbent.collect([Candidate(50, np.arange(4)), Candidate(51, np.arange(4))])
+    assert (incumbent.ub, incumbent.n_optima) == (51, 1)
+    incumbent.improve(40, np.arange(4)[::-1], "b", 2.0)
+    assert (incumbent.ub, incumbent.n_optima) == (41, 0)
+    assert [(s.seconds, s.value, s.source) for s in incumbent.trajectory] == [
+        (1.0, 50, "a"),
+        (2.0, 40, "b"),
+    ]
+    assert incumbent.permutation == (3, 2, 1, 0)
+    assert incumbent.optima().permutations.shape == (0, 4)
+
+
+def test_optima_above_the_cutoff_are_none():
+    incumbent = Incumbent(4, cutoff=50, all_optima=True)
+    incumbent.improve(50, np.arange(4), "a", 1.0)
+    incumbent.collect([Candidate(50, np.arange(4))])
+    assert incumbent.n_optima == 0
+
+
+def test_optima_beyond_the_cap_are_counted(monkeypatch):
+    monkeypatch.setattr(module, "MAX_OPTIMA_BYTES", 3 * 2 * 4)
+    incumbent = Incumbent(4, cutoff=100, all_optima=True)
+    assert incumbent.optima() is None
+    incumbent.improve(50, np.arange(4), "a", 1.0)
+    found = [Candidate(50, np.roll(np.arange(4), k)) for k in range(4)]
+    incumbent.collect(found[:2])
+    incumbent.collect(found[2:])
+    optima = incumbent.optima()
+    assert (optima.value, incumbent.n_optima) == (50, 4)
+    assert optima.permutations.dtype == np.uint16
+    assert optima.permutations.tolist() == [f.permutation.tolist() for f in found[:3]]
+    incumbent.forget_optima()  # somebody else holds them: there is room again
+    incumbent.collect(found[:1])
+    assert incumbent.optima().permutations.tolist() == [[0, 1, 2, 3]]
+    assert incumbent.n_optima == 5
+
+
+def test_optimum_of_the_tiny_problem_is_below_its_first_order():
+    """What other tests rely on."""
+    assert optimum(PROBLEM) < COST

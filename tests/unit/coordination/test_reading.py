@@ -1,0 +1,153 @@
+"""What can be read of a run: rate, events, limits, snapshot."""
+
+import pickle
+
+import pytest
+
+from dpbb.coordination.reading import WINDOW_S, EventLog, RateMeter
+from dpbb.coordination.snapshot import RunState
+from dpbb.result import Termination
+from tests.unit.coordination.world import World, optimum, seat_of, spec_of, tiny
+
+
+def test_rate_is_that_of_the_last_seconds():
+    meter = RateMeter(10.0)
+    assert meter.rate(10.0, 0) == 0.0
+    for second in range(1, 21):  # 100 a second, then 1000
+        nodes = 100 * second if second <= 10 else 1000 + 1000 * (second - 10)
+        meter.note(10.0 + second, nodes)
+    assert meter.rate(30.0, nodes) == pytest.approx(1000)
+    assert len(meter._samples) <= WINDOW_S + 2
+
+
+def test_rate_is_not_negative_when_nodes_are_lost():
+    meter = RateMeter(0.0)
+    meter.note(1.0, 500)
+    meter.note(7.0, 400)
+    meter.note(13.0, 300)
+    assert meter.rate(13.5, 200) == 0.0
+
+
+def test_event_log_keeps_the_latest():
+    log = EventLog(5.0)
+    for number in range(1000):
+        log.add(5.0 + number, "kind", str(number))
+    assert len(log.latest()) < 100
+    assert (log.latest()[-1].seconds, log.latest()[-1].text) == (999.0, "999")
+
+
+def test_snapshot_of_a_new_run():
+    problem = tiny(4)
+    world = World(spec_of(problem, upper_bound=30))
+    snapshot = world.coordinator.snapshot(world.now + 2)
+    assert (snapshot.run_id, snapshot.instance) == ("run", "tiny")
+    assert snapshot.state is RunState.RUNNING
+    assert (snapshot.seconds, snapshot.ub, snapshot.value) == (2.0, 30, None)
+    assert (snapshot.waiting, snapshot.leased, snapshot.open_roots) == (1, 0, 1)
+    assert snapshot.explored == 0.0
+    assert snapshot.gap is None
+    assert snapshot.spans == ((0.0, 1.0, "waiting"),)
+    assert 0 < snapshot.lower_bound <= optimum(problem)
+    assert pickle.loads(pickle.dumps(snapshot)) == snapshot  # noqa: S301
+
+
+def test_snapshot_counts_light_reports_and_says_what_seats_do():
+    world = World(spec_of(tiny(6)), seats=["a"])
+    world.assign()
+    world.start("a")
+    task = world.tasks["a"]
+    for nodes in (5, 20):
+        world.now += 0.5
+        task.explore(nodes)
+        world.report("a")
+    assert world.coordinator.counters.decomposed == 0  # no full report yet
+    world.coordinator.add_seat(seat_of("b"), world.now)
+    snapshot = world.coordinator.snapshot(world.now)
+    assert (snapshot.decomposed, snapshot.leaves) == (
+        task.counters.decomposed,
+        task.counters.leaves,
+    )
+    assert snapshot.nodes_per_second == pytest.approx(
+        task.counters.decomposed + task.counters.leaves
+    )
+    busy, idle = snapshot.seats
+    assert (busy.seat, busy.worker, busy.engine) == ("a", "worker-a", "reference")
+    assert (busy.busy, busy.unit, busy.open_roots) == (True, 1, task.slice.open_roots)
+    assert busy.decomposed == task.counters.decomposed
+    assert busy.nodes_per_second == pytest.approx(40)
+    assert (idle.busy, idle.unit, idle.decomposed) == (False, None, 0)
+    assert snapshot.spans == ((0.0, 1.0, "leased"),)
+    world.coordinator.remove_seat("a", world.now)  # what only it knew of is lost
+    snapshot = world.coordinator.snapshot(world.now)
+    assert (snapshot.decomposed, snapshot.leaves, snapshot.requeues) == (0, 0, 1)
+
+
+def test_snapshot_of_a_finished_run_stands_still():
+    world = World(spec_of(tiny(4)), seats=["a", "b"])
+    outcome = world.run()
+    first = world.coordinator.snapshot(world.now)
+    later = world.coordinator.snapshot(world.now + 1000)
+    assert later == first
+    assert first.seconds == outcome.seconds
+    assert (first.state, first.termination) == (RunState.FINISHED, "exhausted")
+    assert (first.explored, first.open_roots, first.gap) == (1.0, 0, 0.0)
+    assert first.value == first.lower_bound == first.ub == optimum(tiny(4))
+    assert [event.kind for event in first.events][-1] == "end"
+    assert "incumbent" in [event.kind for event in first.events]
+
+
+def test_outcome_of_an_open_run_is_refused():
+    world = World(spec_of(tiny(4)))
+    with pytest.raises(ValueError, match="expected run run to be over"):
+        world.coordinator.outcome(world.now)
+
+
+def test_outcome_says_who_explored():
+    world = World(spec_of(tiny(5)), seats=["a", "b"])
+    outcome = world.run()
+    world.coordinator.add_seat(seat_of("c"), world.now)
+    assert outcome.seats == ("a", "b")
+    assert outcome.engines == ("reference",)
+    assert outcome.explore_s > 0
+    assert outcome.units > outcome.donations > 0  # a donation may be cut
+    assert outcome.error is None
+
+
+@pytest.mark.parametrize(
+    ("limits", "termination"),
+    [
+        ({"time_limit_s": 3.0}, Termination.TIME_LIMIT),
+        ({"node_limit": 20}, Termination.NODE_LIMIT),
+        ({"gap_limit": 1.0}, Termination.GAP_LIMIT),
+    ],
+)
+def test_limit_stops_the_run(limits, termination):
+    world = World(spec_of(tiny(6, slack=100), **limits), seats=["a", "b"])
+    for _ in range(10):
+        world.round(n_nodes=5, seconds=0.5)
+    assert world.coordinator.finished
+    outcome = world.coordinator.outcome(world.now)
+    assert (outcome.termination, outcome.exhausted) == (termination, False)
+    assert outcome.counters.decomposed > 0
+    assert outcome.lower_bound <= optimum(tiny(6))
+    assert outcome.seconds <= 5.0
+
+
+def test_gap_of_zero_is_no_limit():
+    """All open roots can be pruned then: the proof is at hand."""
+    problem = tiny(5, slack=0)
+    world = World(spec_of(problem, gap_limit=1e-9), seats=["a"])
+    assert world.run().termination is Termination.EXHAUSTED
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 6])
+def test_wanted_seats_are_as_many_as_can_be_fed(n_jobs):
+    world = World(spec_of(tiny(n_jobs)))
+    coordinator = world.coordinator
+    wanted = coordinator.wanted_seats()
+    assert wanted >= 1
+    for number in range(wanted):
+        coordinator.add_seat(seat_of(f"s{number}"), world.now)
+    assert coordinator.wanted_seats() == 0
+    coordinator.request_stop(Termination.STOPPED, world.now)
+    assert coordinator.wanted_seats() == 0
