@@ -7,7 +7,7 @@ from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import TreeOptions
 from dpbb.tree import WorkUnit
 
-TREES = (("ta014", 1377, 16114, 13), ("ta046", 3006, 61, 0), ("ta084", 6254, 200446, 0))
+TREES = (("ta014", 1377, 16114, 13), ("ta046", 3006, 61, 0), ("ta081", 6050, 4445, 0))
 
 
 def main():

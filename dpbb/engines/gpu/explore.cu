@@ -173,37 +173,13 @@ __device__ __forceinline__ int bound_children(
     u32 jobs = warp_or(mine);
     children += __popc(jobs);
     const u32 *first = rows + w * 32 * ROW;
-#if BY_SHIFT
+#if !WIDE
     // A flag, bound >= ub, is shifted in at the top of the gap to the previous job: at
     // that job's bit less 1. What lies below it in the gap is noise.
     const u32 flagged = 0x80000000u | (jobs & (jobs - 1)) >> 1;
     const u32 offset = (0x8000u - (u32)ub) * 0x00010001u;
     u32 front_bits = 0, back_bits = 0;
     int last = 32;
-#if PAIRED
-    // Two jobs at a time, for two independent chains of maxima. Without a second one
-    // the first is bounded twice and the copy counts as scheduled: a gap of no bits.
-    while (jobs) {
-      const int bit = 31 - __clz(jobs);
-      jobs &= ~(1u << bit);
-      const int next = jobs ? 31 - __clz(jobs) : bit;
-      const u32 here = jobs ? mine : 0u;
-      jobs &= ~(1u << next);
-      Pair bound = child_bounds(node, first + bit * ROW);
-      Pair bound2 = child_bounds(node, first + next * ROW);
-      if (!(mine >> bit & 1)) bound = PAIR_TOP;
-      if (!(here >> next & 1)) bound2 = PAIR_TOP;
-      selector.add(bound, branching_ub);
-      selector.add(bound2, branching_ub);
-      u32 flags = bound.both + offset;
-      front_bits = __funnelshift_lc(flags << 16, front_bits, last - bit);
-      back_bits = __funnelshift_lc(flags, back_bits, last - bit);
-      flags = bound2.both + offset;
-      front_bits = __funnelshift_lc(flags << 16, front_bits, bit - next);
-      back_bits = __funnelshift_lc(flags, back_bits, bit - next);
-      last = next;
-    }
-#else
     while (jobs) {
       const int bit = 31 - __clz(jobs);
       jobs ^= 1u << bit;
@@ -215,7 +191,6 @@ __device__ __forceinline__ int bound_children(
       back_bits = __funnelshift_lc(flags, back_bits, last - bit);
       last = bit;
     }
-#endif
     front_bits = ~(front_bits << (last & 31)) & flagged;
     back_bits = ~(back_bits << (last & 31)) & flagged;
     if (last == 32) front_bits = back_bits = 0;
@@ -431,7 +406,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
         if (!giving) {
           if (++word == N_MASK || n_made + n_ready == total) break;
           left = word_of(front, word);
-#if BY_SHIFT
+#if !WIDE
           all_jobs = warp_or(*word_at(page, slot, MASK_AT + word));
 #endif
           continue;
@@ -439,7 +414,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
         if (left) {
           int bit = __ffs(left) - 1;
           left &= left - 1;
-#if BY_SHIFT
+#if !WIDE
           bit = 31 - __clz(all_jobs & ((2u << bit) - 1));
 #endif
           const int place = n_made + n_ready + __popc(giving & ((1u << lane) - 1));

@@ -76,6 +76,7 @@ class GpuSession:
         self._all_optima = all_optima
         self._branching_ub = tree.branching_ub or 0
         self._pending: list[WorkUnit] = []
+        self._owned = 0
         self._open_roots = 0
         self._pool_side = 0
         self._memory: DeviceMemory | None = None
@@ -133,6 +134,9 @@ class GpuSession:
             )
         if len(unit):
             self._pending.append(unit)
+            # counted at once: a root may be given away before it is walked to, and
+            # whoever exports it subtracts them
+            self._owned += unit.owned_ancestors
 
     def advance(self, ub: int, max_seconds: float) -> Slice:
         """Explore for about ``max_seconds``; see ``Session.advance``."""
@@ -156,6 +160,7 @@ class GpuSession:
             least = self._survey()
             closed = memory.closed.get().astype(np.int64)
         self._note(totals)
+        owned, self._owned = self._owned, 0
         best = min(found, key=lambda leaf: leaf.value, default=None)
         best = best if best is not None and best.value < call_ub else None
         optima = tuple(
@@ -164,7 +169,7 @@ class GpuSession:
             if self._all_optima and best and leaf.value == best.value
         )
         return Slice(
-            decomposed=int(totals["decomposed"][0].astype(np.int64)),
+            decomposed=owned + int(totals["decomposed"][0].astype(np.int64)),
             leaves=int(totals["leaves"][0]),
             closed=closed,
             best=best,

@@ -155,9 +155,6 @@ class KernelShape:
             "RULE": self.rule.name,
             "WARPS": self.warps,
             "MIN_BLOCKS": self.min_blocks,
-            "SUM_PAIRS": 0,
-            "BY_SHIFT": int(not self.wide),
-            "PRELOAD": 0,
             "SHARED_ROWS": int(self.shared_rows),
             "LEAST_GIFT": LEAST_GIFT,
         }

@@ -49,8 +49,9 @@ extern "C" __global__ void survey(const Arena *arena_at) {
 // Walk from the tree's root to given nodes and put those not pruned into the pool.
 //
 // One warp makes one page: `count` consecutive rows of equal depth from row `first`.
-// A path that is pruned on the way down closes its root; of the ancestors that a root
-// owns (trailing zero digits) those visited are counted (architecture I4).
+// A path that is pruned on the way down closes its root. The host has counted all the
+// ancestors that a root owns (trailing zero digits; architecture I4) when it was loaded:
+// those that turn out not to be visited are taken back here.
 // Grid: any; block: WARPS * 32. digits: n_rows * width.
 extern "C" __global__ void walk(
     const Arena *arena_at, const u16 *digits, int width, const u32 *first,
@@ -115,7 +116,8 @@ extern "C" __global__ void walk(
     const bool real = lane < records;
     const bool alive = real && visited == depth;
     // a path pruned at level v has visited its ancestors at depths 0 .. v
-    const int owned = !real ? 0 : alive ? zeros : max(0, visited + 1 - (depth - zeros));
+    const int missed =
+        !real || alive ? 0 : zeros - max(0, visited + 1 - (depth - zeros));
     const u32 kept = __ballot_sync(ALL_LANES, alive);
     const int rank = __popc(kept & ((1u << lane) - 1));
     for (int word = MASK_AT; word < RECORD_WORDS; ++word) {
@@ -138,10 +140,10 @@ extern "C" __global__ void walk(
         }
       }
     }
-    const int n_owned = warp_sum(owned);
+    const int n_missed = warp_sum(missed);
     const int n_pruned = __popc(__ballot_sync(ALL_LANES, real && !alive));
     if (lane == 0) {
-      if (n_owned) atomicAdd(&control->decomposed, (u64)n_owned);
+      if (n_missed) atomicAdd(&control->decomposed, 0ull - (u64)n_missed);
       if (n_pruned) atomicAdd(arena.closed + depth, (u64)n_pruned);
       if (kept) {
         arena.meta[page_id] = (u32)depth << 8 | (u32)__popc(kept);

@@ -57,35 +57,16 @@ __device__ __forceinline__ int node_bound(const Node &node) {
   return max(front_of(bound), back_of(bound));
 }
 
-// LB1 of the child that takes the job of this row, in both directions. The sums are
-// taken two at a time: one addition less on the pipe that the maxima keep busy.
+// LB1 of the child that takes the job of this row, in both directions.
 __device__ __forceinline__ Pair child_bounds(const Node &node, const u32 *row) {
   Pair e = node.x[0];
   Pair bound = pair_add(e, node.y[0]);
-  Pair waiting = bound;
-  Quad quads[M / PAIRS_PER_LOAD + 1];
-#if PRELOAD
-#pragma unroll
-  for (int i = 0; i * PAIRS_PER_LOAD < M - 1; ++i) quads[i] = load_quad(row + 4 * i);
-#endif
+  Quad quad;
 #pragma unroll
   for (int k = 1; k < M; ++k) {
-    Quad &quad = quads[(k - 1) / PAIRS_PER_LOAD];
-#if !PRELOAD
     if ((k - 1) % PAIRS_PER_LOAD == 0) quad = load_quad(row + (k - 1) * WORDS_PER_PAIR);
-#endif
     e = pair_add_max(e, quad.pair((k - 1) % PAIRS_PER_LOAD), node.x[k]);
-#if SUM_PAIRS
-    if (k % 2 == 0) {
-      bound = pair_max3(bound, waiting, pair_add(e, node.y[k]));
-    } else if (k == M - 1) {
-      bound = pair_add_max(e, node.y[k], bound);
-    } else {
-      waiting = pair_add(e, node.y[k]);
-    }
-#else
     bound = pair_add_max(e, node.y[k], bound);
-#endif
   }
   return bound;
 }

@@ -37,9 +37,6 @@ __device__ __forceinline__ Pair pair_add(Pair a, Pair b) {
 __device__ __forceinline__ Pair pair_subtract(Pair a, Pair b) {
   return {a.front - b.front, a.back - b.back};
 }
-__device__ __forceinline__ Pair pair_max3(Pair a, Pair b, Pair c) {
-  return {max(max(a.front, b.front), c.front), max(max(a.back, b.back), c.back)};
-}
 // max(a + b, c)
 __device__ __forceinline__ Pair pair_add_max(Pair a, Pair b, Pair c) {
   return {max(a.front + b.front, c.front), max(a.back + b.back, c.back)};
@@ -69,9 +66,6 @@ __device__ __forceinline__ int back_of(Pair a) { return (int)(a.both >> 16); }
 __device__ __forceinline__ Pair pair_add(Pair a, Pair b) { return {a.both + b.both}; }
 __device__ __forceinline__ Pair pair_subtract(Pair a, Pair b) {
   return {a.both - b.both};
-}
-__device__ __forceinline__ Pair pair_max3(Pair a, Pair b, Pair c) {
-  return {__vimax3_s16x2(a.both, b.both, c.both)};
 }
 __device__ __forceinline__ Pair pair_add_max(Pair a, Pair b, Pair c) {
   return {__viaddmax_s16x2(a.both, b.both, c.both)};
