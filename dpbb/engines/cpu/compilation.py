@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numba
 
-from dpbb.kernels import simd
+from dpbb.kernels import scalar, simd
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,8 +25,8 @@ Kernel = TypeVar("Kernel", bound="Callable[..., Any]")
 
 def _source_digest() -> int:
     """Checksum of all sources that kernels are compiled from."""
-    folders = (Path(__file__).parent, Path(simd.__file__).parent)
-    sources = [path for folder in folders for path in sorted(folder.glob("*.py"))]
+    sources = [Path(module.__file__) for module in (scalar, simd)]
+    sources += sorted(Path(__file__).parent.glob("*.py"))
     return zlib.crc32(b"".join(source.read_bytes() for source in sources))
 
 
