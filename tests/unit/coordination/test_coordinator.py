@@ -292,6 +292,27 @@ def test_leaves_that_vanish_are_an_invariant_error():
         world.report("a", full=True)
 
 
+def test_lower_bound_of_a_unit_does_not_fall():
+    """Both are bounds of what remains, so the larger one holds."""
+    world = busy_world(["a"])
+    for least_lb in (5, 3, None):
+        report = decode_report(world.tasks["a"].message(full=True))
+        report = replace(report, least_lb=least_lb)
+        deliver(world.coordinator, encode_report(report), world.now)
+        assert world.coordinator.lower_bound == 5
+
+
+def test_optimum_that_comes_without_a_best_permutation_is_an_incumbent():
+    world = busy_world(["a"], all_optima=True)
+    report = decode_report(world.tasks["a"].message(full=True))
+    order = np.array(min(BEST_ORDERS))
+    full = replace(report.full, optima=(Candidate(BEST, order),))
+    message = encode_report(replace(report, best=None, full=full))
+    assert deliver(world.coordinator, message, world.now).ub == BEST + 1
+    assert world.coordinator.permutation == min(BEST_ORDERS)
+    assert world.coordinator.take_optima().permutations.tolist() == [order.tolist()]
+
+
 # -- leases ---------------------------------------------------------------------
 
 
@@ -392,12 +413,28 @@ def test_unit_that_kills_every_seat_fails_the_run(monkeypatch):
 
 
 def test_requeued_unit_goes_first():
-    world = World(spec_of(LARGE), seats=["a", "b"])
-    world.assign()
-    unit = world.tasks["a"].assignment.unit
-    world.coordinator.unassign(unit, 1, world.now)
-    again = world.coordinator.assign("a", world.now)
-    assert (again.unit, again.attempt) == (unit, 2)
+    """What is half done is finished before new work is begun."""
+    world = busy_world(["a"])
+    world.report("a", donate=True)  # unit 2 waits
+    world.coordinator.remove_seat("a", world.now)
+    world.coordinator.add_seat(seat_of("b"), world.now)
+    again = world.coordinator.assign("b", world.now)
+    assert (again.unit, again.attempt) == (1, 2)
+
+
+def test_full_report_makes_good_for_losses(monkeypatch):
+    """Only losses in a row are counted: a unit that moves on is not hopeless."""
+    monkeypatch.setattr(dispatch, "MAX_LOSSES", 2)
+    world = World(spec_of(LARGE))
+    for number in range(4):
+        seat = f"s{number}"
+        world.coordinator.add_seat(seat_of(seat), world.now)
+        world.assign()
+        world.start(seat)
+        world.report(seat, full=True)
+        world.coordinator.remove_seat(seat, world.now)
+    assert world.coordinator.state is RunState.RUNNING
+    assert world.coordinator.snapshot(world.now).requeues == 4
 
 
 # -- donation -------------------------------------------------------------------

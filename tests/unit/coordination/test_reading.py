@@ -7,7 +7,14 @@ import pytest
 from dpbb.coordination.reading import WINDOW_S, EventLog, RateMeter
 from dpbb.coordination.snapshot import RunState
 from dpbb.result import Termination
-from tests.unit.coordination.world import World, optimum, seat_of, spec_of, tiny
+from tests.unit.coordination.world import (
+    WeakFlowShop,
+    World,
+    optimum,
+    seat_of,
+    spec_of,
+    tiny,
+)
 
 
 def test_rate_is_that_of_the_last_seconds():
@@ -135,8 +142,11 @@ def test_limit_stops_the_run(limits, termination):
 
 def test_gap_of_zero_is_no_limit():
     """All open roots can be pruned then: the proof is at hand."""
-    problem = tiny(5, slack=0)
-    world = World(spec_of(problem, gap_limit=1e-9), seats=["a"])
+    problem = WeakFlowShop(((3,), (4,), (5,)))  # all orders cost the same
+    spec = spec_of(problem, permutation=(0, 1, 2), gap_limit=0.5)
+    world = World(spec, seats=["a"])
+    assert world.coordinator.snapshot(world.now).gap == 0.0
+    world.coordinator.tick(world.now)
     assert world.run().termination is Termination.EXHAUSTED
 
 
