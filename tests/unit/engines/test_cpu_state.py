@@ -1,5 +1,7 @@
 """Layout of the CPU engine's tables: what compiled code trusts."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -38,9 +40,7 @@ def test_every_depth_has_a_table_for_all_its_jobs(n_jobs):
 def test_tables_below_are_much_smaller():
     """Each is worth its building, and the memory of all is a few times the first's."""
     _, _, groups = plan_tables(800)
-    assert all(
-        4 * below <= 3 * above for above, below in zip(groups, groups[1:], strict=False)
-    )
+    assert all(4 * below <= 3 * above for above, below in pairwise(groups))
     assert sum(groups) <= 4 * groups[0]
 
 
