@@ -177,17 +177,15 @@ def _check_roots(basis: LeaseBasis, full: FullReport) -> None:
             unit.check()
         except ValueError as error:
             raise InvariantError(f"{name} roots: {error}") from error
-        inside = unit.covered_by(basis.roots)
-        if not np.all(inside):
-            path = unit.path(int(np.argmin(inside)))
-            raise InvariantError(f"{name} root {path} lies outside the lease")
-    if (
-        len(full.donated)
-        and not WorkUnit.concatenate(
-            [full.remaining, full.donated]
-        ).is_ordered_and_disjoint()
-    ):
-        raise InvariantError("expected remaining and donated roots to be disjoint")
+    roots = full.remaining
+    if len(full.donated):
+        roots = WorkUnit.concatenate([full.remaining, full.donated])
+        if not roots.is_ordered_and_disjoint():
+            raise InvariantError("expected remaining and donated roots to be disjoint")
+    inside = roots.covered_by(basis.roots)
+    if not np.all(inside):
+        path = roots.path(int(np.argmin(inside)))
+        raise InvariantError(f"remaining or donated root {path} lies outside the lease")
 
 
 def _check_conservation(

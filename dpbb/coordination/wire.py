@@ -26,7 +26,7 @@ from dpbb.coordination.messages import (
 )
 from dpbb.engines.base import Candidate, Device
 from dpbb.errors import InvariantError
-from dpbb.tree.wire import KEYS
+from dpbb.tree.wire import KEYS, unpack
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
@@ -141,13 +141,14 @@ def encode_report(report: Report) -> Message:
 def decode_report(message: Mapping[str, Any]) -> Report:
     """Inverse of ``encode_report``.
 
-    Takes milliseconds for a large full report: call it off the event loop.
+    Takes milliseconds for a large full report: call it off the event loop. Whether
+    the roots are ordered, disjoint paths of the tree is for ``check_full_report`` to
+    say, which has to look at them anyway.
 
     Raises
     ------
     InvariantError
-        No honest seat sends this: a field is missing or of another type, roots
-        overlap or are no paths of the tree.
+        No honest seat sends this: a field is missing, of another type or shape.
     """
     try:
         best = None
@@ -207,8 +208,8 @@ def _decode_full(message: Mapping[str, Any]) -> FullReport:
         )
     return FullReport(
         closed=closed,
-        remaining=_decode_roots("remaining", n_jobs, message),
-        donated=_decode_roots("donated", n_jobs, message),
+        remaining=_unpack_roots("remaining", n_jobs, message),
+        donated=_unpack_roots("donated", n_jobs, message),
         last=bool(message["last"]),
         optima=optima,
     )
@@ -244,4 +245,12 @@ def _encode_roots(name: str, unit: WorkUnit) -> Message:
 
 
 def _decode_roots(name: str, n_jobs: int, message: Mapping[str, Any]) -> WorkUnit:
-    return WorkUnit.from_arrays(n_jobs, {key: message[f"{name}_{key}"] for key in KEYS})
+    unit = _unpack_roots(name, n_jobs, message)
+    unit.check()
+    return unit
+
+
+def _unpack_roots(name: str, n_jobs: int, message: Mapping[str, Any]) -> WorkUnit:
+    """Roots as they came; not checked."""
+    arrays = {key: message[f"{name}_{key}"] for key in KEYS}
+    return WorkUnit(n_jobs, *unpack(n_jobs, arrays))

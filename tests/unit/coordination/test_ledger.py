@@ -131,7 +131,7 @@ LIES = {
     ),
     "a root above the remainder": (
         lambda r: {"remaining": WorkUnit.whole(5), "donated": WorkUnit.empty(5)},
-        r"remaining root \(\) lies outside the lease",
+        r"root \(\) lies outside the lease",
     ),
     "roots out of order": (
         lambda r: {"remaining": r.full.remaining.take(np.array([1, 0]))},

@@ -86,8 +86,8 @@ def test_lease_comes_out_as_it_went_in():
         ({"closed": np.zeros(N_JOBS, np.int64)}, "expected 'closed' as 31 int64"),
         ({"remaining_depths": np.array([3, 3, 1], np.int64)}, "uint16"),
         ({"remaining_depths": np.array([3, 3], np.uint16)}, "shared"),
-        ({"remaining_tails": np.array([9, 1, 2, 3, 5], np.uint16)}, "leaf order"),
-        ({"donated_tails": np.array([99, 0], np.uint16)}, "digit below"),
+        ({"donated_tails": np.array([4], np.uint16)}, "expected 2 digits"),
+        ({"donated_depths": np.array([30], np.uint16)}, "depths < 30"),
         ({"optima_values": np.zeros(2, np.int64)}, "a value for each permutation"),
         ({"best": b"abc", "best_value": 3}, "buffer size"),
     ],
@@ -95,6 +95,14 @@ def test_lease_comes_out_as_it_went_in():
 def test_damaged_report_is_refused(changes, said):
     with pytest.raises(InvariantError, match=f"damaged report .* run/3.1.*{said}"):
         decode_report({**encode_report(report(full_report())), **changes})
+
+
+def test_lease_of_roots_out_of_order_is_refused():
+    roots = WorkUnit.from_paths(N_JOBS, [(1,), (3, 4)])
+    message = encode_lease(Lease(LeaseId("run/3.2"), UnitId(3), 2, roots, 9))
+    message["roots_tails"] = np.array([3, 3, 4], np.uint16)
+    with pytest.raises(ValueError, match="leaf order"):
+        decode_lease(message)
 
 
 @pytest.mark.parametrize("key", ["seq", "least_lb", "closed", "donated_shared"])
