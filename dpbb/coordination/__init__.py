@@ -1,1 +1,1 @@
-"""."""
+"""The state machine of one run: units, leases, donation, incumbent, ledger, snapshot."""

@@ -53,7 +53,7 @@ class Unit:
     leaves: int
     cells: NDArray[np.bool_]
     least_lb: int
-    fresh: bool  # no engine has seen it: its roots may be cut at will
+    fresh: bool  # no engine has seen it, so nobody knows how many roots it has
     attempt: int = 1
     losses: int = 0  # leases lost in a row without a full report
     place: Place = Place.WAITING
