@@ -256,7 +256,7 @@ def _logging(verbosity: Verbosity) -> Iterator[None]:
 
 @contextmanager
 def _stopping() -> Iterator[Any]:
-    """Ctrl-C or SIGTERM ends the search, the second Ctrl-C this process."""
+    """Ctrl-C or SIGTERM ends the search, the second one this process."""
     count = 0
 
     def stop(number: int, _frame: FrameType | None) -> None:
@@ -266,10 +266,9 @@ def _stopping() -> Iterator[Any]:
             print(
                 "dpbb: stopping; Ctrl-C again quits without a result", file=sys.stderr
             )
-        elif number == signal.SIGINT:
-            if count > 2:  # not even the clean-up ends
-                os._exit(EXIT_INTERRUPTED)
-            raise KeyboardInterrupt
+        else:
+            # At once, whatever hangs: the worker process ends with its standard input.
+            os._exit(128 + number)
 
     before = {
         number: signal.signal(number, stop)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 
+import psutil
 import pytest
 
 pytestmark = pytest.mark.cluster
@@ -84,16 +85,24 @@ def test_signal_during_the_heuristics_prints_their_schedule():
     assert "Traceback" not in solve.err
 
 
-def test_second_interrupt_quits_with_130():
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+)
+def test_second_signal_quits_at_once_and_leaves_no_worker(number, code):
     with Solve("--heuristics", "none") as solve:
         solve.until(BUSY)
-        # Stopped by the first one, it would not be there to get the second.
-        solve.process.send_signal(signal.SIGINT)
+        (worker,) = psutil.Process(solve.process.pid).children()
+        worker.suspend()  # it can send no last report: the clean stop takes long
+        solve.process.send_signal(number)
         solve.until("dpbb: stopping")
-        solve.process.send_signal(signal.SIGINT)
-        code, out = solve.end()
-    assert code == 130, solve.err
-    assert out == ""
+        solve.process.send_signal(number)
+        try:
+            solve.process.wait(TIMEOUT_S)
+        finally:
+            worker.resume()
+        worker.wait(TIMEOUT_S)
+        ended, out = solve.end()
+    assert (ended, out) == (code, ""), solve.err
     assert "Traceback" not in solve.err
 
 
