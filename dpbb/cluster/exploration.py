@@ -26,6 +26,19 @@ if TYPE_CHECKING:
 FIRST_REPORT_S = 0.2
 """The first light report comes soon: it says how much there is to donate."""
 
+FULL_REPORT_SHARE = 0.05
+"""Periodic full reports take at most about this share of a seat's time.
+
+A GPU may hold millions of roots, and a full report of 4 million took more than 20 s
+(ta056 at 3679 on an H100); of a few thousand it takes milliseconds.
+"""
+
+ROOT_S = 5e-6
+"""Seconds of a full report for each open root, until a large one has been timed."""
+
+TIMED_ROOTS = 10_000
+"""A full report of fewer roots says nothing of the cost of a root."""
+
 MAX_OPTIMA = 4096
 """So many optimal permutations make a full report due: bounds memory and message."""
 
@@ -116,6 +129,8 @@ class Exploration:
         self._best: Candidate | None = None  # not yet acknowledged
         self._best_value: int | None = None
         self._optima: list[Candidate] = []
+        self._root_s = ROOT_S
+        self._full_since = clock()
 
     def run(self) -> bool:
         """Explore until the unit is finished, taken away, or the seat closes.
@@ -139,7 +154,7 @@ class Exploration:
                     self._report_full(last=True)
                     return exhausted
                 now = self._clock()
-                if now >= full_at or len(self._optima) >= MAX_OPTIMA:
+                if self._full_due(now, full_at) or len(self._optima) >= MAX_OPTIMA:
                     order = self._report_full()
                 elif self._best is not None or self._wanted() or now >= light_at:
                     order = self._report()
@@ -151,8 +166,14 @@ class Exploration:
                 return False
             now = self._clock()
             light_at = now + jittered(spec.report_interval_s)
-            if now >= full_at:
+            if self._full_since >= full_at:
                 full_at = now + jittered(spec.full_interval_s)
+
+    def _full_due(self, now: float, full_at: float) -> bool:
+        """Whether a periodic full report is due and not too dear (see the share)."""
+        open_roots = 0 if self._last is None else self._last.open_roots
+        rest = open_roots * self._root_s / FULL_REPORT_SHARE
+        return now >= max(full_at, self._full_since + rest)
 
     def _wanted(self) -> bool:
         """Whether a hint asks for a report at once; cleared by looking."""
@@ -210,15 +231,21 @@ class Exploration:
     ) -> Order:
         n_jobs = self._spec.problem.n_jobs
         optima, self._optima = tuple(self._optima), []
-        return self._report(
+        begin = self._clock()
+        remaining = self._session.remaining()
+        order = self._report(
             FullReport(
                 closed=np.array(self._counters.closed, np.int64),
-                remaining=self._session.remaining(),
+                remaining=remaining,
                 donated=WorkUnit.empty(n_jobs) if donated is None else donated,
                 last=last,
                 optima=optima,
             )
         )
+        self._full_since = self._clock()
+        if len(remaining) >= TIMED_ROOTS:
+            self._root_s = (self._full_since - begin) / len(remaining)
+        return order
 
     def _report(self, full: FullReport | None = None) -> Order:
         last = self._last

@@ -1,0 +1,68 @@
+"""A device is one seat, and a run gets the seats that its engine can use."""
+
+import logging
+
+from dpbb.cluster.seats import SeatTable
+from tests.unit.cluster.support import seat_message
+
+
+def usable(table, engine):
+    return {seat.id for seat in table.usable_by(engine)}
+
+
+def test_auto_takes_gpus_and_the_cores_of_workers_without():
+    """The cores of a worker with a GPU are left to feed it."""
+    table = SeatTable()
+    table.announce("a", 4, [seat_message("a"), seat_message("a", "cuda")])
+    table.announce("b", 4, [seat_message("b")])
+    assert usable(table, "auto") == {"a/cuda0", "b/cpu0"}
+    assert usable(table, "gpu") == {"a/cuda0"}
+    assert usable(table, "cpu") == usable(table, "reference") == {"a/cpu0", "b/cpu0"}
+
+
+def test_seat_of_a_run_names_the_engine():
+    """Auto is named by what the device runs."""
+    table = SeatTable()
+    table.announce("a", 4, [seat_message("a"), seat_message("a", "cuda")])
+    gpu, cpu = table.seats["a/cuda0"], table.seats["a/cpu0"]
+    assert gpu.for_run("auto").engine == "gpu"
+    assert cpu.for_run("auto").engine == "cpu"
+    assert cpu.for_run("reference").engine == "reference"
+
+
+def test_second_process_on_a_gpu_stays_idle_until_the_first_goes(caplog):
+    """Eight workers of one host all find GPU 0: one of them explores on it."""
+    table = SeatTable()
+    with caplog.at_level(logging.WARNING):
+        for worker in "abc":
+            surplus = table.announce(
+                worker, 1, [seat_message(worker, "cuda", uuid="GPU-1")]
+            )
+            assert surplus == ([] if worker == "a" else [f"{worker}/cuda0"])
+    assert "stays idle" in caplog.text
+    assert "GPU-1" in caplog.text
+    assert usable(table, "gpu") == {"a/cuda0"}
+    assert [seat.id for seat in table.remove("a")] == ["a/cuda0"]
+    assert usable(table, "gpu") == {"b/cuda0"}
+    table.remove("b")
+    assert usable(table, "gpu") == {"c/cuda0"}
+    table.remove("c")
+    assert not table.seats
+
+
+def test_cores_are_no_shared_device():
+    """Several workers of one host may each use their threads."""
+    table = SeatTable()
+    for worker in "ab":
+        table.announce(worker, 1, [seat_message(worker, uuid="same")])
+    assert usable(table, "cpu") == {"a/cpu0", "b/cpu0"}
+
+
+def test_leaving_worker_gets_no_more_work():
+    """Its seats are usable by nobody, but still known."""
+    table = SeatTable()
+    table.announce("a", 1, [seat_message("a")])
+    table.workers["a"].leaving = True
+    assert usable(table, "cpu") == set()
+    assert table.remove("unknown") == []
+    assert [seat.id for seat in table.remove("a")] == ["a/cpu0"]
