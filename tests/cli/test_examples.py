@@ -1,0 +1,46 @@
+"""Every example runs and says what it promises."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SAYS = {
+    "01_solve_taillard.py": ("best known 1278 (optimal)", "makespan     1278"),
+    "02_own_shop.py": ("optimal, as", "in the order of the file it would take"),
+}
+
+pytestmark = pytest.mark.cluster
+
+
+def test_every_example_is_known_here():
+    assert {path.name for path in EXAMPLES.glob("*.py")} == set(SAYS)
+
+
+@pytest.mark.parametrize("name", SAYS)
+def test_example_runs(name):
+    ran = subprocess.run(  # noqa: S603
+        [sys.executable, EXAMPLES / name],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    for text in SAYS[name]:
+        assert text in ran.stdout
+
+
+def test_example_takes_a_file(tmp_path):
+    shop = tmp_path / "shop.csv"
+    shop.write_text("3,2\n1,4\n2,2\n")
+    schedule = tmp_path / "schedule.csv"
+    command = [sys.executable, EXAMPLES / "02_own_shop.py", shop, schedule]
+    subprocess.run(  # noqa: S603
+        command, check=True, capture_output=True, timeout=100
+    )
+    assert schedule.read_text().startswith("position,job,machine,start,end\n0,1,0,0,1")

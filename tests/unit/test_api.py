@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import asyncio
+import io
+import itertools
+
+import numpy as np
+import pytest
+from distributed import Client
+
+import dpbb
+from dpbb.cluster.local import embedded_cluster
+from dpbb.flowshop import FlowShopProblem
+from dpbb.progress import ProgressPrinter
+
+pytestmark = pytest.mark.cluster
+
+SHOP = [[3, 2, 4], [1, 4, 2], [2, 2, 5], [4, 1, 1]]
+
+
+def best_makespan(times):
+    table = np.array(times)
+    orders = itertools.permutations(range(len(table)))
+    return min(dpbb.evaluate(table, order).makespan for order in orders)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with embedded_cluster(dashboard_address=":0", threads=2) as (_, client):
+        yield client
+
+
+class OwnProblem:
+    """A problem that dpbb knows nothing of: weighted positions, with a weak bound."""
+
+    name = "positions"
+    n_jobs = 5
+    digest = "positions-5"
+    trivial_ub = 1000
+
+    def root_state(self):
+        return (0, 0, 0)  # cost, jobs in front, jobs behind
+
+    def child_bounds(self, state, jobs, *, back):
+        return np.array([self.extend(state, j, back=back)[0] for j in jobs.tolist()])
+
+    def extend(self, state, job, *, back):
+        cost, front, behind = state
+        position = self.n_jobs - 1 - behind if back else front
+        cost += (job + 1) * (position + 1)
+        return (cost, front + (not back), behind + back)
+
+    def evaluate(self, permutation):
+        return int(sum((job + 1) * (i + 1) for i, job in enumerate(permutation)))
+
+
+@pytest.mark.parametrize("instance", [SHOP, np.array(SHOP), "list", "frame"])
+def test_solve_takes_tables_of_any_kind(client, instance):
+    if isinstance(instance, str):
+        pandas = pytest.importorskip("pandas")
+        instance = pandas.DataFrame(SHOP) if instance == "frame" else SHOP
+    result = dpbb.solve(instance, client=client, verbosity="quiet")
+    assert result.status is dpbb.Status.OPTIMAL
+    assert result.makespan == best_makespan(SHOP)
+    assert dpbb.evaluate(SHOP, result.permutation).makespan == result.makespan
+    assert result.schedule().makespan == result.makespan
+
+
+def test_client_is_left_open(client):
+    dpbb.solve("ta001", client=client, verbosity="quiet")
+    assert client.status == "running"
+
+
+def test_solve_without_a_client_has_a_cluster_of_its_own(capsys):
+    result = dpbb.solve("ta001", threads=1)
+    assert result.makespan == 1278
+    assert result.engine == "cpu"
+    assert dict(result.versions)["dpbb"] == dpbb.__version__
+    assert "BestBound" in capsys.readouterr().err
+
+
+def test_solve_is_quiet_when_told(client, capsys):
+    dpbb.solve("ta001", client=client, verbosity="quiet")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_options_and_keywords_are_one(client):
+    options = dpbb.SolveOptions(verbosity="quiet", cutoff=1278)
+    result = dpbb.solve("ta001", client=client, options=options, cutoff=1279)
+    assert result.options.cutoff == 1279
+    assert (result.status, result.makespan) == (dpbb.Status.OPTIMAL, 1278)
+    assert result.permutation is not None
+
+
+def test_solve_in_a_running_loop_as_in_a_notebook():
+    async def cell():
+        return dpbb.solve(SHOP, verbosity="quiet", heuristics="none")
+
+    assert asyncio.run(cell()).makespan == best_makespan(SHOP)
+
+
+def test_asynchronous_client_gives_awaitables(client):
+    async def main():
+        address = client.scheduler_info()["address"]
+        async with Client(address, asynchronous=True, set_as_default=False) as own:
+            result = await dpbb.solve("ta001", client=own, verbosity="quiet")
+            run = await dpbb.submit("ta001", client=own, heuristics="none")
+            async with run:
+                last = [snapshot async for snapshot in run][-1]
+            return result, last
+
+    result, last = asyncio.run(main())
+    assert (result.status, result.makespan) == (dpbb.Status.OPTIMAL, 1278)
+    assert (last.value, last.lower_bound) == (1278, 1278)
+
+
+def test_should_stop_ends_a_run(client):
+    stream = io.StringIO()
+    calls = itertools.count()
+    result = dpbb.solve(
+        "ta056",
+        client=client,
+        heuristics="none",
+        progress=ProgressPrinter(stream),
+        should_stop=lambda: next(calls) > 3,
+    )
+    assert result.termination is dpbb.Termination.STOPPED
+    assert "dashboard http://" in stream.getvalue()
+
+
+def test_submit_watches_helps_and_stops(client):
+    seen = []
+    with dpbb.submit("ta056", client=client, heuristics="none") as run:
+        run.on_incumbent(lambda snapshot: seen.append(snapshot.value))
+        order = tuple(range(50))
+        assert not run.wait(0.1)
+        assert run.offer(order) == (run.snapshot().trajectory[-1].source == "offer")
+        run.stop()
+        result = run.result()
+    assert result.termination is dpbb.Termination.STOPPED
+    assert result.makespan <= dpbb.evaluate("ta056", order).makespan
+    assert seen
+
+
+def test_submit_without_a_client_closes_its_cluster_with_the_run():
+    with dpbb.submit(SHOP, heuristics="none") as run:
+        inner = run._client
+        assert run.result().makespan == best_makespan(SHOP)
+    assert inner.status == "closed"
+
+
+def test_submit_that_fails_closes_its_cluster(monkeypatch):
+    clients = []
+
+    def refuse(client, *_args, **_more):
+        clients.append(client)
+        raise dpbb.ClusterError("no")
+
+    monkeypatch.setattr("dpbb.cluster.run.submit_run", refuse)
+    with pytest.raises(dpbb.ClusterError, match=r"^no$"):
+        dpbb.submit(SHOP, heuristics="none")
+    assert clients[0].status == "closed"
+
+
+def test_interrupt_stops_the_run_and_is_passed_on(client):
+    def interrupt():
+        if client.run_on_scheduler(lambda dask_scheduler: bool(runs(dask_scheduler))):
+            raise KeyboardInterrupt
+        return False
+
+    def runs(scheduler):
+        return scheduler.extensions["dpbb"].hub.runs
+
+    with pytest.raises(KeyboardInterrupt):
+        dpbb.solve(
+            "ta056",
+            client=client,
+            heuristics="none",
+            verbosity="quiet",
+            should_stop=interrupt,
+        )
+    assert not client.run_on_scheduler(lambda dask_scheduler: runs(dask_scheduler))
+
+
+def test_problem_of_ones_own_is_solved_by_the_reference_engine():
+    """The largest job first: 5*1 + 4*2 + 3*3 + 2*4 + 1*5."""
+    result = dpbb.solve(OwnProblem(), verbosity="quiet", initial=range(5))
+    assert (result.makespan, result.permutation) == (35, (4, 3, 2, 1, 0))
+    assert (result.engine, result.instance) == ("reference", "positions")
+    with pytest.raises(dpbb.DpbbError, match="expected a result with a schedule"):
+        result.schedule()
+
+
+def test_flow_shop_problem_is_solved_as_its_instance(client):
+    problem = FlowShopProblem(dpbb.read_instance(SHOP))
+    result = dpbb.solve(problem, client=client, verbosity="quiet")
+    assert result.makespan == best_makespan(SHOP)

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+
+import dpbb
+
+HEAVY = ("numpy", "numba", "distributed", "dask", "bokeh", "cupy", "pandas", "rich")
+PROBE = """
+import sys
+before = set(sys.modules)
+import dpbb
+print(*sorted({name.partition(".")[0] for name in set(sys.modules) - before}))
+"""
+
+
+def test_import_loads_no_solver():
+    """``import dpbb`` is quick because it imports nothing heavy: no clock needed."""
+    loaded = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", PROBE], check=True, capture_output=True, text=True
+    ).stdout.split()
+    assert "dpbb" in loaded
+    assert not set(HEAVY) & set(loaded)
+
+
+def test_every_public_name_is_there():
+    for name in dpbb.__all__:
+        assert getattr(dpbb, name).__name__ == name
+    assert set(dpbb.__all__) <= set(dir(dpbb))
+
+
+def test_import_installs_no_log_handler():
+    handlers = logging.getLogger("dpbb").handlers
+    assert [type(handler) for handler in handlers] == [logging.NullHandler]
