@@ -14,7 +14,6 @@ SUITES = {
     "cpu": "golden trees with the CPU engine: counts, nodes a second",
     "dask": "the same tree raw in one process and through a LocalCluster",
     "gpu": "golden trees with the GPU engine: counts, nodes a second",
-    "cold": "from a cold process to the proof: wall times of dpbb solve",
 }
 """Suites and what they show, for the command line's help."""
 
