@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numba
-
-from dpbb.kernels import scalar, simd
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,12 +24,18 @@ Kernel = TypeVar("Kernel", bound="Callable[..., Any]")
 
 def _source_digest() -> int:
     """Checksum of all sources that kernels are compiled from."""
-    sources = [Path(module.__file__) for module in (scalar, simd)]
-    sources += sorted(Path(__file__).parent.glob("*.py"))
+    here = Path(__file__).parent
+    kernels = here.parents[1] / "kernels"
+    sources = [kernels / "scalar.py", kernels / "simd.py", *sorted(here.glob("*.py"))]
     return zlib.crc32(b"".join(source.read_bytes() for source in sources))
 
 
 VERSION = _source_digest()
+
+int64: Any = np.int64
+"""The integer of all helpers: Numba's ``int`` keeps an unsigned number unsigned, and
+every other type of an argument compiles a helper once more. So does a literal.
+"""
 
 
 _njit: Any = numba.njit

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpbb.engines.cpu.compilation import helper, inlined
+from dpbb.engines.cpu.compilation import helper, inlined, int64
 from dpbb.engines.cpu.state import GROUP_JOBS, PAIR_LANES
 from dpbb.kernels.scalar import popcount
 from dpbb.kernels.simd import (
@@ -344,4 +344,5 @@ def settle(tables: Tables, explorer: Explorer, depth: int, ub: int) -> int:
         explorer.open[at] = word ^ ((old ^ new) << shift)
         lows = minimum(lows, blend(new, bounds, nothing))
     explorer.closed[depth + 1] = explorer.closed[depth + 1] + shut
-    return int(reduce_min(lows))
+    least: int = int64(reduce_min(lows))
+    return least

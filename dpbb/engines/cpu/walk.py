@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.engines.cpu.compilation import VERSION, entry, helper
+from dpbb.engines.cpu.compilation import VERSION, entry, helper, int64
 from dpbb.engines.cpu.explore import record_leaf
 from dpbb.engines.cpu.node import descend, enter, open_children, prepare, release
 from dpbb.engines.cpu.pointers import explorer_at, pool_at, tables_at
@@ -110,12 +110,12 @@ def load_roots(
     depths = pointer_at(depths_in, np.uint16(0))
     digits = pointer_at(digits_in, np.uint16(0))
     words = tables.words
-    below = 0  # levels of the walk
+    below = explorer.counts[DEPTH] + 1  # levels of the walk: 0, the explorer is idle
     decomposed = False  # whether the node at the end of the walk is
     collecting = False  # whether the mask holds siblings at the end of the walk
     last = 0
     for row in range(rows - 1, -1, -1):
-        depth = int(depths[row])
+        depth = int64(depths[row])
         if depth == 0:
             load_whole(tables, explorer, pool, depth, ub)
             break
@@ -139,7 +139,7 @@ def load_roots(
             if not decomposed:
                 decompose(tables, explorer, below, ub)
                 decomposed = True
-            slot = nth_slot(tables, explorer, below, int(digits[path + below]))
+            slot = nth_slot(tables, explorer, below, int64(digits[path + below]))
             bits = explorer.open[below * words + slot // JOBS_PER_WORD]
             bits >>= np.uint64(2 * (slot % JOBS_PER_WORD))
             bits &= np.uint64(3)
@@ -148,7 +148,7 @@ def load_roots(
                 break
             if below == depth - 1:
                 break
-            descend(tables, explorer, below, slot, int(bits >> np.uint64(1)))
+            descend(tables, explorer, below, slot, int64(bits >> np.uint64(1)))
             below += 1
             decomposed = False
         last = path
