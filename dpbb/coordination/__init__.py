@@ -1,1 +1,1 @@
-"""The state machine of one run: units, leases, donation, incumbent, ledger, snapshot."""
+"""The state machine of a run: units, leases, donation, incumbent, ledger, snapshot."""
