@@ -106,7 +106,10 @@ async def test_registering_twice_is_registering_once(c, s, a):
 async def test_preload():
     """A preloaded scheduler has the plugin before anybody comes."""
     async with Scheduler(
-        port=0, dashboard=False, preload=["dpbb.cluster.preload"]
+        port=0,
+        dashboard=False,
+        dashboard_address=":0",
+        preload=["dpbb.cluster.preload"],
     ) as scheduler:
         assert scheduler.plugins["dpbb"] is scheduler.extensions["dpbb"]
         async with (
