@@ -52,6 +52,18 @@ def pointer_at(typing_context: Any, address: Any, like: Any) -> Any:
 
 
 @intrinsic
+def pointer_to(typing_context: Any, source: Any, index: Any) -> Any:
+    """Pointer to element ``index`` of a pointer."""
+    if not isinstance(source, types.CPointer):
+        raise TypingError(f"expected a pointer, got {source}")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.gep(arguments[0], [arguments[1]], inbounds=True)
+
+    return source(source, types.intp), generate
+
+
+@intrinsic
 def popcount(typing_context: Any, bits: Any) -> Any:
     """Count the set bits of a uint64, as int64."""
 

@@ -375,3 +375,71 @@ def scan_max_pairs(typing_context: Any, a: Any) -> Any:
         return value
 
     return a(a), generate
+
+
+@intrinsic
+def copy_transposed(
+    typing_context: Any,
+    source: Any,
+    rows: Any,
+    row_size: Any,
+    offset: Any,
+    target: Any,
+    start: Any,
+    stride: Any,
+    like: Any,
+) -> Any:
+    """Copy a square block of pairs, rows gathered, as columns.
+
+    For all pairs i, j of a vector: pair j of ``source`` at ``rows[i] * row_size +
+    offset`` becomes pair i of ``target`` at ``start + j * stride``.
+
+    Parameters
+    ----------
+    rows
+        Pointer to as many int64 as a vector has pairs.
+    row_size, offset, start, stride
+        In elements.
+    like
+        A vector of the pointers' type.
+    """
+    _expect_vector(like, "like")
+    _expect_pointer(source, like.dtype)
+    _expect_pointer(target, like.dtype)
+    _expect_pointer(rows, types.int64)
+    pairs = like.lanes // 2
+    align = like.dtype.bitwidth // 8
+
+    def lanes_of(chosen: list[int]) -> ir.Constant:
+        return _indices([lane for p in chosen for lane in (2 * p, 2 * p + 1)])
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        source, rows, row_size, offset, target, start, stride, _ = arguments
+        block = []
+        for i in range(pairs):
+            row = builder.load(builder.gep(rows, [ir.Constant(_I64, i)]))
+            at = builder.add(builder.mul(row, row_size), offset)
+            address = element_address(builder, [source, at], like.llvm)
+            block.append(builder.load(address, align=align))
+        # exchange the off-diagonal quarters of all 2 s x 2 s blocks, s = 1, 2, 4 ...
+        reach = 1
+        while reach < pairs:
+            low = [p if not p & reach else pairs + p - reach for p in range(pairs)]
+            high = [p + reach if not p & reach else pairs + p for p in range(pairs)]
+            for i in range(pairs):
+                if not i & reach:
+                    a, b = block[i], block[i + reach]
+                    block[i] = builder.shuffle_vector(a, b, lanes_of(low))
+                    block[i + reach] = builder.shuffle_vector(a, b, lanes_of(high))
+            reach *= 2
+        for value in block:
+            address = element_address(builder, [target, start], like.llvm)
+            builder.store(value, address, align=align)
+            start = builder.add(start, stride)
+        return context.get_dummy_value()
+
+    index = types.intp
+    return (
+        types.void(source, rows, index, index, target, index, index, like),
+        generate,
+    )

@@ -15,10 +15,11 @@ import numpy as np
 
 from dpbb.engines.cpu.compilation import helper, inlined, int64
 from dpbb.engines.cpu.state import GROUP_JOBS, PAIR_LANES
-from dpbb.kernels.scalar import popcount
+from dpbb.kernels.scalar import pointer_to, popcount
 from dpbb.kernels.simd import (
     Vector,
     blend,
+    copy_transposed,
     last_pair,
     less,
     load,
@@ -277,30 +278,40 @@ def open_children(tables: Tables, explorer: Explorer, depth: int, ub: int) -> in
 
 @helper
 def build_table(tables: Tables, explorer: Explorer, depth: int, table: int) -> None:
-    """Copy the columns of the jobs that are unscheduled at ``depth`` to a table."""
+    """Copy the columns of the jobs that are unscheduled at ``depth`` to a table.
+
+    Whole squares of ``GROUP_JOBS`` jobs and machines are copied. Slots past the last
+    job get columns that are never looked at, and machines past the last one go where
+    the next table begins, which is built after this one.
+    """
     source = tables.table_of[depth]
     source_slot = tables.first_slot[source]
     target_slot = tables.first_slot[table]
-    stride = 2 * GROUP_JOBS * tables.groups[table]
-    first = tables.first_time[table]
-    last = 2 * GROUP_JOBS * tables.groups[source]
-    m = tables.n_machines
-    row = tables.row
-    pair = zeros(explorer.columns, PAIR)
     slot = 0
-    for old in range(last // 2):
-        if explorer.taken[2 * (source_slot + old)] != 0:
-            continue
+    for old in range(GROUP_JOBS * tables.groups[source]):
         job = explorer.jobs[source_slot + old]
-        explorer.jobs[target_slot + slot] = job
-        explorer.slots[table * tables.n_jobs + job] = slot
-        place = first + 2 * slot
-        at = (job + 1) * row - 2 * m
-        for _ in range(m):
-            store(explorer.columns, place, load(tables.shifted, at, pair))
-            place += stride
-            at += 2
-        slot += 1
+        if explorer.taken[2 * (source_slot + old)] == 0:
+            explorer.jobs[target_slot + slot] = job
+            explorer.slots[table * tables.n_jobs + job] = slot
+            slot += 1
+    like = zeros(explorer.columns, PAIR_LANES)
+    groups = tables.groups[table]
+    stride = PAIR_LANES * groups
+    shift = tables.row - 2 * tables.n_machines
+    for group in range(groups):
+        jobs = pointer_to(explorer.jobs, target_slot + GROUP_JOBS * group)
+        start = tables.first_time[table] + PAIR_LANES * group
+        for machine in range(0, tables.n_machines, GROUP_JOBS):
+            copy_transposed(
+                tables.shifted,
+                jobs,
+                tables.row,
+                shift + 2 * machine,
+                explorer.columns,
+                start + machine * stride,
+                stride,
+                like,
+            )
 
 
 @inlined

@@ -232,8 +232,9 @@ def _threshold(rule: BranchingRule, branching_ub: int | None, largest: int) -> i
 
 
 def _aligned_copy(rows: NDArray[np.int64], dtype: DTypeLike) -> NDArray[Any]:
-    flat = aligned_zeros(rows.size, dtype)
-    flat[:] = rows.ravel()
+    """Flat copy; a vector that starts at any of its elements may be read."""
+    flat = aligned_zeros(rows.size + PAIR_LANES, dtype)
+    flat[: rows.size] = rows.ravel()
     return flat
 
 
@@ -242,7 +243,10 @@ def make_explorer(tables: Tables) -> Explorer:
     n_jobs, row, dtype = tables.n_jobs, tables.row, tables.steps.dtype
     slots = int(tables.groups.sum()) * GROUP_JOBS
     first = int(tables.groups[0]) * GROUP_JOBS
-    columns = aligned_zeros(2 * slots * tables.n_machines, dtype)
+    # a table is built in whole squares: room past the end of each, not the last alone
+    rows = -(-tables.n_machines // GROUP_JOBS) * GROUP_JOBS
+    ends = tables.first_time + rows * PAIR_LANES * tables.groups
+    columns = aligned_zeros(int(ends.max()), dtype)
     jobs = np.zeros(slots, np.int64)
     jobs[:n_jobs] = np.arange(n_jobs)
     slot_of = np.zeros((len(tables.groups), n_jobs), np.int64)

@@ -47,7 +47,7 @@ def test_tables_below_are_much_smaller():
 @pytest.mark.parametrize("dtype", [np.int16, np.int32])
 def test_steps_are_prefix_sums_of_both_directions(dtype):
     tables = tables_of(TIMES, dtype)
-    steps = tables.steps.reshape(len(TIMES), -1, 2)
+    steps = tables.steps[:-PAIR_LANES].reshape(len(TIMES), -1, 2)
     for job, times in enumerate(TIMES):
         for side, row in enumerate((times, times[::-1])):
             sums = np.concatenate([[0], row.cumsum()])
@@ -59,7 +59,7 @@ def test_shifted_rows_mirror_when_reversed():
     """Reversing all lanes of a shifted row gives the unshifted row of pairs."""
     tables = tables_of(TIMES)
     assert tables.row % PAIR_LANES == 0
-    rows = tables.shifted.reshape(len(TIMES), tables.row)[:, ::-1]
+    rows = tables.shifted[:-PAIR_LANES].reshape(len(TIMES), tables.row)[:, ::-1]
     m = TIMES.shape[1]
     np.testing.assert_array_equal(rows[:, 0 : 2 * m : 2], TIMES)
     np.testing.assert_array_equal(rows[:, 1 : 2 * m : 2], TIMES[:, ::-1])
@@ -74,6 +74,18 @@ def test_an_idle_explorer_has_the_root_on_level_0():
     np.testing.assert_array_equal(explorer.fronts[1 : 2 * m : 2], tails.min(axis=0))
     is_child = explorer.taken[: 2 * 3 * GROUP_JOBS] == 0
     assert is_child.tolist() == [True] * 42 + [False] * 6
+
+
+@pytest.mark.parametrize(("n_jobs", "n_machines"), [(300, 1), (100, 9), (9, 3)])
+def test_every_table_has_room_to_be_built_in_whole_squares(n_jobs, n_machines):
+    """Overrunning the end of the memory once corrupted the heap (300 x 1)."""
+    tables = tables_of(np.ones((n_jobs, n_machines), np.int64))
+    columns = make_explorer(tables).columns
+    squares = -(-n_machines // GROUP_JOBS)
+    for first, groups in zip(tables.first_time, tables.groups, strict=True):
+        last_square = first + (squares - 1) * GROUP_JOBS * PAIR_LANES * groups
+        assert last_square + GROUP_JOBS * PAIR_LANES * groups <= len(columns)
+        assert first + n_machines * PAIR_LANES * groups <= len(columns)
 
 
 @pytest.mark.parametrize("dtype", [np.int16, np.int32])

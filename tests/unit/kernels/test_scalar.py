@@ -14,6 +14,7 @@ from dpbb.kernels.scalar import (
     compare_exchange,
     ctz,
     pointer_at,
+    pointer_to,
     popcount,
 )
 
@@ -40,6 +41,16 @@ def test_a_pointer_reads_and_writes_one_element(dtype):
     values = np.array([5, 6, 7], dtype)
     double(values.ctypes.data, 1, dtype(0))
     assert values.tolist() == [5, 12, 7]
+
+
+@numba.njit
+def first_after(address, index):
+    return pointer_to(pointer_at(address, np.int64(0)), index)[0]
+
+
+def test_a_pointer_to_an_element_begins_there():
+    values = np.array([5, 6, 7])
+    assert first_after(values.ctypes.data, 2) == 7
 
 
 @numba.njit

@@ -8,6 +8,7 @@ from numba.core.errors import TypingError
 from dpbb.kernels.scalar import pointer_at
 from dpbb.kernels.simd import (
     blend,
+    copy_transposed,
     equal,
     last_pair,
     less,
@@ -129,6 +130,34 @@ def test_every_operation_equals_numpy(dtype, lanes):
             exact.sum(),
             exact[:, 0].sum() - exact[:, 1].sum(),
         ]
+
+
+@numba.njit
+def transpose(lane, source_in, rows_in, target_in, row_size, offset, start, stride):
+    source, target = pointer_at(source_in, lane), pointer_at(target_in, lane)
+    rows = pointer_at(rows_in, np.int64(0))
+    like = zeros(source, 16)
+    copy_transposed(source, rows, row_size, offset, target, start, stride, like)
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.int32])
+def test_a_square_of_pairs_is_copied_as_columns(dtype):
+    source = np.arange(20 * 24).astype(dtype)
+    rows = np.array([3, 0, 19, 7, 7, 1, 2, 18])
+    target = np.full(8 * 32 + 5, -1, dtype)
+    transpose(
+        dtype(0),
+        *(part.ctypes.data for part in (source, rows, target)),
+        24,  # lanes of a row
+        6,  # first lane taken of each
+        5,
+        32,
+    )
+    square = source.reshape(20, 24)[rows, 6:22].reshape(8, 8, 2)
+    copied = target[5:].reshape(8, 16, 2)
+    np.testing.assert_array_equal(copied[:, :8], square.transpose(1, 0, 2))
+    assert np.all(copied[:, 8:] == -1)
+    assert np.all(target[:5] == -1)
 
 
 def test_a_mask_has_no_bits_above_its_lanes():
