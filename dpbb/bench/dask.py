@@ -3,7 +3,8 @@
 The tree is fixed (a cutoff, no heuristics), so all ways explore the same nodes; the
 exit code is 1 when the counts differ. Raw and clusters take turns, as machines are
 seldom quiet for long. Processes, engines and kernels are warm: what is measured is the
-run, from its opening to its result.
+run, from its opening to its result. The share of the seats' time in the engine says
+what Dask takes also where other work on the machine blurs the times.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ class Done:
     counts: tuple[int, int]
     units: int
     seats: int
+    in_engine: float  # share of the seats' time
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ class Way:
     seconds: list[float] = field(default_factory=list)
     counts: set[tuple[int, int]] = field(default_factory=set)
     units: list[int] = field(default_factory=list)
+    in_engine: list[float] = field(default_factory=list)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -103,9 +106,10 @@ def run(args: argparse.Namespace) -> int:
         median = statistics.median(way.seconds)
         nodes = max(way.counts)[0]
         print(
-            f"{way.name:<17}{median:>9.2f}{min(way.seconds):>8.2f}"
-            f"{max(way.seconds):>8.2f}{nodes / median / 1e6:>12.2f}"
-            f"{median / raw - 1:>11.1%}{statistics.median(way.units):>8.0f}"
+            f"{way.name:<15}{median:>9.2f}{min(way.seconds):>8.2f}"
+            f"{max(way.seconds):>8.2f}{nodes / median / 1e6:>11.2f}"
+            f"{median / raw - 1:>10.1%}{statistics.median(way.in_engine):>11.1%}"
+            f"{statistics.median(way.units):>7.0f}"
         )
     counts = set.union(*(way.counts for way in ways))
     print(f"decomposed, leaves: {sorted(counts)}")
@@ -154,6 +158,7 @@ def measure(tree: Tree, threads: int, repeat: int) -> list[Way]:
                 way.seconds.append(time.perf_counter() - began)
                 way.counts.add(done.counts)
                 way.units.append(done.units)
+                way.in_engine.append(done.in_engine)
     return ways
 
 
@@ -166,7 +171,7 @@ def _explore_raw(threads: int, tree: Tree) -> Done:
         counters = explore_to_end(session, tree.cutoff, RAW_SLICE_S).counters
     finally:
         session.close()
-    return Done((counters.decomposed, counters.leaves), 1, 1)
+    return Done((counters.decomposed, counters.leaves), 1, 1, 1.0)
 
 
 def _explore_dask(client: Client, tree: Tree) -> Done:
@@ -181,7 +186,9 @@ def _explore_dask(client: Client, tree: Tree) -> Done:
     with submit_run(client, spec, make_result=_as_is) as opened:
         outcome = opened.result()
     counts = (outcome.counters.decomposed, outcome.counters.leaves)
-    return Done(counts, outcome.units, len(outcome.seats))
+    seats = len(outcome.seats)
+    in_engine = outcome.explore_s / (seats * outcome.seconds)
+    return Done(counts, outcome.units, seats, in_engine)
 
 
 def _as_is(outcome: Outcome) -> Any:  # noqa: ANN401 (not the user's result)
