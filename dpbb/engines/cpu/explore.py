@@ -47,6 +47,17 @@ def refilter(tables: Tables, explorer: Explorer, depth: int, ub: int) -> None:
 
 
 @helper
+def follow_ub(
+    tables: Tables, explorer: Explorer, pool: Pool, depth: int, ub: int
+) -> int:
+    """Return the upper bound of now; if it has fallen, prune the stack again."""
+    latest: int = atomic_load(pool.control, UB)
+    if latest < ub:
+        refilter(tables, explorer, depth, latest)
+    return min(latest, ub)
+
+
+@helper
 def visit_leaf(
     tables: Tables, explorer: Explorer, pool: Pool, job: int, side: int
 ) -> None:
@@ -161,12 +172,14 @@ def explore(
                     atomic_store(control, STOP, 1)
                     stopped = True
                     break
+                ub = follow_ub(tables, explorer, pool, depth, ub)
+                bits = explorer.open[depth * words + word]
                 continue
             descend(tables, explorer, depth, slot, side)
             alive = open_children(tables, explorer, depth + 1, ub)
             nodes += 1
             shut = n - depth - 1 - alive
-            explorer.closed[depth + 2] = explorer.closed[depth + 2] + shut
+            explorer.closed[depth + 2] += shut
             if alive:
                 depth += 1
                 enter(tables, explorer, depth)
@@ -178,10 +191,7 @@ def explore(
                 if atomic_load(control, STOP):
                     stopped = True
                     break
-                latest = atomic_load(control, UB)
-                if latest < ub:
-                    ub = latest
-                    refilter(tables, explorer, depth, ub)
+                ub = follow_ub(tables, explorer, pool, depth, ub)
                 if atomic_load(control, HUNGRY) > atomic_load(control, TOP):
                     share(tables, explorer, pool, depth, ub)
                 bits = explorer.open[depth * words + word]

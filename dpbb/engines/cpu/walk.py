@@ -205,6 +205,11 @@ def write_paths(
     rank = np.empty(n_jobs, np.int64)
     row = 0
     for index in range(pool.control[TOP]):
+        siblings = np.uint64(0)
+        for word in range(words):
+            siblings |= pool.mask[index * words + word]
+        if siblings == np.uint64(0):  # all given away: it has no row to write to
+            continue
         depth = pool.level[index]
         for job in range(n_jobs):
             rank[job] = job

@@ -13,6 +13,7 @@ from dpbb.engines.cpu import state
 from dpbb.engines.cpu.engine import CpuEngine
 from dpbb.engines.cpu.session import CpuSession, narrowest_dtype
 from dpbb.engines.driver import explore_to_end
+from dpbb.engines.registry import get_engine
 from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
@@ -174,6 +175,20 @@ def test_counts_do_not_depend_on_what_is_asked_between_slices(open_session):
         session, ub, 0.001, on_slice=lambda *_: bool(len(session.remaining())) and None
     )
     assert (total.counters.decomposed, total.counters.leaves) == (decomposed, leaves)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_one_thread_prunes_at_once_when_it_finds_a_better_leaf(open_session, seed):
+    """Also while ub falls the counts are those of the reference engine."""
+    problem = random_problem(seed, 4 + seed % 5, 1 + 2 * seed, high=40)
+    reference = get_engine("reference")
+    with_reference = reference.open(problem, TreeOptions(), reference.devices()[0])
+    with_reference.load(WorkUnit.whole(problem.n_jobs))
+    counts = [
+        vars_of(explore_to_end(session, problem.trivial_ub, 60.0).counters)
+        for session in (with_reference, open_session(problem))
+    ]
+    assert counts[0] == counts[1]
 
 
 @pytest.mark.parametrize("above", [0, 1])
