@@ -215,7 +215,7 @@ class _Task:
         from dpbb.engines.registry import choose_engine
 
         engine, why = choose_engine(
-            self.options.engine, self.problem, self._warm_up_tree()
+            str(self.options.engine), self.problem, self._warm_up_tree()
         )
         self.engine = engine.name
         self.progress.note(f"engine {why}")
@@ -231,7 +231,7 @@ class _Task:
         cluster = embedded_cluster(
             workers=self.options.workers or 1,
             threads=self.options.threads,
-            engine=self.options.engine,
+            engine=str(self.options.engine),
             warm_up=(self.problem, self._warm_up_tree(), None),
         )
         with cluster as (_, client):
@@ -270,7 +270,8 @@ class _Task:
             self.progress.note(f"dashboard {client.dashboard_link}")
         opened = time.monotonic()
         self.progress.offset_s = opened - self.began
-        engine, file = self.engine or self.options.engine, self.options.optima_file
+        engine = self.engine or str(self.options.engine)
+        file = self.options.optima_file
 
         def make_result(outcome: Outcome) -> Result:
             return plan.result(outcome, opened=opened, engine=engine)

@@ -19,7 +19,7 @@ from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.engines.base import Tuning
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopProblem, schedule
-from dpbb.flowshop.heuristics import first_incumbent
+from dpbb.flowshop.heuristics import default_time_s, first_incumbent
 from dpbb.options import EngineName, Heuristics
 from dpbb.problem import root_bound
 from dpbb.result import Improvement, Proof, Result, Status, Termination
@@ -128,7 +128,7 @@ class Plan:
             problem=self.problem,
             tree=options.tree(self.branching_ub),
             instance=self.name,
-            engine=engine or options.engine,
+            engine=engine or str(options.engine),
             tuning=None if tuning == Tuning() else tuning,
             upper_bound=self.threshold,
             permutation=self.permutation,
@@ -302,7 +302,11 @@ def make_plan(
     left = plan.seconds_left(time.monotonic())
     if left is not None:
         left = max(left, 0.0)
-        limit = left if limit is None else min(left, limit)
+        if limit is None:  # a part of the time, however short, is the tree's
+            instance = problem.instance
+            limit = default_time_s(instance.n_jobs, instance.n_machines)
+            limit = min(limit, left / 2)
+        limit = min(limit, left)
     incumbent = first_incumbent(
         problem.instance,
         method=Heuristics.NONE if options.cutoff is not None else options.heuristics,

@@ -93,6 +93,7 @@ class ProgressPrinter:
     _value: int | None = None
     _due_s: float = 0.0
     _rows: int = 0
+    _shown: Snapshot | None = None
 
     def note(self, text: str) -> None:
         """Write a line for people."""
@@ -114,10 +115,12 @@ class ProgressPrinter:
             self._show(snapshot, "H" if new else " ")
 
     def finish(self, snapshot: Snapshot) -> None:
-        """Write the last row of a run."""
-        self._show(snapshot, " ")
+        """Write the last row of a run, if it is not written yet."""
+        if snapshot is not self._shown:
+            self._show(snapshot, " ")
 
     def _show(self, snapshot: Snapshot, mark: str) -> None:
+        self._shown = snapshot
         self._value = snapshot.value if self._value is None else self._value
         if snapshot.value is not None and self._value is not None:
             self._value = min(self._value, snapshot.value)

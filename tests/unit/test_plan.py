@@ -104,6 +104,29 @@ def test_heuristics_announce_what_they_find():
     assert not plan.proved
 
 
+@pytest.mark.parametrize(
+    ("options", "limit"),
+    [
+        ({}, None),
+        ({"heuristic_time_s": 7}, 7),
+        ({"time_limit_s": 0.4}, 0.2),  # half of it is the tree's
+        ({"time_limit_s": 1000}, 5),  # what is usual for this size
+        ({"time_limit_s": 4, "heuristic_time_s": 7}, 4),
+        ({"time_limit_s": 4, "heuristic_time_s": 3}, 3),
+    ],
+)
+def test_heuristics_leave_time_for_the_tree(monkeypatch, options, limit):
+    given = []
+    monkeypatch.setattr("dpbb.plan.default_time_s", lambda _n, _m: 5.0)
+    monkeypatch.setattr(
+        "dpbb.plan.first_incumbent", lambda _i, **more: given.append(more)
+    )
+    plan_of(heuristics="auto", **options)
+    assert given[0]["time_limit_s"] == (
+        None if limit is None else pytest.approx(limit, abs=0.1)
+    )
+
+
 def test_root_bound_proves_only_where_no_tree_is_wanted():
     problem = FlowShopProblem(FlowShopInstance("one", np.array([[3], [4], [5]])))
     order = {"initial": (2, 0, 1)}

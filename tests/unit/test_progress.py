@@ -136,6 +136,18 @@ def test_json_lines_hold_one_snapshot_each_and_no_notes():
     assert last["state"] == "finished"
 
 
+def test_last_row_is_written_once():
+    stream = io.StringIO()
+    progress = ProgressPrinter(stream)
+    progress.update(SNAPSHOT)
+    progress.finish(SNAPSHOT)
+    assert len(lines(stream)) == 2
+    last = replace(SNAPSHOT, seconds=12.5)
+    progress.update(last)  # too early for a row
+    progress.finish(last)
+    assert lines(stream)[-1].startswith("   12.5s")
+
+
 def test_without_a_stream_nothing_is_written(capsys):
     progress = ProgressPrinter(None)
     progress.note("x")
