@@ -149,8 +149,8 @@ def iterate(
 ) -> None:
     """Advance one chain, whose state (see ``Chain``) is changed in place.
 
-    Ends at once when its best makespan is at most ``target``, and, dropping the
-    iteration under way, when ``stop[0]`` is set from outside.
+    Ends at once when its best makespan is at most ``target``, and, cutting the
+    iteration under way short, when ``stop[0]`` is set from outside.
     """
     n_jobs = len(current)
     scratch = workspace(times.shape[0], n_jobs)
@@ -171,8 +171,6 @@ def iterate(
             insert(trial, length, position, job)
             length += 1
         value = local_search(times, trial, length, value, rng, stop, scratch)
-        if stop[0]:
-            return
         worse = value - values[0]
         uniform = random_below(rng, 1 << 30) / (1 << 30)
         if worse <= 0 or uniform < np.exp(-worse / temperature):

@@ -79,7 +79,7 @@ def test_local_search_gives_a_sequence_of_the_same_jobs_that_is_no_worse(case, s
 
 
 def test_local_search_ends_where_no_reinsertion_is_better():
-    """Without ties, that is: an equal move may open a way that the pass has gone by."""
+    """So it is here; an equal move might open a way that the pass has gone by."""
     for seed in range(1, 20):
         values = np.random.default_rng(seed).permutation(1 << 16)[:18].reshape(6, 3)
         tiny = oracle.TinyFlowShop(tuple(map(tuple, values.tolist())))
