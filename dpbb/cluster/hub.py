@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dpbb.cluster.open_run import FinishedRun, OpenRun
 from dpbb.cluster.seats import SeatTable
-from dpbb.cluster.shares import fair_shares, moves
+from dpbb.cluster.sharing import SeatSharing
 from dpbb.coordination.coordinator import Coordinator
 from dpbb.coordination.messages import Order, OrderKind
 from dpbb.errors import ClusterError, InvariantError, StaleLeaseError
@@ -23,7 +23,6 @@ from dpbb.errors import ClusterError, InvariantError, StaleLeaseError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dpbb.cluster.seats import SeatState
     from dpbb.coordination.ledger import Checked
     from dpbb.coordination.messages import (
         Assignment,
@@ -39,9 +38,6 @@ logger = logging.getLogger(__name__)
 
 BROADCAST_S = 0.25
 """A better UB is sent to the busy workers at most once in this time."""
-
-TURN_S = 1.0
-"""With fewer seats than runs, the seats change hands this often."""
 
 KEPT_RESULTS = 64
 """Results of so many finished runs are kept for those who ask later."""
@@ -87,10 +83,7 @@ class Hub:
         self.finished: dict[RunId, FinishedRun] = {}
         self._shell = shell
         self._clock = clock
-        self._turn = 0
-        self._turned = clock()
-        self._changed: dict[RunId, None] = {}  # ordered set of runs to advance
-        self._unshared = False
+        self._sharing = SeatSharing(self.table, self.runs, clock)
         self._settling = False
 
     # -- runs -------------------------------------------------------------------
@@ -108,7 +101,7 @@ class Hub:
             raise ClusterError(f"expected a new run id, got {run_id!r}, which is taken")
         self.runs[run_id] = OpenRun(Coordinator(spec, now=self._clock()), blob)
         logger.info("run %s opened: %s", run_id, spec.instance)
-        self._unshared = True
+        self._sharing.due = True
         self._settle(run_id)
 
     def run(self, run_id: RunId) -> OpenRun:
@@ -152,10 +145,7 @@ class Hub:
                 logger.error("run %s failed: %s", run_id, error)
             # not at every report: it is a minimum over all units
             self._look(run, (run.coordinator.value, run.coordinator.lower_bound))
-        if now - self._turned >= TURN_S:
-            self._turn += 1
-            self._turned = now
-        self._unshared |= len(self.runs) > 1
+        self._sharing.due |= len(self.runs) > 1
         self._settle(*self.runs)
 
     # -- seats ------------------------------------------------------------------
@@ -164,7 +154,7 @@ class Hub:
         """Take in the seats of a worker."""
         self.remove_worker(worker)
         self.table.announce(worker, nthreads, seats)
-        self._unshared = True
+        self._sharing.due = True
         self._settle()
 
     def remove_worker(self, worker: str) -> None:
@@ -177,7 +167,7 @@ class Hub:
             if assignment is not None:
                 self._shell.release(run.id, assignment)
             run.informed.discard(worker)
-            self._give_up(run, seat)
+            self._sharing.give_up(run, seat)
         self._settle()
 
     def remove_all_workers(self) -> None:
@@ -194,7 +184,7 @@ class Hub:
             entry.leaving = True
             for seat in entry.seats:
                 if seat.run is not None:
-                    self._take_away(self.runs[seat.run], seat)
+                    self._sharing.take_away(self.runs[seat.run], seat)
         self._settle()
 
     def busy_workers(self) -> set[str]:
@@ -222,7 +212,7 @@ class Hub:
         """Lease a unit to a task; StaleLeaseError if another attempt is current."""
         run = self.run(run_id)
         lease = run.coordinator.lease(unit, attempt, seat, self._clock())
-        run.lease_seats[lease.id] = seat
+        run.note_lease(seat, lease.id)
         self._settle(run_id)
         return lease
 
@@ -239,7 +229,7 @@ class Hub:
             self.fail(run_id, error)
             return Order(OrderKind.DROP, 0)
         if report.full is not None and report.full.last:
-            seat = run.lease_seats.pop(report.lease, None)
+            seat = run.lease_seats.get(report.lease)
             if seat is not None:
                 run.busy.pop(seat, None)
                 run.seat_failures.pop(seat, None)
@@ -274,8 +264,8 @@ class Hub:
         reason = run.note_failure(seat_id, assignment.unit, self._clock())
         seat = self.table.seats.get(seat_id)
         if seat_id in run.excluded and seat is not None and seat.run == run.id:
-            self._take_away(run, seat)
-        if reason is None and run.excluded and not self._usable(run):
+            self._sharing.take_away(run, seat)
+        if reason is None and run.excluded and not self._sharing.usable(run):
             reason = "tasks failed on every seat"
         if reason is not None:
             self.fail(run.id, f"{reason}, at last on seat {seat_id}: {error}")
@@ -283,20 +273,20 @@ class Hub:
     # -- inside -----------------------------------------------------------------
 
     def _settle(self, *changed: RunId) -> None:
-        self._changed.update(dict.fromkeys(changed))
+        sharing = self._sharing
+        sharing.changed.update(dict.fromkeys(changed))
         if self._settling:
             return
         self._settling = True
         try:
-            while self._changed or self._unshared:
-                if self._unshared:
-                    self._unshared = False
-                    self._share()
-                else:
-                    run_id = next(iter(self._changed))
-                    del self._changed[run_id]
-                    if run_id in self.runs:
-                        self._advance(self.runs[run_id])
+            while sharing.due or sharing.changed:
+                if sharing.due:
+                    sharing.share()
+                    continue
+                run_id = next(iter(sharing.changed))
+                del sharing.changed[run_id]
+                if run_id in self.runs:
+                    self._advance(self.runs[run_id])
         finally:
             self._settling = False
 
@@ -307,10 +297,10 @@ class Hub:
             self._finish(run)
             return
         for seat_id in run.leaving - run.busy.keys():
-            self._give_up(run, self.table.seats[seat_id])
+            self._sharing.give_up(run, self.table.seats[seat_id])
         for seat_id in coordinator.idle_seats():
             worker = self.table.seats[seat_id].worker
-            if run.rests(seat_id, now) or self._is_full(worker):
+            if run.rests(seat_id, now) or self._sharing.is_full(worker):
                 continue
             assignment = coordinator.assign(seat_id, now)
             if assignment is None:
@@ -331,17 +321,6 @@ class Hub:
             run.seen = seen
             run.version += 1
             self._shell.changed(run.id)
-
-    def _is_full(self, worker: str) -> bool:
-        """Whether the worker has no thread left for a task of ours."""
-        entry = self.table.workers[worker]
-        if len(entry.seats) <= entry.nthreads:
-            return False
-        busy = sum(
-            seat.run is not None and seat.id in self.runs[seat.run].busy
-            for seat in entry.seats
-        )
-        return busy >= entry.nthreads
 
     def _broadcast(self, run: OpenRun, now: float) -> None:
         """Send a better UB to the busy workers, unless one was sent just now."""
@@ -375,68 +354,7 @@ class Hub:
             del self.finished[next(iter(self.finished))]
         logger.info("run %s is over: %s", run.id, snapshot.termination)
         self._shell.changed(run.id)
-        self._unshared = True
-
-    def _give_up(self, run: OpenRun, seat: SeatState) -> None:
-        """Take a seat from a run at once."""
-        run.coordinator.remove_seat(seat.id, self._clock())
-        run.seats.discard(seat.id)
-        run.leaving.discard(seat.id)
-        seat.run = None
-        self._unshared = True
-        self._changed[run.id] = None
-
-    def _take_away(self, run: OpenRun, seat: SeatState) -> None:
-        """Take a seat from a run as soon as it has given back its unit."""
-        if seat.id not in run.busy:
-            self._give_up(run, seat)
-            return
-        run.leaving.add(seat.id)
-        run.coordinator.drain_seat(seat.id, self._clock())
-        self._changed[run.id] = None
-
-    def _usable(self, run: OpenRun) -> list[SeatState]:
-        return [
-            seat
-            for seat in self.table.usable_by(run.coordinator.spec.engine)
-            if seat.id not in run.excluded
-        ]
-
-    def _share(self) -> None:
-        """Share the seats among the open runs that can use them."""
-        users: dict[SeatId, list[RunId]] = {}
-        for run_id, run in self.runs.items():
-            for seat in self._usable(run):
-                users.setdefault(seat.id, []).append(run_id)
-        groups: dict[tuple[RunId, ...], list[SeatState]] = {}
-        for seat_id, run_ids in users.items():
-            groups.setdefault(tuple(run_ids), []).append(self.table.seats[seat_id])
-        for group, seats in groups.items():
-            self._share_group([self.runs[run_id] for run_id in group], seats)
-
-    def _share_group(self, runs: list[OpenRun], seats: list[SeatState]) -> None:
-        """Share seats that the same runs can use."""
-        free = [seat for seat in seats if seat.run is None]
-        held = [[seat for seat in seats if seat.id in run.settled] for run in runs]
-        coming = len(seats) - len(free) - sum(map(len, held))
-        demands = [
-            len(mine) + run.coordinator.wanted_seats()
-            for run, mine in zip(runs, held, strict=True)
-        ]
-        if len(runs) == 1:  # a seat is better idle in a run than out of it
-            demands = [len(seats)]
-        shares = fair_shares(demands, len(seats), self._turn)
-        step = moves([len(mine) for mine in held], shares, len(free), coming)
-        for run, mine, take, give in zip(runs, held, step.take, step.give, strict=True):
-            for seat in free[:take]:
-                run.seats.add(seat.id)
-                seat.run = run.id
-                engine = run.coordinator.spec.engine
-                run.coordinator.add_seat(seat.for_run(engine), self._clock())
-                self._changed[run.id] = None
-            del free[:take]
-            for seat in sorted(mine, key=lambda seat: seat.id in run.busy)[:give]:
-                self._take_away(run, seat)
+        self._sharing.due = True
 
 
 def _last_line(error: Exception | str) -> str:

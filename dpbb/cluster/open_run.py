@@ -71,6 +71,7 @@ class OpenRun:
     leaving: set[SeatId] = field(default_factory=set)  # draining, then given up
     busy: dict[SeatId, Assignment] = field(default_factory=dict)
     lease_seats: dict[LeaseId, SeatId] = field(default_factory=dict)
+    leases: dict[SeatId, LeaseId] = field(default_factory=dict)  # the last of each
     informed: set[str] = field(default_factory=set)  # workers that hold something
     unit_failures: Counter[UnitId] = field(default_factory=Counter)
     seat_failures: Counter[SeatId] = field(default_factory=Counter)
@@ -92,6 +93,22 @@ class OpenRun:
     def settled(self) -> set[SeatId]:
         """Seats that are there to stay."""
         return self.seats - self.leaving
+
+    def note_lease(self, seat: SeatId, lease: LeaseId) -> None:
+        """Remember whose lease it is, until the seat's next."""
+        before = self.leases.get(seat)
+        if before is not None:
+            self.lease_seats.pop(before, None)
+        self.leases[seat] = lease
+        self.lease_seats[lease] = seat
+
+    def forget_seat(self, seat: SeatId) -> None:
+        """Forget a seat that serves the run no more."""
+        self.seats.discard(seat)
+        self.leaving.discard(seat)
+        lease = self.leases.pop(seat, None)
+        if lease is not None:
+            self.lease_seats.pop(lease, None)
 
     def note_failure(self, seat: SeatId, unit: UnitId, now: float) -> str | None:
         """Count a task that raised; returns why the run cannot go on, if so."""

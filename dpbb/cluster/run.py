@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import inspect
-import logging
 import time
 from typing import TYPE_CHECKING, Any
 
 from distributed.protocol import pickle
 
+from dpbb.cluster.following import POLL_S, Callbacks, SnapshotStream
 from dpbb.cluster.optima_file import OptimaFile
 from dpbb.cluster.scheduler_plugin import DpbbSchedulerPlugin
 from dpbb.cluster.versions import check_versions, scheduler_probe
@@ -36,15 +35,11 @@ if TYPE_CHECKING:
 
     from distributed import Client
 
+    from dpbb.cluster.following import Callback
     from dpbb.coordination.messages import RunId, RunSpec
     from dpbb.coordination.outcome import Outcome
     from dpbb.coordination.snapshot import Snapshot
     from dpbb.result import Result
-
-logger = logging.getLogger(__name__)
-
-POLL_S = 10.0
-"""A waiting call is answered by the scheduler at least this often."""
 
 OPTIMA_POLL_S = 1.0
 
@@ -97,11 +92,12 @@ async def _submit(
     make_result: Callable[[Outcome], Result],
     optima_file: Path | None,
 ) -> Run:
+    file = None if optima_file is None else OptimaFile(optima_file)
     await ensure_plugin(client)
     raised(await client.scheduler.dpbb_open(blob=pickle.dumps(spec)))
     run = Run(client, spec.run_id, make_result)
-    if optima_file is not None:
-        run._write_optima(OptimaFile(optima_file))
+    if file is not None:
+        run._write_optima(file)
     return run
 
 
@@ -126,14 +122,13 @@ class Run:
     ) -> None:
         self.run_id = run_id
         self._client: Any = client
-        # in the client's loop ``client.asynchronous`` is always true
-        self._is_asynchronous = bool(client._asynchronous)
         self._make_result = make_result
         self._outcome: Outcome | None = None
-        self._callbacks: dict[str, list[Callable[[Snapshot], object]]] = {
-            "value": [],
-            "lower_bound": [],
-        }
+        self._error: ClusterError | InvariantError | None = None
+        # in the client's loop ``client.asynchronous`` is always true
+        self._callbacks = Callbacks(
+            self._watch, in_thread=not self._client._asynchronous
+        )
         self._notifier: asyncio.Task[None] | None = None
         self._writer: asyncio.Task[None] | None = None
         self._closed = False
@@ -191,7 +186,7 @@ class Run:
         jobs = [int(job) for job in permutation]
         return self._client.sync(self._call, "offer", permutation=jobs, source="offer")
 
-    def on_incumbent(self, callback: Callable[[Snapshot], object]) -> None:
+    def on_incumbent(self, callback: Callback) -> None:
         """Have a function called with a snapshot at every new incumbent.
 
         In a thread of its own, or, with an asynchronous client, in its loop (there it
@@ -199,7 +194,7 @@ class Run:
         """
         self._add_callback("value", callback)
 
-    def on_lower_bound(self, callback: Callable[[Snapshot], object]) -> None:
+    def on_lower_bound(self, callback: Callback) -> None:
         """As ``on_incumbent``, at every better lower bound."""
         self._add_callback("lower_bound", callback)
 
@@ -209,7 +204,11 @@ class Run:
         One every ``interval_s`` seconds, one at once at each new incumbent or better
         lower bound, and a last one at the end.
         """
-        return SnapshotStream(self, interval_s)
+        return SnapshotStream(
+            lambda *args: self._client.sync(self._watch, *args),
+            lambda *args: self._in_loop(self._watch(*args)),
+            interval_s,
+        )
 
     def on_close(self, callback: Callable[[], object]) -> None:
         """Have a function called at the end of ``close``, such as to end a cluster."""
@@ -267,8 +266,7 @@ class Run:
             return raised(await method(run_id=self.run_id, **message))
         except OSError as error:
             raise ClusterError(
-                f"run {self.run_id}: lost the scheduler "
-                f"{self._client.scheduler_info().get('address', '')} ({error})"
+                f"run {self.run_id}: lost the scheduler at {scheduler.address}: {error}"
             ) from error
 
     async def _watch(self, version: int, timeout: float) -> tuple[int, bool, Snapshot]:
@@ -299,6 +297,8 @@ class Run:
         return True
 
     async def _get_outcome(self, timeout: float | None) -> Outcome:
+        if self._error is not None:
+            raise self._error
         if not await self._wait(timeout):
             raise TimeoutError(f"run {self.run_id} goes on after {timeout} s")
         if self._outcome is None:
@@ -306,7 +306,8 @@ class Run:
             outcome: Outcome = pickle.loads(answer["outcome"])
             if outcome.error is not None:
                 kind = InvariantError if answer["broken"] else ClusterError
-                raise kind(f"run {self.run_id} failed: {outcome.error}")
+                self._error = kind(f"run {self.run_id} failed: {outcome.error}")
+                raise self._error
             if self._writer is not None:
                 self._writer.result()
             self._outcome = outcome
@@ -333,45 +334,16 @@ class Run:
 
     # -- callbacks and optimal permutations -----------------------------------------
 
-    def _add_callback(self, field: str, callback: Callable[[Snapshot], object]) -> None:
-        self._callbacks[field].append(callback)
-        # in the client's loop, and at once if this is it
-        loop: Any = self._client.loop
+    def _add_callback(self, field: str, callback: Callback) -> None:
+        self._callbacks.add(field, callback)
         if self._client.asynchronous:
-            self._start_notifier()
-        else:
-            loop.add_callback(self._start_notifier)
+            self._start_callbacks()
+        else:  # it belongs to the client's loop
+            self._client.loop.add_callback(self._start_callbacks)
 
-    def _start_notifier(self) -> None:
+    def _start_callbacks(self) -> None:
         if self._notifier is None and not self._closed:
-            self._notifier = asyncio.ensure_future(self._notify())
-
-    async def _notify(self) -> None:
-        """Call the callbacks until the run is over."""
-        known: dict[str, int | None] = {"value": None, "lower_bound": None}
-        version, finished = -1, False
-        while not finished:
-            version, finished, snapshot = await self._watch(version, POLL_S)
-            for field, callbacks in self._callbacks.items():
-                now = getattr(snapshot, field)
-                if now is None or now == known[field]:
-                    continue
-                known[field] = now
-                for callback in list(callbacks):
-                    await self._call_back(callback, snapshot)
-
-    async def _call_back(
-        self, callback: Callable[[Snapshot], object], snapshot: Snapshot
-    ) -> None:
-        try:
-            if self._is_asynchronous:
-                answer = callback(snapshot)
-                if inspect.isawaitable(answer):
-                    await answer
-            else:
-                await asyncio.to_thread(callback, snapshot)
-        except Exception:
-            logger.exception("callback %r of run %s failed", callback, self.run_id)
+            self._notifier = asyncio.ensure_future(self._callbacks.follow())
 
     def _write_optima(self, file: OptimaFile) -> None:
         self._writer = asyncio.ensure_future(self._collect_optima(file))
@@ -395,27 +367,3 @@ class Run:
         if asyncio.get_running_loop() is loop:
             return coroutine
         return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, loop))
-
-
-class SnapshotStream:
-    """Snapshots of a run; see ``Run.stream``."""
-
-    def __init__(self, run: Run, interval_s: float) -> None:
-        self._run = run
-        self._interval_s = interval_s
-
-    def __iter__(self) -> Iterator[Snapshot]:
-        run, version, finished = self._run, -1, False
-        while not finished:
-            version, finished, snapshot = run._client.sync(
-                run._watch, version, self._interval_s
-            )
-            yield snapshot
-
-    async def __aiter__(self) -> AsyncIterator[Snapshot]:
-        run, version, finished = self._run, -1, False
-        while not finished:
-            version, finished, snapshot = await run._in_loop(
-                run._watch(version, self._interval_s)
-            )
-            yield snapshot

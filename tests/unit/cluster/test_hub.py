@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from dpbb.cluster import hub as hub_module
 from dpbb.cluster.open_run import SEAT_FAILURES, UNIT_FAILURES
+from dpbb.cluster.sharing import TURN_S
 from dpbb.coordination.snapshot import RunState
 from dpbb.errors import ClusterError, InvariantError, StaleLeaseError
 from dpbb.result import Termination
@@ -125,7 +126,7 @@ def test_runs_take_turns_on_one_seat():
     world.join("a")
     served = set()
     for _ in range(6):
-        world.clock.now += hub_module.TURN_S
+        world.clock.now += TURN_S
         world.hub.tick()
         ((run_id, unit, attempt),) = world.shell.futures
         served.add(run_id)
@@ -207,7 +208,7 @@ def test_seat_that_fails_again_and_again_is_left_out():
         run.note_failure("bad/cpu0", unit, world.clock.now)
     assert run.excluded == {"bad/cpu0"}
     world.hub.tick()
-    assert "bad/cpu0" not in {s.id for s in world.hub._usable(run)}
+    assert "bad/cpu0" not in {s.id for s in world.hub._sharing.usable(run)}
     world.shell.futures = {
         key: a for key, a in world.shell.futures.items() if a.seat == "good/cpu0"
     }
