@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -90,14 +91,13 @@ def test_bench_runs_a_suite_and_returns_its_code(dpbb, monkeypatch):
         def run(args):
             return args.rows
 
-    monkeypatch.setattr("dpbb.cli_arguments.load_suite", lambda _name: Suite)
+    monkeypatch.setitem(sys.modules, "dpbb.bench.cpu", Suite)
     assert dpbb("bench", "cpu", "--rows", "7").code == 7
     assert "dask" in dpbb("bench", "--help").out
 
 
 def test_module_and_script_are_the_same(monkeypatch, capsys):
     import runpy
-    import sys
 
     monkeypatch.setattr(sys, "argv", ["dpbb", "info", "ta001"])
     monkeypatch.setattr(cli.atexit, "register", lambda _function: None)

@@ -25,6 +25,9 @@ SMALL = ("ta016", 1397, 1_586, 0)
 MIDDLE = ("ta014", 1377, 16_114, 13)
 LARGE = ("ta028", 2200, 14_523_872, 46)
 
+HUGE = ("ta056", 3679)
+"""Not over within any test: 207,683,508,756 nodes."""
+
 
 def spec_of(instance, ub, *, rule=BranchingRule.MINMIN, **options):
     """A run on the tree {LB < ub} of a benchmark instance."""

@@ -17,6 +17,7 @@ from dpbb.coordination.wire import decode_order, encode_report
 from dpbb.errors import ClusterError, InvariantError, OptionError
 from dpbb.result import Termination
 from tests.cluster.support import (
+    HUGE,
     LARGE,
     MIDDLE,
     SMALL,
@@ -121,19 +122,17 @@ def test_late_worker_gets_work(nthreads, stealing):
 
 
 @gen_cluster(client=True, nthreads=ONE * 4, timeout=60)
-async def test_two_runs_share_the_seats_and_are_kept_apart(c, s, *workers):
-    """The second gets its half while the first goes on; both are exact."""
-    first, second = LARGE, ("ta029", 2237, 13_440_016, 84)
-    runs = [await submit(c, spec_of(*first[:2]))]
+async def test_runs_share_the_seats_and_are_kept_apart(c, s, *workers):
+    """A second run gets its half while the first goes on; a third is exact beside."""
+    runs = [await submit(c, spec_of(*HUGE))]
     await until(lambda: sum(len(w.extensions["dpbb"]._links) for w in workers) == 4)
-    runs.append(await submit(c, spec_of(*second[:2])))
+    runs.append(await submit(c, spec_of(*HUGE)))
     hub = plugin_of(s).hub
-    await until(
-        lambda: [len(run.busy) for run in hub.runs.values()] == [2, 2] or not hub.runs
-    )
-    assert hub.runs, "the runs were over before they shared"
-    for run, golden in zip(runs, (first, second), strict=True):
-        assert counts(await run.result()) == golden[2:]
+    await until(lambda: [len(run.busy) for run in hub.runs.values()] == [2, 2])
+    instance, ub, *golden = MIDDLE
+    third = await submit(c, spec_of(instance, ub))
+    assert counts(await third.result()) == tuple(golden)
+    for run in (third, *runs):
         await run.close()
 
 

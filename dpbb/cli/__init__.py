@@ -1,0 +1,115 @@
+"""The command line.
+
+A command is a module of this package, a suite of ``dpbb bench`` one of ``dpbb.bench``:
+``add_arguments(parser)`` and ``run(args)``, which returns the exit code, and perhaps
+``EPILOG`` for the end of its help. Only the one asked for is imported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import gc
+import os
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import dpbb
+from dpbb.bench import SUITES
+from dpbb.errors import DpbbError, InstanceError, OptionError
+from dpbb.options import nearest, option_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+EXIT_ERROR = 1
+EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
+
+COMMANDS = {
+    "solve": "find and prove an optimal schedule",
+    "info": "size, digest, root bounds and best-known makespan",
+    "evaluate": "makespan and schedule of a given order",
+    "engines": "which engines can run here, and why not",
+    "bench": "benchmarks: counts checked, nodes a second",
+}
+"""Commands and what they do, for the help."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Returns
+    -------
+    int
+        The exit code; see ``dpbb solve --help``.
+    """
+    if arguments is None:
+        # Python's last collection goes through all of Numba: 0.3 s for nothing.
+        atexit.register(gc.freeze)
+    try:
+        args = _parse(sys.argv[1:] if arguments is None else list(arguments))
+        return int(args.run(args))
+    except (InstanceError, OptionError) as error:
+        print(f"dpbb: error: {error}", file=sys.stderr)
+        return EXIT_BAD_INPUT
+    except DpbbError as error:
+        print(f"dpbb: error: {error}", file=sys.stderr)
+        return EXIT_ERROR
+    except BrokenPipeError:
+        # Whoever read our output is gone; a flush at exit would complain once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_ERROR
+    except KeyboardInterrupt:
+        print("dpbb: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    """Return the arguments; exits with code 2 when they are none of dpbb's."""
+    parser = argparse.ArgumentParser(
+        prog="dpbb",
+        description="Proves optimal schedules of permutation flow shops.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=dpbb.__version__)
+    _add_commands(parser, "dpbb.cli", COMMANDS, arguments)
+    args, unknown = parser.parse_known_args(arguments)
+    flags = [row.flag for row in option_rows()]
+    for argument in unknown:
+        parser.error(
+            f"{argument}: expected a known argument{nearest(argument, flags)}; see "
+            f"dpbb {arguments[0]} --help"
+        )
+    return args
+
+
+def _add_commands(
+    parser: argparse.ArgumentParser,
+    package: str,
+    table: Mapping[str, str],
+    arguments: Sequence[str],
+) -> None:
+    """Add the commands of a package, and what the one asked for takes."""
+    what = "suite" if table is SUITES else "command"
+    commands = parser.add_subparsers(
+        title=f"{what}s", required=True, metavar=what.upper()
+    )
+    for name, help_text in table.items():
+        sub = commands.add_parser(
+            name,
+            help=help_text,
+            description=help_text,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        if list(arguments[:1]) != [name]:
+            continue
+        if name == "bench":
+            _add_commands(sub, "dpbb.bench", SUITES, arguments[1:])
+            continue
+        module = import_module(f"{package}.{name}")
+        sub.epilog = getattr(module, "EPILOG", None)
+        module.add_arguments(sub)
+        sub.set_defaults(run=module.run)

@@ -1,0 +1,67 @@
+"""Groups of arguments that commands share; the options table gives a search's flags."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from dpbb.options import Verbosity, option_rows
+
+
+def add_instance(parser: argparse.ArgumentParser) -> None:
+    """Add the instance, and how to read it."""
+    group = parser.add_argument_group("instance")
+    group.add_argument(
+        "instance",
+        metavar="INSTANCE",
+        help="ta001 to ta120, VFR30_15_2 (with --data), or a file: Taillard's or VRF "
+        "text, .csv, .json, .npy",
+    )
+    group.add_argument(
+        "--index", type=int, metavar="N", help="which instance of a file, from 0"
+    )
+    group.add_argument(
+        "--orientation",
+        metavar="ROWS",
+        help="rows of a table: jobs_rows (default) or machines_rows",
+    )
+    group.add_argument(
+        "--data", metavar="FOLDER", help="benchmark files; default: $DPBB_DATA"
+    )
+
+
+def add_output(parser: argparse.ArgumentParser, help_text: str) -> None:
+    """Add ``--output`` and ``--json``."""
+    group = parser.add_argument_group("output")
+    group.add_argument("--output", metavar="FILE", help=help_text)
+    group.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options table; what is not given stays out of the namespace."""
+    group = parser.add_argument_group(
+        "options of the search",
+        "the same in Python (solve(..., time_limit_s=60)) and TOML",
+    )
+    for row in option_rows():
+        shown = row.kind.metavar is None or row.kind.allowed.startswith("one of ")
+        what = "" if shown else f"; {row.kind.allowed}"
+        text = f"{row.help}{what} (default: {row.default_text})".replace("%", "%%")
+        shape: dict[str, Any] = {"metavar": row.kind.metavar}
+        if row.kind.metavar is None:
+            shape = {"action": "store_true"}
+        group.add_argument(
+            row.flag, dest=row.name, default=argparse.SUPPRESS, help=text, **shape
+        )
+    for flags, level in (
+        (("-q", "--quiet"), Verbosity.QUIET),
+        (("-v", "--verbose"), Verbosity.VERBOSE),
+    ):
+        group.add_argument(
+            *flags,
+            dest="verbosity",
+            action="store_const",
+            const=str(level),
+            default=argparse.SUPPRESS,
+            help=f"short for --verbosity {level}",
+        )

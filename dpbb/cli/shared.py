@@ -1,0 +1,131 @@
+"""What commands share: options, instances, files, log, signals."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpbb.errors import DpbbError, OptionError
+from dpbb.options import SolveOptions, Verbosity, option_rows, read_toml
+from dpbb.result import Result, Status
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+    from types import FrameType
+
+    from dpbb.flowshop import FlowShopInstance
+    from dpbb.schedule import Schedule
+
+EXIT_CODES = {
+    Status.OPTIMAL: 0,
+    Status.INFEASIBLE_CUTOFF: 0,
+    Status.FEASIBLE: 3,
+    Status.UNKNOWN: 4,
+}
+
+EXIT_CODES_TEXT = """\
+exit codes: 0 optimal, or proved that nothing is below the cutoff; 1 error; 2 bad
+input; 3 a schedule, not proved optimal; 4 nothing known; 130 interrupted twice.
+Ctrl-C once (or SIGTERM) stops the search and still prints the best schedule."""
+
+
+def solve_options(args: argparse.Namespace) -> SolveOptions:
+    """Defaults, then the TOML file, then the flags."""
+    values = {} if args.config is None else read_toml(args.config)
+    for row in option_rows():
+        given = getattr(args, row.name, None)
+        if isinstance(given, str):
+            given = row.kind.parse(given, row.flag)
+        if given is not None:
+            values[row.name] = given
+    return SolveOptions.from_mapping(values)
+
+
+def instance_of(args: argparse.Namespace) -> FlowShopInstance:
+    """Read the instance that the arguments name."""
+    from dpbb.flowshop.formats import read_instance
+
+    return read_instance(
+        args.instance,
+        index=args.index,
+        orientation=args.orientation,
+        data_dir=args.data,
+    )
+
+
+def writable(path: str) -> Path:
+    """Refuse a path that cannot be written to now, not after hours of search."""
+    try:
+        with Path(path).open("a"):
+            return Path(path)
+    except OSError as error:
+        raise OptionError(
+            f"--output: expected a file that can be written, got {path}: "
+            f"{error.strerror or error}"
+        ) from error
+
+
+def write_schedule(result: Result, path: Path) -> None:
+    """Write the schedule of a result, if it has one."""
+    if result.operations is None:
+        if not path.stat().st_size:  # made when its writability was tested
+            path.unlink()
+        print(f"dpbb: no schedule to write to {path}", file=sys.stderr)
+    else:
+        write_csv(result.schedule(), path)
+
+
+def write_csv(schedule: Schedule, path: Path) -> None:
+    """Write a schedule; DpbbError if that fails."""
+    try:
+        schedule.write_csv(path)
+    except OSError as error:
+        raise DpbbError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+@contextmanager
+def logging_to_stderr(verbosity: Verbosity) -> Iterator[None]:
+    """Log messages on stderr; the command line alone installs a handler."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    levels = {Verbosity.QUIET: logging.ERROR, Verbosity.VERBOSE: logging.INFO}
+    logger = logging.getLogger("dpbb")
+    logger.setLevel(levels.get(verbosity, logging.WARNING))
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+
+
+@contextmanager
+def stopping() -> Iterator[Any]:
+    """Ctrl-C or SIGTERM ends the search, the second one this process."""
+    count = 0
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        nonlocal count
+        count += 1
+        if count == 1:
+            print(
+                "dpbb: stopping; Ctrl-C again quits without a result", file=sys.stderr
+            )
+        else:
+            # At once, whatever hangs: the worker process ends with its standard input.
+            os._exit(128 + number)
+
+    before = {
+        number: signal.signal(number, stop)
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield lambda: count > 0
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
