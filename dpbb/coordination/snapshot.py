@@ -33,6 +33,45 @@ class SeatSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckpointSnapshot:
+    """State of a run's checkpoints; times in seconds since the run was opened.
+
+    Parameters
+    ----------
+    url, host
+        Where they are written, absolute, and from which host.
+    interval_s
+        Seconds between checkpoints.
+    saving
+        One is being written now.
+    last_s, last_bytes, last_duration_s
+        When the last success was, its size and how long it took; None before it.
+    next_s
+        When the next one is due; None after the end.
+    written, failures
+        How many succeeded and failed.
+    error, error_s
+        What the last failure said, and when; None without one.
+    files
+        Names of those that are kept, newest first.
+    """
+
+    url: str
+    host: str
+    interval_s: float
+    saving: bool = False
+    last_s: float | None = None
+    last_bytes: int | None = None
+    last_duration_s: float | None = None
+    next_s: float | None = None
+    written: int = 0
+    failures: int = 0
+    error: str | None = None
+    error_s: float | None = None
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class EventRecord:
     """Something that happened: seconds since the start, kind, text for people."""
 
@@ -72,6 +111,8 @@ class Snapshot:
         "waiting", "leased"; the rest is finished. At most a few hundred.
     events
         The latest events, oldest first.
+    checkpoint
+        State of the checkpoints; None when the run writes none.
     """
 
     run_id: str
@@ -98,3 +139,4 @@ class Snapshot:
     events: tuple[EventRecord, ...] = field(default=())
     termination: str | None = None
     error: str | None = None
+    checkpoint: CheckpointSnapshot | None = None

@@ -1,0 +1,1 @@
+"""The page of Dask's dashboard; reads snapshots only."""

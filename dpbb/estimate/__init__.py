@@ -1,0 +1,1 @@
+"""Estimates of tree sizes and of the time left."""

@@ -1,0 +1,1 @@
+"""Plots of results and runs."""

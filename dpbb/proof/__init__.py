@@ -1,0 +1,1 @@
+"""Certificates: what a run leaves for others to check, and the check."""
