@@ -230,7 +230,7 @@ class Result:
         return "\n".join(f"{name:<12} {text}" for name, text in self._facts())
 
     def _facts(self) -> list[tuple[str, str]]:
-        size = f" ({self.n_jobs} x {self.n_machines})" if self.n_jobs else ""
+        size = f" ({self.n_jobs} x {self.n_machines})" if self.n_machines else ""
         facts = [
             ("instance", f"{self.instance}{size}"),
             ("status", f"{self.status}, as {self._reason()}"),

@@ -69,7 +69,10 @@ def _import_engine() -> None:
 
 def encode_warm_up(engine: str, problem: Any, tree: Any, ub: int | None) -> str:
     """Return what ``_warm_up`` takes, as a string."""
-    return base64.b64encode(pickle.dumps((engine, problem, tree, ub))).decode()
+    import cloudpickle
+
+    # the problem's class may be one of the user's script or notebook: by value
+    return base64.b64encode(cloudpickle.dumps((engine, problem, tree, ub))).decode()
 
 
 def _warm_up(message: str) -> None:
@@ -78,9 +81,9 @@ def _warm_up(message: str) -> None:
     from dpbb.engines.base import Device
     from dpbb.engines.registry import AUTO, choose_engine
 
-    engine, problem, tree, ub = pickle.loads(base64.b64decode(message))  # noqa: S301
-    names = AUTO_ENGINES["cpu"] if engine == AUTO else (engine,)
     try:
+        engine, problem, tree, ub = pickle.loads(base64.b64decode(message))  # noqa: S301
+        names = AUTO_ENGINES["cpu"] if engine == AUTO else (engine,)
         for name in names:
             if name == "cpu":
                 chosen, _ = choose_engine(name, problem, tree)

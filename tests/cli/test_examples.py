@@ -12,6 +12,11 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 SAYS = {
     "01_solve_taillard.py": ("best known 1278 (optimal)", "makespan     1278"),
     "02_own_shop.py": ("optimal, as", "in the order of the file it would take"),
+    "03_existing_cluster.py": ("explored by 2 seats", "makespan     2099"),
+    "04_gpu.py": ("status       optimal",),
+    "06_callbacks_and_limits.py": ("incumbent", "termination: time_limit"),
+    "07_slurm.py": ("a cluster on this machine stands in", "makespan     2099"),
+    "08_own_problem.py": ("brute force over 8! orders: 759", "makespan     759"),
 }
 
 pytestmark = pytest.mark.cluster
