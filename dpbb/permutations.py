@@ -12,13 +12,27 @@ from typing import Any
 from dpbb.errors import OptionError
 
 
-def check_permutation(jobs: Any, name: str = "permutation") -> tuple[int, ...]:  # noqa: ANN401
-    """Return a permutation of 0 to n-1 as a tuple, n being the number of values.
+def check_permutation(
+    jobs: Any,  # noqa: ANN401
+    name: str = "permutation",
+    n_jobs: int | None = None,
+) -> tuple[int, ...]:
+    """Return a permutation of 0 to n-1 as a tuple.
+
+    Parameters
+    ----------
+    jobs
+        Sequence of whole numbers.
+    name
+        What the message calls it.
+    n_jobs
+        The n; default: the number of values.
 
     Raises
     ------
     OptionError
-        Says which value is none of the jobs, or which job comes twice.
+        Says which value is none of the jobs, which job comes twice, or how many jobs
+        were expected.
     """
     if isinstance(jobs, (str, bytes)) or not isinstance(jobs, Iterable):
         raise OptionError(f"{name}: expected a sequence of jobs, got {jobs!r}")
@@ -29,6 +43,8 @@ def check_permutation(jobs: Any, name: str = "permutation") -> tuple[int, ...]: 
                 f"{name}: expected a whole number at position {position}, got {job!r}"
             )
     order = tuple(int(job) for job in values)
+    if n_jobs is not None and len(order) != n_jobs:
+        raise OptionError(f"{name}: expected {n_jobs} jobs, got {len(order)}")
     n_jobs = len(order)
     if not n_jobs:
         raise OptionError(f"{name}: expected at least one job, got none")

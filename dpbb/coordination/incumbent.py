@@ -60,12 +60,7 @@ def jobs_of(problem: Problem[Any], permutation: Sequence[int]) -> NDArray[np.int
     OptionError
         It is not one of all the problem's jobs.
     """
-    jobs = check_permutation(permutation)
-    if len(jobs) != problem.n_jobs:
-        raise OptionError(
-            f"permutation: expected {problem.n_jobs} jobs, got {len(jobs)}"
-        )
-    return np.array(jobs, np.intp)
+    return np.array(check_permutation(permutation, n_jobs=problem.n_jobs), np.intp)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,7 @@
 from dpbb.flowshop.best_known import BestKnown
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance, Orientation
-from dpbb.flowshop.makespan import Schedule, as_permutation, makespan, schedule
+from dpbb.flowshop.makespan import makespan, schedule
 from dpbb.flowshop.problem import FlowShopProblem, FlowShopState
 from dpbb.flowshop.taillard import taillard_instance
 
@@ -13,8 +13,6 @@ __all__ = [
     "FlowShopProblem",
     "FlowShopState",
     "Orientation",
-    "Schedule",
-    "as_permutation",
     "makespan",
     "read_instance",
     "schedule",

@@ -7,56 +7,14 @@ still takes from its start on that machine to the end of everything.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-
-from dpbb.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
-
-
-class Schedule(NamedTuple):
-    """Start and end of every operation, two int64 arrays (n_jobs, n_machines)."""
-
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-
-
-def as_permutation(permutation: ArrayLike, n_jobs: int) -> NDArray[np.intp]:
-    """Return a checked permutation of the jobs 0 to ``n_jobs`` - 1.
-
-    Raises
-    ------
-    OptionError
-        Says which job is missing, repeated or out of range.
-    """
-    try:
-        given = np.asarray(permutation)
-    except ValueError:  # ragged
-        given = np.empty((0, 0))
-    if given.ndim != 1 or given.dtype.kind not in "iu":
-        raise OptionError(
-            f"permutation: expected {n_jobs} job numbers, got {permutation!r}"
-        )
-    if len(given) != n_jobs:
-        raise OptionError(f"permutation: expected {n_jobs} jobs, got {len(given)}")
-    outside = given[(given < 0) | (given >= n_jobs)]
-    if len(outside):
-        raise OptionError(
-            f"permutation: expected jobs 0 to {n_jobs - 1}, got {outside[0]}"
-        )
-    jobs = given.astype(np.intp)
-    times_seen = np.bincount(jobs, minlength=n_jobs)
-    if times_seen.max() > 1:
-        raise OptionError(
-            "permutation: expected every job once, got job "
-            f"{int(times_seen.argmax())} {int(times_seen.max())} times"
-        )
-    return jobs
+    from numpy.typing import NDArray
 
 
 def append_job(front: NDArray[np.int64], job: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -113,11 +71,16 @@ def makespan(
 
 def schedule(
     times: NDArray[np.int64], permutation: Sequence[int] | NDArray[np.intp]
-) -> Schedule:
-    """Semi-active schedule of a complete permutation, indexed by job and machine."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Semi-active schedule of a complete permutation.
+
+    Returns
+    -------
+    start, end : ndarray of int64, shape (n_jobs, n_machines)
+    """
     end = np.empty_like(times)
     end[np.asarray(permutation, dtype=np.intp)] = completion_times(times, permutation)
-    return Schedule(end - times, end)
+    return end - times, end
 
 
 def heads(times: NDArray[np.int64]) -> NDArray[np.int64]:

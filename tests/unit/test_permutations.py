@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from dpbb.errors import OptionError
-from dpbb.permutations import parse_permutation
+from dpbb.permutations import check_permutation, parse_permutation
 
 
 @pytest.mark.parametrize("text", ["2,0,1", "2 0 1", " 2;0\n1 ", "2, 0, 1,"])
@@ -68,3 +69,22 @@ def test_bad_file_is_refused_under_its_name(tmp_path, content, message):
     file.write_bytes(content)
     with pytest.raises(OptionError, match=f"order.txt.*: {message}"):
         parse_permutation(str(file), "initial")
+
+
+@pytest.mark.parametrize(
+    ("jobs", "message"),
+    [
+        ([0, 1], "expected 3 jobs, got 2"),
+        ([0.0, 1.0, 2.0], "expected a whole number at position 0, got 0.0"),
+        ([[0, 1, 2]], r"expected a whole number at position 0, got \[0, 1, 2\]"),
+        ("012", "expected a sequence of jobs, got '012'"),
+        (None, "expected a sequence of jobs, got None"),
+    ],
+)
+def test_wrong_sequences_are_refused(jobs, message):
+    with pytest.raises(OptionError, match=f"^permutation: {message}"):
+        check_permutation(jobs, n_jobs=3)
+
+
+def test_arrays_are_sequences_too():
+    assert check_permutation(np.array([2, 0, 1], np.uint8), n_jobs=3) == (2, 0, 1)

@@ -8,14 +8,15 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
 import psutil
 
-from dpbb.flowshop.makespan import as_permutation, makespan
+from dpbb.flowshop.makespan import makespan
+from dpbb.permutations import check_permutation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from dpbb.flowshop.instance import FlowShopInstance
@@ -89,13 +90,17 @@ class Heuristic(Protocol):
 
 
 def improve(
-    search: Search, old: Incumbent | None, permutation: ArrayLike, source: str
+    search: Search,
+    old: Incumbent | None,
+    permutation: Sequence[int] | NDArray[np.intp],
+    source: str,
 ) -> Incumbent:
     """Return the new schedule, announced, if it is better than ``old``; else ``old``.
 
     The makespan is computed here, from the instance: no kernel's word is taken.
     """
-    jobs = as_permutation(permutation, search.instance.n_jobs)
+    order = check_permutation(permutation, n_jobs=search.instance.n_jobs)
+    jobs = np.array(order, np.intp)
     value = makespan(search.instance.times, jobs)
     if old is not None and value >= old.value:
         return old

@@ -1,12 +1,9 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpbb.errors import OptionError
 from dpbb.flowshop.makespan import (
     append_job,
-    as_permutation,
     completion_times,
     heads,
     longest_makespan,
@@ -73,28 +70,3 @@ def test_heads_and_tails():
 
 def test_makespan_of_nothing_is_zero():
     assert makespan(np.array([[3, 4]]), []) == 0
-
-
-@pytest.mark.parametrize(
-    ("permutation", "message"),
-    [
-        ([0, 1], "expected 3 jobs, got 2"),
-        ([0, 1, 1], "expected every job once, got job 1 2 times"),
-        ([0, 1, 3], "expected jobs 0 to 2, got 3"),
-        ([0, 1, -1], "expected jobs 0 to 2, got -1"),
-        ([0.0, 1.0, 2.0], "expected 3 job numbers, got"),
-        ([[0, 1, 2]], "expected 3 job numbers, got"),
-        ([[0], [1, 2]], "expected 3 job numbers, got"),
-        ("012", "expected 3 job numbers, got '012'"),
-        (None, "expected 3 job numbers, got None"),
-    ],
-)
-def test_bad_permutation_is_refused(permutation, message):
-    with pytest.raises(OptionError, match=message):
-        as_permutation(permutation, 3)
-
-
-def test_permutation_is_converted():
-    jobs = as_permutation(np.array([2, 0, 1], np.uint8), 3)
-    assert jobs.tolist() == [2, 0, 1]
-    assert jobs.dtype == np.intp
