@@ -92,7 +92,7 @@ class Heuristic(Protocol):
 def improve(
     search: Search,
     old: Incumbent | None,
-    permutation: Sequence[int] | NDArray[np.intp],
+    permutation: ArrayLike,
     source: str,
 ) -> Incumbent:
     """Return the new schedule, announced, if it is better than ``old``; else ``old``.
