@@ -168,9 +168,7 @@ def evaluate(instance: Any, permutation: Sequence[int]) -> Schedule:  # noqa: AN
         Bad instance, or not a permutation of its jobs.
     """
     times = read_instance(instance).times
-    order = check_permutation(permutation)
-    if len(order) != len(times):
-        raise OptionError(f"permutation: expected {len(times)} jobs, got {len(order)}")
+    order = check_permutation(permutation, n_jobs=len(times))
     return Schedule(order, *schedule(times, order))
 
 
@@ -229,7 +227,7 @@ class _Task:
         from dpbb.cluster.local import embedded_cluster
 
         cluster = embedded_cluster(
-            workers=self.options.workers or 1,
+            workers=self.options.workers,
             threads=self.options.threads,
             engine=str(self.options.engine),
             warm_up=(self.problem, self._warm_up_tree(), None),

@@ -133,8 +133,9 @@ class SolveOptions:
     )
     workers: int | None = _option(
         None,
-        kinds.optional(kinds.whole(1), "one"),
-        "worker processes of the embedded cluster",
+        kinds.optional(kinds.whole(1), "one, or one for each GPU"),
+        "worker processes of the embedded cluster; with GPUs: how many of those that "
+        "CUDA_VISIBLE_DEVICES leaves",
     )
     scheduler: str | None = _option(
         None,

@@ -15,7 +15,7 @@ from dpbb.cluster.worker_process import end, launch
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +39,10 @@ class EmbeddedWorker(ProcessInterface):
     scheduler
         Address of the scheduler.
     spares
-        Processes that were launched ahead; taken from first.
+        Processes that were launched ahead, by their workers' names; taken from first.
+    environs
+        What is added to the environment of the workers called 0, 1, ...; the last
+        one for those beyond.
     on_hopeless
         Called with a message when the process dies again and again.
     log_level
@@ -52,7 +55,8 @@ class EmbeddedWorker(ProcessInterface):
         self,
         scheduler: str,
         *,
-        spares: list[subprocess.Popen[bytes]] | None = None,
+        spares: dict[int, subprocess.Popen[bytes]] | None = None,
+        environs: Sequence[Mapping[str, str]] = ({},),
         on_hopeless: Callable[[str], None] = logger.error,
         log_level: int = logging.CRITICAL,
         warm_up: str | None = None,
@@ -65,7 +69,9 @@ class EmbeddedWorker(ProcessInterface):
             "warm_up": warm_up,
             **{key: options[key] for key in PASSED_ON if options.get(key) is not None},
         }
-        self._spares = [] if spares is None else spares
+        self._spares = {} if spares is None else spares
+        self._number = int(options.get("name") or 0)
+        self._environ = environs[min(self._number, len(environs) - 1)]
         self._on_hopeless = on_hopeless
         self._process: subprocess.Popen[bytes] | None = None
         self._watcher: asyncio.Task[None] | None = None
@@ -92,7 +98,8 @@ class EmbeddedWorker(ProcessInterface):
         await super().close()  # type: ignore[no-untyped-call]
 
     def _begin(self) -> None:
-        process = self._spares.pop() if self._spares else launch()
+        spare = self._spares.pop(self._number, None)
+        process = launch(self._environ) if spare is None else spare
         self._process = process
         self._began = time.monotonic()
         if process.stdin is not None:

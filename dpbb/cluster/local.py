@@ -1,8 +1,8 @@
 """The embedded cluster: a ``LocalCluster`` for one solve on this machine.
 
-One worker process, whose engine uses all physical cores. Start-up is what a short solve
-waits for: the worker's interpreter is started first, before Dask is even imported here,
-and a run may be submitted before it has joined.
+One worker process, whose engine uses all physical cores, or one for each GPU. Start-up
+is what a short solve waits for: the workers' interpreters are started first, before
+Dask is even imported here, and a run may be submitted before they have joined.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ import socket
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from dpbb.cluster import cuda_cluster
+from dpbb.cluster.gpus import plan_workers
 from dpbb.cluster.worker_process import end, launch
 from dpbb.engines.cpu.engine import default_threads
 from dpbb.errors import ClusterError, OptionError
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from distributed import Client, LocalCluster
 
@@ -33,7 +35,7 @@ CONNECT_S = 10.0
 @contextmanager
 def embedded_cluster(
     *,
-    workers: int = 1,
+    workers: int | None = None,
     threads: int | None = None,
     dashboard_address: str | None = None,
     engine: str = "auto",
@@ -44,7 +46,8 @@ def embedded_cluster(
     Parameters
     ----------
     workers
-        Worker processes, which share the cores.
+        Worker processes, which share the cores; each has a GPU of its own where the
+        engine can use one. Default: one for each visible GPU, or one without any.
     threads
         Threads in all; default: the physical cores.
     dashboard_address
@@ -66,38 +69,71 @@ def embedded_cluster(
         A number is not at least 1.
     """
     cores = default_threads() if threads is None else threads
-    for name, value in (("workers", workers), ("threads", cores)):
-        if value < 1:
-            raise OptionError(f"{name}: expected at least 1, got {value}")
+    if cores < 1:
+        raise OptionError(f"threads: expected at least 1, got {cores}")
+    problem, tree = (None, None) if warm_up is None else warm_up[:2]
+    plan = plan_workers(workers, engine, problem, tree)
+    environs = plan.environs
+    threads_each = max(1, cores // len(environs))
+    address = dashboard_address or free_dashboard_address()
     with ExitStack() as stack:
-        spares = [launch() for _ in range(workers)]
-        stack.callback(_end_all, spares)
+        cluster: Any = None
+        if len(plan.gpus) > 1 and cuda_cluster.is_installed():
+            cluster = cuda_cluster.local_cuda_cluster(
+                plan.gpus, host=HOST, threads=threads_each, dashboard_address=address
+            )
+        if cluster is None:
+            message = None if warm_up is None else (engine, *warm_up)
+            cluster = _own_cluster(stack, environs, threads_each, address, message)
+        else:
+            stack.enter_context(cluster)
+        yield cluster, stack.enter_context(_client(cluster))
 
-        # only now: the workers import at the same time
-        from distributed import Client, LocalCluster
 
-        from dpbb.cluster.embedded_worker import EmbeddedWorker
-        from dpbb.cluster.late_dashboard import attach_later
-        from dpbb.cluster.local_worker import encode_warm_up
+def _own_cluster(
+    stack: ExitStack,
+    environs: list[dict[str, str]],
+    threads: int,
+    dashboard_address: str,
+    warm_up: tuple[str, Problem[Any], TreeOptions, int | None] | None,
+) -> LocalCluster:
+    """Start a ``LocalCluster`` of our own worker processes; ``stack`` closes it."""
+    spares: dict[int, subprocess.Popen[bytes]] = {}
+    stack.callback(lambda: _end_all(spares.values()))
+    for number, environ in enumerate(environs):
+        spares[number] = launch(environ)
 
-        started: list[Any] = []
-        cluster = LocalCluster(
-            n_workers=workers,
-            threads_per_worker=max(1, cores // workers),
-            worker_class=EmbeddedWorker,
-            protocol="tcp://",
-            host=HOST,
-            dashboard_address=dashboard_address or free_dashboard_address(),
-            scheduler_kwargs={"dashboard": False},
-            silence_logs=logging.ERROR,
-            spares=spares,
-            on_hopeless=lambda text: _fail_runs(started, text),
-            warm_up=None if warm_up is None else encode_warm_up(engine, *warm_up),
-        )
-        started.append(stack.enter_context(cluster))
-        attach_later(cluster.scheduler)
-        client = stack.enter_context(Client(cluster, set_as_default=False))
-        yield cluster, client
+    # only now: the workers import at the same time
+    from distributed import LocalCluster
+
+    from dpbb.cluster.embedded_worker import EmbeddedWorker
+    from dpbb.cluster.late_dashboard import attach_later
+    from dpbb.cluster.local_worker import encode_warm_up
+
+    started: list[Any] = []
+    cluster = LocalCluster(
+        n_workers=len(environs),
+        threads_per_worker=threads,
+        worker_class=EmbeddedWorker,
+        protocol="tcp://",
+        host=HOST,
+        dashboard_address=dashboard_address,
+        scheduler_kwargs={"dashboard": False},
+        silence_logs=logging.ERROR,
+        spares=spares,
+        environs=environs,
+        on_hopeless=lambda text: _fail_runs(started, text),
+        warm_up=None if warm_up is None else encode_warm_up(*warm_up),
+    )
+    started.append(stack.enter_context(cluster))
+    attach_later(cluster.scheduler)
+    return cluster
+
+
+def _client(cluster: LocalCluster) -> Client:
+    from distributed import Client
+
+    return Client(cluster, set_as_default=False)
 
 
 @contextmanager
@@ -139,7 +175,7 @@ def free_dashboard_address() -> str:
     return f"{HOST}:{DASHBOARD_PORT}"
 
 
-def _end_all(processes: list[subprocess.Popen[bytes]]) -> None:
+def _end_all(processes: Iterable[subprocess.Popen[bytes]]) -> None:
     for process in processes:
         end(process)
 

@@ -18,7 +18,10 @@ import pickle
 import signal
 import sys
 import threading
+from importlib import import_module
 from typing import Any
+
+from dpbb.cluster.gpus import seat_kinds
 
 WARM_UP = "warm_up"
 
@@ -62,9 +65,13 @@ async def _serve(worker_class: Any, order: dict[str, Any]) -> None:
 
 
 def _import_engine() -> None:
-    """Import the CPU engine while Dask is imported and the scheduler starts."""
+    """Import the engine while Dask is imported and the scheduler starts."""
+    first = seat_kinds(os.environ)[0]
+    modules = {"cpu": "dpbb.engines.cpu.session", "gpu": "dpbb.engines.gpu.kernels"}
     with contextlib.suppress(ImportError):  # whoever uses it will say so
-        import dpbb.engines.cpu.session  # noqa: F401
+        if first == "gpu":
+            import_module("cupy")
+        import_module(modules[first])
 
 
 def encode_warm_up(engine: str, problem: Any, tree: Any, ub: int | None) -> str:
@@ -84,6 +91,8 @@ def _warm_up(message: str) -> None:
     try:
         engine, problem, tree, ub = pickle.loads(base64.b64decode(message))  # noqa: S301
         names = AUTO_ENGINES["cpu"] if engine == AUTO else (engine,)
+        if seat_kinds(os.environ)[0] == "gpu":
+            names = ()
         for name in names:
             if name == "cpu":
                 chosen, _ = choose_engine(name, problem, tree)

@@ -1,8 +1,9 @@
 """The seats that workers have announced, and which run each one serves.
 
 A device is one seat, however many processes see it: without care, eight workers of one
-host all find GPU 0. The first to announce a device keeps it, the others' seats are
-surplus until it goes. Plain bookkeeping, nothing of Dask.
+host all find the same GPUs. Workers that see the same ones share them, each as many as
+the others; a worker for which none is left keeps surplus seats, which stay idle until
+the holder goes. Plain bookkeeping, nothing of Dask.
 """
 
 from __future__ import annotations
@@ -59,9 +60,14 @@ class WorkerSeats:
     leaving: bool = False  # no new work: it is about to close
 
     @property
+    def n_gpus(self) -> int:
+        """How many of its seats are GPUs."""
+        return sum(seat.device.kind == "cuda" for seat in self.seats)
+
+    @property
     def has_gpu(self) -> bool:
         """Whether one of its seats is a GPU."""
-        return any(seat.device.kind == "cuda" for seat in self.seats)
+        return self.n_gpus > 0
 
 
 class SeatTable:
@@ -81,11 +87,6 @@ class SeatTable:
         seats
             Messages with ``id`` and the fields of ``Device``.
         """
-        taken = {
-            seat.device.uuid
-            for seat in self.seats.values()
-            if seat.device.kind == "cuda"
-        }
         entry = WorkerSeats(nthreads, [])
         self.workers[worker] = entry
         for message in seats:
@@ -97,20 +98,36 @@ class SeatTable:
                 str(message["name"]),
             )
             seat = SeatState(SeatId(message["id"]), worker, device)
-            if device.kind == "cuda" and device.uuid in taken:
-                entry.surplus.append(seat)
-                logger.warning(
-                    "seat %s stays idle: another worker already explores on its "
-                    "device %s; give each worker a GPU of its own "
-                    "(CUDA_VISIBLE_DEVICES, or dask-cuda)",
-                    seat.id,
-                    device.uuid,
-                )
-            else:
-                taken.add(device.uuid)
+            if self._can_hold(entry, device):
                 entry.seats.append(seat)
                 self.seats[seat.id] = seat
+            else:
+                entry.surplus.append(seat)
+        if entry.surplus and not entry.has_gpu:
+            logger.warning(
+                "the GPU seats of worker %s stay idle: other workers already explore "
+                "on %s; give each worker a GPU of its own (CUDA_VISIBLE_DEVICES, or "
+                "dask-cuda)",
+                worker,
+                ", ".join(f"device {seat.device.uuid}" for seat in entry.surplus),
+            )
         return [seat.id for seat in entry.surplus]
+
+    def _can_hold(self, entry: WorkerSeats, device: Device) -> bool:
+        """Whether the worker gets the device, perhaps from one that has too many."""
+        if device.kind != "cuda":
+            return True
+        for holder in self.workers.values():
+            for seat in holder.seats:
+                if seat.device.uuid != device.uuid:
+                    continue
+                if seat.run is not None or holder.n_gpus <= entry.n_gpus + 1:
+                    return False
+                holder.seats.remove(seat)
+                holder.surplus.append(seat)
+                del self.seats[seat.id]
+                return True
+        return True
 
     def remove(self, worker: str) -> list[SeatState]:
         """Forget a worker; returns its seats. Surplus seats of others move up."""

@@ -20,13 +20,14 @@ from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.protocol import pickle
 
 from dpbb.cluster.exploration import Exploration, SeatClosedError
+from dpbb.cluster.gpus import seat_kinds
 from dpbb.cluster.link import WorkerLink
 from dpbb.cluster.sessions import SeatSessions
 from dpbb.cluster.versions import versions
 from dpbb.cluster.wire import raised
 from dpbb.coordination.messages import SeatId
 from dpbb.engines.base import Device
-from dpbb.engines.registry import get_engine
+from dpbb.engines.registry import get_engine, is_replaced
 from dpbb.errors import ClusterError, EngineUnavailable, StaleLeaseError
 
 if TYPE_CHECKING:
@@ -60,12 +61,7 @@ class DpbbWorkerPlugin(WorkerPlugin):
         worker.extensions[NAME] = self
         worker.stream_handlers[HINT] = self.hint
         worker.stream_handlers[FORGET] = self.forget
-        devices = [_cpu_device(worker)]
-        if (
-            find_spec("cupy") is not None
-        ):  # importing it takes a second: not on the loop
-            devices += await asyncio.to_thread(_gpu_devices)
-        for device in devices:
+        for device in await _devices(worker):
             seat = SeatId(f"{worker.address}/{device.kind}{device.index}")
             self.seats[seat] = SeatSessions(device)
         hello = {
@@ -89,8 +85,9 @@ class DpbbWorkerPlugin(WorkerPlugin):
         except ClusterError as error:
             logger.warning("this worker explores nothing: %s", error)
             return
-        # the first unit comes soon: load the engine while the loop goes on
-        threading.Thread(target=_warm_up, name="dpbb-warm-up", daemon=True).start()
+        if all(one.device.kind == "cpu" for one in self.seats.values()):
+            # the first unit comes soon: load the engine while the loop goes on
+            threading.Thread(target=_warm_up, name="dpbb-warm-up", daemon=True).start()
 
     async def teardown(self, worker: Worker) -> None:
         """Let the seats send their last reports, then free their sessions."""
@@ -158,6 +155,16 @@ class DpbbWorkerPlugin(WorkerPlugin):
 
 def _ignore(**_: Any) -> None:
     """Take a hint that nobody waits for; an unknown one would lose the worker."""
+
+
+async def _devices(worker: Worker) -> list[Device]:
+    """Devices of this process, of the kinds that ``DPBB_SEATS`` leaves."""
+    kinds = seat_kinds(os.environ)
+    devices = [_cpu_device(worker)] if "cpu" in kinds else []
+    if "gpu" in kinds and (find_spec("cupy") is not None or is_replaced("gpu")):
+        # importing CuPy takes a second: not on the loop
+        devices += await asyncio.to_thread(_gpu_devices)
+    return devices
 
 
 def _cpu_device(worker: Worker) -> Device:

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 COMMAND = (sys.executable, "-m", "dpbb.cluster.local_worker")
 CLOSE_S = 3.0
 """A process that has not ended so long after it was asked to is killed."""
 
 
-def launch() -> subprocess.Popen[bytes]:
+def launch(environ: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
     """Start a process; it imports, and waits to be told what to join.
+
+    ``environ`` is added to this process's environment.
 
     In a session of its own: the terminal's Ctrl-C must not kill it under a run that is
     to be stopped cleanly.
     """
     return subprocess.Popen(  # noqa: S603 - our own module
-        COMMAND, stdin=subprocess.PIPE, start_new_session=True
+        COMMAND,
+        stdin=subprocess.PIPE,
+        start_new_session=True,
+        env={**os.environ, **(environ or {})},
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,6 +24,11 @@ ENGINES = {
 
 AUTO = "auto"
 
+REPLACEMENTS = "DPBB_ENGINES"
+"""Environment variable that puts other classes in the place of engines, such as
+``gpu=my_package.fake:FakeGpu``; workers have to have it too. For tests of several GPUs
+on a machine without any, and for engines of one's own."""
+
 
 def get_engine(name: str) -> Engine:
     """Return the engine of this name, whether or not it can run here.
@@ -35,11 +41,16 @@ def get_engine(name: str) -> Engine:
         Its module cannot be imported: a package is missing.
     """
     _check_name(name, ENGINES)
-    module, _, class_name = ENGINES[name].partition(":")
+    module, _, class_name = _replacements().get(name, ENGINES[name]).partition(":")
     try:
         return cast("Engine", getattr(import_module(module), class_name)())
     except ImportError as error:
         raise EngineUnavailable(f"engine {name!r} cannot be loaded: {error}") from error
+
+
+def is_replaced(name: str) -> bool:
+    """Whether another class was put in the place of this engine."""
+    return name in _replacements()
 
 
 def available_engines() -> dict[str, str | None]:
@@ -81,6 +92,20 @@ def choose_engine(
     raise EngineUnavailable(
         f"engine {name!r} cannot run this here: {'; '.join(passed_over)}"
     )
+
+
+def _replacements() -> dict[str, str]:
+    """Engines that the environment puts others in the place of."""
+    given = os.environ.get(REPLACEMENTS, "")
+    pairs = (entry.partition("=") for entry in given.split(",") if entry.strip())
+    found = {name.strip(): path.strip() for name, _, path in pairs}
+    for name, path in found.items():
+        if name not in ENGINES or not all(path.partition(":")):
+            raise OptionError(
+                f"{REPLACEMENTS}: expected entries like gpu=module:Class for one of "
+                f"{', '.join(ENGINES)}, got {given!r}"
+            )
+    return found
 
 
 def _obstacle(name: str) -> tuple[Engine | None, str | None]:

@@ -39,7 +39,7 @@ def test_second_process_on_a_gpu_stays_idle_until_the_first_goes(caplog):
                 worker, 1, [seat_message(worker, "cuda", uuid="GPU-1")]
             )
             assert surplus == ([] if worker == "a" else [f"{worker}/cuda0"])
-    assert "stays idle" in caplog.text
+    assert "GPU seats of worker b stay idle" in caplog.text
     assert "GPU-1" in caplog.text
     assert usable(table, "gpu") == {"a/cuda0"}
     assert [seat.id for seat in table.remove("a")] == ["a/cuda0"]
@@ -66,3 +66,44 @@ def test_leaving_worker_gets_no_more_work():
     assert usable(table, "cpu") == set()
     assert table.remove("unknown") == []
     assert [seat.id for seat in table.remove("a")] == ["a/cpu0"]
+
+
+def see(*uuids, worker):
+    return [
+        seat_message(worker, "cuda", index, uuid) for index, uuid in enumerate(uuids)
+    ]
+
+
+def gpus_of(table, worker):
+    return {seat.device.uuid for seat in table.workers[worker].seats}
+
+
+def test_one_process_that_sees_several_gpus_has_a_seat_for_each():
+    """Nobody else is there to take one."""
+    table = SeatTable()
+    assert table.announce("a", 4, see("G0", "G1", worker="a")) == []
+    assert usable(table, "gpu") == {"a/cuda0", "a/cuda1"}
+
+
+def test_workers_that_see_the_same_gpus_share_them(caplog):
+    """As ``dask worker --nworkers 4`` starts them: one each, whatever the order."""
+    table = SeatTable()
+    uuids = ("G0", "G1", "G2", "G3")
+    with caplog.at_level(logging.WARNING):
+        for worker in "abcd":
+            table.announce(worker, 1, see(*uuids, worker=worker))
+    assert [len(gpus_of(table, worker)) for worker in "abcd"] == [1, 1, 1, 1]
+    assert set.union(*(gpus_of(table, worker) for worker in "abcd")) == set(uuids)
+    assert not caplog.text
+    table.remove("b")  # its GPU goes to another
+    assert set.union(*(gpus_of(table, worker) for worker in "acd")) == set(uuids)
+
+
+def test_a_gpu_at_work_does_not_move():
+    """A worker that joins late takes what is not in use."""
+    table = SeatTable()
+    table.announce("a", 2, see("G0", "G1", worker="a"))
+    for seat in table.seats.values():
+        seat.run = "run"
+    assert len(table.announce("b", 2, see("G0", "G1", worker="b"))) == 2
+    assert gpus_of(table, "a") == {"G0", "G1"}

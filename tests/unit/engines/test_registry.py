@@ -105,3 +105,18 @@ def test_importing_engines_imports_no_numba_and_no_cupy():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_environment_puts_other_classes_in_the_place_of_engines(monkeypatch):
+    path = "dpbb.engines.reference:ReferenceEngine"
+    monkeypatch.setenv(registry.REPLACEMENTS, f"gpu={path}, cpu={path}")
+    assert registry.is_replaced("gpu")
+    assert not registry.is_replaced("reference")
+    assert registry.get_engine("gpu").name == "reference"
+
+
+@pytest.mark.parametrize("given", ["tpu=a:B", "gpu=a", "gpu", "gpu=:B"])
+def test_bad_replacements_are_refused(monkeypatch, given):
+    monkeypatch.setenv(registry.REPLACEMENTS, given)
+    with pytest.raises(OptionError, match="DPBB_ENGINES: expected entries like"):
+        registry.get_engine("reference")

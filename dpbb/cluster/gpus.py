@@ -1,0 +1,143 @@
+"""The GPUs that this process may use, and the names by which to give away each."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from dpbb.engines import nvml
+from dpbb.engines.registry import AUTO, get_engine, is_replaced
+from dpbb.errors import EngineUnavailable, OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpbb.options import TreeOptions
+    from dpbb.problem import Problem
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+SEATS = "DPBB_SEATS"
+"""Environment variable of a worker: the kinds of seats that it announces, ``cpu``,
+``gpu`` or ``gpu,cpu``, the first one made ready first. Default: both, if there are."""
+
+SEAT_KINDS = ("cpu", "gpu")
+
+
+def seat_kinds(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Kinds of seats that this worker is to announce, the first one wanted soonest.
+
+    Raises
+    ------
+    OptionError
+        ``DPBB_SEATS`` names none of them.
+    """
+    given = environ.get(SEATS, "")
+    kinds = tuple(kind.strip() for kind in given.split(",") if kind.strip())
+    if not set(kinds) <= set(SEAT_KINDS):
+        raise OptionError(f"{SEATS}: expected cpu, gpu or gpu,cpu, got {given!r}")
+    return kinds or SEAT_KINDS
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerPlan:
+    """Worker processes on this host, and what each one's environment is given.
+
+    Parameters
+    ----------
+    gpus
+        One entry of CUDA_VISIBLE_DEVICES for each; empty: they use the cores.
+    environs
+        Additions to the environment, one for each process.
+    """
+
+    gpus: list[str]
+    environs: list[dict[str, str]]
+
+
+def plan_workers(
+    workers: int | None,
+    engine: str,
+    problem: Problem[Any] | None = None,
+    tree: TreeOptions | None = None,
+) -> WorkerPlan:
+    """Plan the worker processes of a run on this host: one for each GPU, if any.
+
+    Parameters
+    ----------
+    workers
+        How many; None: one for each GPU that the run can use, or one without any.
+    engine, problem, tree
+        See ``gpus_for``.
+
+    Raises
+    ------
+    OptionError
+        ``workers`` is less than 1, or more than there are GPUs for.
+    """
+    if workers is not None and workers < 1:
+        raise OptionError(f"workers: expected at least 1, got {workers}")
+    gpus = gpus_for(engine, problem, tree)
+    if gpus and workers is not None:
+        if workers > len(gpus):
+            raise OptionError(
+                f"workers: expected at most {len(gpus)}, one for each visible GPU "
+                f"({VISIBLE}), got {workers}; the engine cpu takes any number"
+            )
+        gpus = gpus[:workers]
+    if gpus:
+        kinds = "gpu" if engine == "gpu" else "gpu,cpu"
+        return WorkerPlan(gpus, [{VISIBLE: gpu, SEATS: kinds} for gpu in gpus])
+    # auto: what cannot be counted from here may be found there
+    kinds = "" if engine in (AUTO, "gpu") else "cpu"
+    return WorkerPlan([], [{SEATS: kinds} for _ in range(workers or 1)])
+
+
+def gpus_for(
+    engine: str, problem: Problem[Any] | None, tree: TreeOptions | None
+) -> list[str]:
+    """Return the GPUs of this host that a run could use, each as ``visible_gpus`` says.
+
+    Nothing of CUDA is loaded, so that it takes milliseconds.
+
+    Parameters
+    ----------
+    engine
+        Engine option of the run.
+    problem, tree
+        With ``auto``: what the GPU engine would have to take; None: anything.
+    """
+    if engine not in (AUTO, "gpu"):
+        return []
+    try:
+        gpu = get_engine("gpu")
+        if problem is not None and tree is not None and gpu.supports(problem, tree):
+            return []
+        if is_replaced("gpu"):
+            return [device.uuid for device in gpu.devices()]
+    except EngineUnavailable:
+        return []
+    return visible_gpus(os.environ) if find_spec("cupy") is not None else []
+
+
+def visible_gpus(environ: Mapping[str, str]) -> list[str]:
+    """Return for each visible GPU what ``CUDA_VISIBLE_DEVICES`` shows it alone.
+
+    Parameters
+    ----------
+    environ
+        Its CUDA_VISIBLE_DEVICES counts as CUDA itself takes it: ordinals, UUIDs and
+        MIG instances; what follows a bad entry is hidden; empty hides all.
+    """
+    count = nvml.device_count()
+    mask = environ.get(VISIBLE)
+    if mask is None or not count:
+        return [str(index) for index in range(count)]
+    found: list[str] = []
+    for entry in map(str.strip, mask.split(",")):
+        is_ordinal = entry.isdecimal() and int(entry) < count
+        if entry in found or not (is_ordinal or entry.startswith(("GPU-", "MIG-"))):
+            break
+        found.append(entry)
+    return found

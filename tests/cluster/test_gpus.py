@@ -1,0 +1,166 @@
+"""Several GPUs of a host, told apart by UUID; with GPUs that are none (fake_gpu.py)."""
+
+import os
+import signal
+import sys
+from types import ModuleType
+
+import pytest
+from distributed import Client, LocalCluster, Nanny, SpecCluster
+from distributed.scheduler import Scheduler
+
+import dpbb
+from dpbb.cluster import cuda_cluster
+from dpbb.cluster.local import embedded_cluster
+from dpbb.errors import OptionError
+from tests.cluster.support import HUGE, LARGE, SMALL, counts, spec_of
+from tests.cluster.test_local import exploring_seats, submit, wait_until
+from tests.fake_gpu import fake_host
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+
+TWO = ("GPU-a", "GPU-b")
+
+
+@pytest.fixture
+def host(monkeypatch):
+    """Put fake GPUs into this process's environment and those of its workers."""
+
+    def put(*uuids, **engines):
+        for name, value in fake_host(*uuids, **engines).items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+
+    return put
+
+
+def test_one_solve_uses_all_gpus(host):
+    """A process for each, each on a GPU of its own."""
+    host(*TWO)
+    with embedded_cluster(engine="gpu") as (cluster, client):
+        spec = spec_of(*HUGE, engine="gpu")
+        with submit(client, spec) as run:
+            wait_until(lambda: exploring_seats(run) == 2)
+            seats = run.snapshot().seats
+            table = cluster.scheduler.extensions["dpbb"].hub.table
+            found = {table.seats[seat.seat].device.uuid for seat in seats}
+        assert found == set(TWO)
+        assert len({seat.worker for seat in seats}) == 2
+
+
+def test_replaced_worker_gets_the_same_gpu(host):
+    """Not the other's, when its process is killed."""
+    host(*TWO)
+    instance, ub, *golden = LARGE
+    with embedded_cluster(engine="gpu") as (cluster, client):
+        client.wait_for_workers(2)
+        table_of = cluster.scheduler.extensions
+        with submit(client, spec_of(instance, ub, engine="gpu")) as run:
+            assert counts(run.result()) == tuple(golden)
+        table = table_of["dpbb"].hub.table
+        wait_until(lambda: len(table.seats) == 2)
+        os.kill(cluster.workers[0].pid, signal.SIGKILL)
+        wait_until(lambda: len(table.seats) == 1)
+        wait_until(lambda: len(table.seats) == 2)
+        assert {seat.device.uuid for seat in table.seats.values()} == set(TWO)
+
+
+@pytest.mark.parametrize("engine", ["gpu", "auto"])
+def test_solve_says_which_engine_and_why(host, capsys, engine):
+    """``auto`` takes the GPUs; --workers says how many of them."""
+    host(*TWO)
+    instance, ub, *golden = SMALL
+    result = dpbb.solve(instance, cutoff=ub, engine=engine, workers=1)
+    assert (result.decomposed, result.leaves) == tuple(golden)
+    assert result.engine == "gpu"
+    assert [seat.rpartition("/")[2] for seat in result.seats] == ["cuda0"]
+    why = {"gpu": "gpu (asked for)", "auto": "gpu (the fastest engine)"}[engine]
+    assert why in capsys.readouterr().err
+
+
+def test_more_workers_than_gpus_is_an_error(host):
+    """Two processes on one device would only disturb each other."""
+    host(*TWO)
+    with (
+        pytest.raises(OptionError, match="workers: expected at most 2, one for each"),
+        embedded_cluster(engine="gpu", workers=3),
+    ):
+        pass
+
+
+def test_workers_of_a_host_that_see_the_same_gpus_share_them(host):
+    """As Nannies without CUDA_VISIBLE_DEVICES see them."""
+    host(*TWO)
+    with nannies([{}, {}]) as cluster, Client(cluster, set_as_default=False) as client:
+        client.wait_for_workers(2)
+        with submit(client, spec_of(*HUGE, engine="gpu")) as run:
+            wait_until(lambda: exploring_seats(run) == 2)
+            assert len({seat.worker for seat in run.snapshot().seats}) == 2
+
+
+def test_nannies_with_a_gpu_each(host):
+    """A cluster that is started by others, as dask-cuda would."""
+    host(*TWO)
+    environs = [{"CUDA_VISIBLE_DEVICES": uuid} for uuid in TWO]
+    with (
+        nannies(environs) as cluster,
+        Client(cluster, set_as_default=False) as client,
+        submit(client, spec_of(*LARGE[:2], engine="auto")) as run,
+    ):
+        assert counts(run.result()) == LARGE[2:]
+        assert all("/cuda" in seat for seat in run.outcome().seats)
+
+
+def nannies(environs):
+    """A SpecCluster with a worker process for each environment."""
+    return SpecCluster(
+        workers={
+            number: {
+                "cls": Nanny,
+                "options": {"env": environ, "nthreads": 1, "dashboard": False},
+            }
+            for number, environ in enumerate(environs)
+        },
+        scheduler={
+            "cls": Scheduler,
+            "options": {"dashboard": False, "host": "127.0.0.1", "port": 0},
+        },
+        silence_logs=40,
+    )
+
+
+class FakeCudaCluster(LocalCluster):
+    """Takes what dask_cuda.LocalCUDACluster takes."""
+
+    asked = None
+
+    def __init__(self, *, CUDA_VISIBLE_DEVICES, **options):
+        type(self).asked = CUDA_VISIBLE_DEVICES
+        super().__init__(
+            n_workers=len(CUDA_VISIBLE_DEVICES.split(",")), processes=False, **options
+        )
+
+
+def test_dask_cuda_is_used_where_it_is_installed(host, monkeypatch):
+    """And one GPU does without."""
+    module = ModuleType("dask_cuda")
+    module.LocalCUDACluster = FakeCudaCluster
+    monkeypatch.setitem(sys.modules, "dask_cuda", module)
+    monkeypatch.setattr(cuda_cluster, "is_installed", lambda: True)
+    host(*TWO)
+    with embedded_cluster(engine="gpu", dashboard_address=":0") as (cluster, _):
+        assert isinstance(cluster, FakeCudaCluster)
+        assert FakeCudaCluster.asked == "GPU-a,GPU-b"
+    host("GPU-a")
+    with embedded_cluster(engine="gpu", dashboard_address=":0") as (cluster, _):
+        assert not isinstance(cluster, FakeCudaCluster)
+
+
+def test_dask_cuda_that_fails_is_done_without(host, monkeypatch, caplog):
+    """Its absence at the import counts as a failure too."""
+    monkeypatch.setattr(cuda_cluster, "is_installed", lambda: True)
+    monkeypatch.setitem(sys.modules, "dask_cuda", None)
+    host(*TWO)
+    with embedded_cluster(engine="gpu", dashboard_address=":0") as (cluster, _):
+        assert len(cluster.workers) == 2
+    assert "LocalCUDACluster cannot start" in caplog.text
