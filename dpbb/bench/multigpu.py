@@ -1,0 +1,294 @@
+"""One tree through ``dpbb.solve`` on 1, 2, 4, ... GPUs of this host.
+
+For every number of GPUs a cluster of its own with a worker process for each; kernels
+are compiled in a first short solve that does not count. Also runnable as
+``python -m dpbb.bench.multigpu``. The exit code is 1 when a count is wrong, or not the
+same on every number of GPUs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpbb.errors import DpbbError, OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from distributed import Client, LocalCluster
+
+    from dpbb.flowshop import FlowShopInstance
+    from dpbb.result import Result
+
+TREES: dict[str, tuple[str, int, int | None]] = {
+    "ta028": ("ta028", 2200, 14_523_918),
+    "ta056-short": ("ta056", 3660, 107_404_891),
+    "ta056": ("ta056", 3679, 207_683_508_756),
+    "vfr30_15_2": ("VFR30_15_2", 2317, None),
+    "vfr30_15_5": ("VFR30_15_5", 2421, None),
+    "vfr30_15_9": ("VFR30_15_9", 2259, None),
+}
+"""Instance, fixed upper bound, decomposed nodes and leaves (None: not known)."""
+
+JOIN_S = 120.0
+WARM_UP_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One exploration of a whole tree at a fixed upper bound.
+
+    Parameters
+    ----------
+    nodes, exact
+        Decomposed nodes and leaves; whether that is the known number, None where it
+        is not known or the time limit came first.
+    complete
+        Whether the tree was exhausted.
+    wall_s
+        The call of ``dpbb.solve`` with a client of the warm cluster.
+    nodes_per_s, efficiency
+        Over ``wall_s``; and a GPU's share of it over that of the first number of GPUs.
+    in_engine
+        Share of the seats' time that was spent in the engine.
+    loop_s, process_s
+        CPU time of the scheduler's event loop, and of the whole process that holds
+        scheduler, coordinator, checks of reports, and client.
+    energy_j
+        Of the GPUs during their leases, by NVML; None if they do not say.
+    """
+
+    tree: str
+    instance: str
+    digest: str
+    ub: int
+    engine: str
+    gpus: int
+    seats: int
+    repetition: int
+    nodes: int
+    complete: bool
+    exact: bool | None
+    wall_s: float
+    nodes_per_s: float
+    efficiency: float
+    in_engine: float
+    units: int
+    donations: int
+    loop_s: float
+    process_s: float
+    energy_j: float | None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the suite's arguments."""
+    parser.add_argument(
+        "--trees", nargs="+", choices=TREES, default=["ta056"], help="which trees"
+    )
+    parser.add_argument(
+        "--gpus", nargs="+", type=int, default=[1, 2], help="numbers of GPUs, in turn"
+    )
+    parser.add_argument(
+        "--engine",
+        choices=("gpu", "cpu"),
+        default="gpu",
+        help="cpu: that many worker processes with a thread each, to try the suite",
+    )
+    parser.add_argument("--repeat", type=int, default=1, help="runs of each tree")
+    parser.add_argument(
+        "--limit-s", type=float, default=None, help="end a run then, unproved"
+    )
+    parser.add_argument(
+        "--data", metavar="FOLDER", help="benchmark files; default: $DPBB_DATA"
+    )
+    parser.add_argument("--rows", action="store_true", help="progress rows on stderr")
+    parser.add_argument("--json", type=Path, default=None, help="also write this file")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the suite; returns 0 unless a count is wrong."""
+    from dpbb.flowshop.formats import read_instance
+
+    for name, values in (("--gpus", args.gpus), ("--repeat", [args.repeat])):
+        if min(values) < 1:
+            raise OptionError(f"{name}: expected at least 1, got {min(values)}")
+    instances = {
+        tree: read_instance(TREES[tree][0], data_dir=args.data) for tree in args.trees
+    }
+    results: list[Measurement] = []
+    print(HEADER, flush=True)
+    for gpus in args.gpus:
+        results += _measure_cluster(gpus, instances, args, results)
+        if args.json is not None:
+            args.json.write_text(json.dumps([asdict(one) for one in results]))
+    return int(any(one.exact is False for one in results) or _differ(results))
+
+
+def _differ(results: Sequence[Measurement]) -> bool:
+    """Whether complete explorations of one tree had different numbers of nodes."""
+    counts: dict[str, set[int]] = {}
+    for one in results:
+        if one.complete:
+            counts.setdefault(one.tree, set()).add(one.nodes)
+    for tree, found in counts.items():
+        if len(found) > 1:
+            print(f"{tree}: different numbers of nodes: {sorted(found)}")
+    return any(len(found) > 1 for found in counts.values())
+
+
+def _measure_cluster(
+    gpus: int,
+    instances: dict[str, FlowShopInstance],
+    args: argparse.Namespace,
+    before: Sequence[Measurement],
+) -> list[Measurement]:
+    """Explore all trees on a cluster of so many workers."""
+    from dpbb.cluster.local import embedded_cluster
+
+    threads = gpus if args.engine == "cpu" else None
+    found: list[Measurement] = []
+    with embedded_cluster(
+        workers=gpus, threads=threads, engine=args.engine, dashboard_address=":0"
+    ) as (cluster, client):
+        client.wait_for_workers(gpus, JOIN_S)
+        for tree, instance in instances.items():
+            _warm_up(tree, instance, client, args.engine, gpus)
+            for repetition in range(args.repeat):
+                one = _measure(tree, instance, cluster, client, args, repetition, gpus)
+                one = _with_efficiency(one, [*before, *found])
+                found.append(one)
+                print(_row(one), flush=True)
+    return found
+
+
+def _warm_up(
+    tree: str, instance: FlowShopInstance, client: Client, engine: str, seats: int
+) -> None:
+    """Have every seat compile and load its code for the tree."""
+    deadline = time.monotonic() + JOIN_S
+    while time.monotonic() < deadline:
+        result = _solve(instance, TREES[tree][1], client, engine, limit_s=WARM_UP_S)
+        if len(result.seats) >= seats:
+            return
+    raise DpbbError(
+        f"expected {seats} seats to explore within {JOIN_S:.0f} s, got "
+        f"{len(result.seats)}: {', '.join(result.seats)}; see `dpbb engines`"
+    )
+
+
+def _solve(
+    instance: FlowShopInstance,
+    ub: int,
+    client: Client,
+    engine: str,
+    *,
+    limit_s: float | None,
+    rows: bool = False,
+) -> Result:
+    from dpbb.api import solve
+
+    result: Result = solve(
+        instance,
+        client=client,
+        cutoff=ub,
+        engine=engine,
+        time_limit_s=limit_s,
+        verbosity="normal" if rows else "quiet",
+    )
+    return result
+
+
+def _measure(
+    tree: str,
+    instance: FlowShopInstance,
+    cluster: LocalCluster,
+    client: Client,
+    args: argparse.Namespace,
+    repetition: int,
+    gpus: int,
+) -> Measurement:
+    _, ub, expected = TREES[tree]
+    loop_s, process_s = _loop_time(cluster), time.process_time()
+    began = time.perf_counter()
+    result = _solve(
+        instance, ub, client, args.engine, limit_s=args.limit_s, rows=args.rows
+    )
+    wall_s = time.perf_counter() - began
+    loop_s, process_s = _loop_time(cluster) - loop_s, time.process_time() - process_s
+    complete = result.termination == "exhausted"
+    exact = result.nodes == expected if complete and expected is not None else None
+    seat_s = max(1e-9, len(result.seats) * result.tree_seconds)
+    return Measurement(
+        tree=tree,
+        instance=instance.name,
+        digest=result.digest,
+        ub=ub,
+        engine=args.engine,
+        gpus=gpus,
+        seats=len(result.seats),
+        repetition=repetition,
+        nodes=result.nodes,
+        complete=complete,
+        exact=exact,
+        wall_s=wall_s,
+        nodes_per_s=result.nodes / wall_s,
+        efficiency=1.0,
+        in_engine=result.explore_seconds / seat_s,
+        units=result.units,
+        donations=result.donations,
+        loop_s=loop_s,
+        process_s=process_s,
+        energy_j=getattr(result, "energy_j", None),
+    )
+
+
+def _with_efficiency(one: Measurement, before: Sequence[Measurement]) -> Measurement:
+    """Compare with the first measurement of the tree, GPU by GPU."""
+    from dataclasses import replace
+
+    first = next((other for other in before if other.tree == one.tree), one)
+    each, base = one.nodes_per_s / one.gpus, first.nodes_per_s / first.gpus
+    return replace(one, efficiency=each / base if base else 0.0)
+
+
+def _loop_time(cluster: LocalCluster) -> float:
+    """CPU seconds of the thread of the scheduler's event loop so far."""
+
+    async def look() -> float:
+        return time.thread_time()
+
+    seconds: Any = cluster.sync(look)
+    return float(seconds)
+
+
+HEADER = (
+    "tree        gpus seats           nodes exact  wall s G nodes/s   eff. engine"
+    "  units donations loop s process s  energy J"
+)
+
+
+def _row(one: Measurement) -> str:
+    exact = {True: "yes", False: "NO", None: "-" if one.complete else "part"}
+    energy = "-" if one.energy_j is None else f"{one.energy_j:.0f}"
+    return (
+        f"{one.tree:<12}{one.gpus:>4}{one.seats:>6}{one.nodes:>16}{exact[one.exact]:>6}"
+        f"{one.wall_s:>8.2f}{one.nodes_per_s / 1e9:>10.3f}{one.efficiency:>7.1%}"
+        f"{one.in_engine:>7.1%}{one.units:>7}{one.donations:>10}{one.loop_s:>7.2f}"
+        f"{one.process_s:>10.2f}{energy:>10}"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the suite with the arguments of a command line."""
+    parser = argparse.ArgumentParser(prog="dpbb bench multigpu", description=__doc__)
+    add_arguments(parser)
+    return run(parser.parse_args(arguments))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,56 @@
+"""The suite of several GPUs, on fake ones."""
+
+import json
+
+import pytest
+
+from dpbb.bench import multigpu
+from dpbb.errors import OptionError
+from tests.fake_gpu import fake_host
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+
+
+@pytest.fixture(autouse=True)
+def two_gpus(monkeypatch):
+    for name, value in fake_host("GPU-a", "GPU-b").items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+
+
+def test_every_number_of_gpus_explores_the_same_tree(tmp_path, capsys):
+    """Counts are compared with the known one, the speed with the first number's."""
+    file = tmp_path / "rows.json"
+    arguments = ["--trees", "ta028", "--gpus", "1", "2", "--json", str(file)]
+    assert multigpu.main(arguments) == 0
+    one, two = json.loads(file.read_text())
+    assert (one["gpus"], two["gpus"]) == (one["seats"], two["seats"]) == (1, 2)
+    assert one["exact"] is two["exact"] is True
+    assert one["efficiency"] == 1
+    assert two["efficiency"] == pytest.approx(
+        two["nodes_per_s"] / one["nodes_per_s"] / 2
+    )
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def test_a_wrong_count_is_told(monkeypatch):
+    monkeypatch.setitem(multigpu.TREES, "ta028", ("ta028", 2195, 1))
+    assert multigpu.main(["--trees", "ta028", "--gpus", "1"]) == 1
+
+
+def test_counts_that_differ_are_told(capsys):
+    common = dict.fromkeys(multigpu.Measurement.__slots__, 0) | {"complete": True}
+    rows = [
+        multigpu.Measurement(**common | {"tree": tree, "nodes": nodes})
+        for tree, nodes in (("a", 5), ("b", 7), ("a", 6))
+    ]
+    assert not multigpu._differ(rows[:2])
+    assert multigpu._differ(rows)
+    assert "a: different numbers of nodes: [5, 6]" in capsys.readouterr().out
+
+
+def test_bad_numbers_are_refused():
+    with pytest.raises(OptionError, match="--gpus: expected at least 1, got 0"):
+        multigpu.main(["--gpus", "0"])
+    with pytest.raises(OptionError, match="at most 2, one for each visible GPU"):
+        multigpu.main(["--trees", "ta028", "--gpus", "3"])
