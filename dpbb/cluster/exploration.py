@@ -39,6 +39,12 @@ ROOT_S = 5e-6
 TIMED_ROOTS = 10_000
 """A full report of fewer roots says nothing of the cost of a root."""
 
+GIFT_ROOTS = 10_000
+"""With more open roots a donation goes without a list of what remains.
+
+Listing a million takes seconds, in which neither the donor nor who waits explores.
+"""
+
 MAX_OPTIMA = 4096
 """So many optimal permutations make a full report due: bounds memory and message."""
 
@@ -217,7 +223,7 @@ class Exploration:
                 case OrderKind.CONTINUE:
                     return True
                 case OrderKind.DONATE:
-                    order = self._report_full(self._session.donate(order.max_roots))
+                    order = self._donate(order.max_roots)
                 case OrderKind.SAVE:
                     order = self._report_full()
                 case OrderKind.DRAIN | OrderKind.STOP:
@@ -225,6 +231,13 @@ class Exploration:
                     return False
                 case OrderKind.DROP:
                     return False
+
+    def _donate(self, max_roots: int) -> Order:
+        open_roots = 0 if self._last is None else self._last.open_roots
+        donated = self._session.donate(max_roots)
+        if open_roots > GIFT_ROOTS:
+            return self._report(gift=donated)
+        return self._report_full(donated)
 
     def _report_full(
         self, donated: WorkUnit | None = None, *, last: bool = False
@@ -247,7 +260,9 @@ class Exploration:
             self._root_s = (self._full_since - begin) / len(remaining)
         return order
 
-    def _report(self, full: FullReport | None = None) -> Order:
+    def _report(
+        self, full: FullReport | None = None, gift: WorkUnit | None = None
+    ) -> Order:
         last = self._last
         self._seq += 1
         report = Report(
@@ -260,6 +275,7 @@ class Exploration:
             best=self._best,
             explore_s=self._explore_s,
             full=full,
+            gift=gift,
         )
         order = self._link.report(report)
         self._best = None

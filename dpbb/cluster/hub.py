@@ -23,7 +23,7 @@ from dpbb.errors import ClusterError, InvariantError, StaleLeaseError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dpbb.coordination.ledger import Checked
+    from dpbb.coordination.ledger import Checked, CheckedGift
     from dpbb.coordination.messages import (
         Assignment,
         Lease,
@@ -217,7 +217,7 @@ class Hub:
         return lease
 
     def on_report(
-        self, run_id: RunId, report: Report, checked: Checked | None
+        self, run_id: RunId, report: Report, checked: Checked | CheckedGift | None
     ) -> Order:
         """Apply a report, and return its answer."""
         run = self.runs.get(run_id)

@@ -89,7 +89,7 @@ class WorkerLink:
                 run_id=self.run_id,
                 lease=report.lease,
                 seq=report.seq,
-                full=report.full is not None,
+                full=report.has_roots,
                 body=wrap(encode_report(report)),
             )
         )

@@ -25,7 +25,7 @@ from dpbb.cluster.loader import worker_plugin_bytes
 from dpbb.cluster.submitter import Submitter
 from dpbb.cluster.versions import check_versions
 from dpbb.cluster.wire import answers_errors, unwrap, wrap
-from dpbb.coordination.ledger import check_full_report
+from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import Order, OrderKind
 from dpbb.coordination.wire import decode_report, encode_lease, encode_order
 from dpbb.errors import ClusterError, InvariantError
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from distributed import Scheduler
 
-    from dpbb.coordination.ledger import Checked, LeaseBasis
+    from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
     from dpbb.coordination.messages import (
         Assignment,
         LeaseId,
@@ -328,7 +328,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
 
 def _decode_and_check(
     body: dict[str, Any], basis: LeaseBasis | None
-) -> tuple[Report, Checked | None]:
-    """Decode a full report, and check it unless its answer is known already."""
+) -> tuple[Report, Checked | CheckedGift | None]:
+    """Decode a report with roots, and check it unless its answer is known already."""
     report = decode_report(unwrap(body))
-    return report, None if basis is None else check_full_report(basis, report)
+    return report, None if basis is None else check_report(basis, report)

@@ -3,15 +3,15 @@
 A pure state machine: no clock (``now`` is in seconds of any monotonic clock), Dask,
 I/O or thread in it. The shell calls it from one thread and acts on what it returns:
 after every event it calls ``nudges``, and ``assign`` for each of ``idle_seats``. Only
-``check_full_report`` is meant to run elsewhere.
+``check_report`` is meant to run elsewhere.
 
 One report is handled so::
 
     order = coordinator.admit(report.lease, report.seq)
     checked = None
-    if order is None and report.full is not None:
+    if order is None and report.has_roots:
         basis = coordinator.basis(report.lease)
-        checked = check_full_report(basis, report)  # in a thread
+        checked = check_report(basis, report)  # in a thread
     order = coordinator.on_report(report, checked, now)  # in every case
 
 ``on_report`` wants the stale and the repeated reports too: a permutation that comes
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpbb.coordination.incumbent import Optima
-    from dpbb.coordination.ledger import Checked, LeaseBasis
+    from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
     from dpbb.coordination.messages import (
         Assignment,
         LeaseId,
@@ -162,7 +162,9 @@ class Coordinator(RunReading):
             raise StaleLeaseError(f"lease {lease_id} is gone")
         return lease.basis
 
-    def on_report(self, report: Report, checked: Checked | None, now: float) -> Order:
+    def on_report(
+        self, report: Report, checked: Checked | CheckedGift | None, now: float
+    ) -> Order:
         """Take a report, the next, a repeated or a stale one; return its answer.
 
         Parameters
@@ -170,7 +172,7 @@ class Coordinator(RunReading):
         report
             The report.
         checked
-            Of a full report that is new: what ``check_full_report`` made of it.
+            Of a report with roots that is new: what ``check_report`` made of it.
         now
             The time.
 
@@ -179,7 +181,7 @@ class Coordinator(RunReading):
         InvariantError
             The report cannot be true. The run has failed.
         ValueError
-            A new full report came unchecked.
+            A new report with roots came unchecked.
         """
         if self.finished:
             return Order(OrderKind.DROP, self.ub)
@@ -204,7 +206,11 @@ class Coordinator(RunReading):
         return lease.answer
 
     def _take(
-        self, lease: LeaseRecord, report: Report, checked: Checked | None, now: float
+        self,
+        lease: LeaseRecord,
+        report: Report,
+        checked: Checked | CheckedGift | None,
+        now: float,
     ) -> None:
         """Apply the next report of a lease."""
         if report.seq != lease.seq + 1:
@@ -212,26 +218,32 @@ class Coordinator(RunReading):
                 f"expected report {lease.seq + 1} of lease {lease.id}, got {report.seq}"
             )
         full = report.full
-        if full is not None and checked is None:
-            raise ValueError(f"full report {report.seq} of {lease.id} is not checked")
+        if report.has_roots and checked is None:
+            raise ValueError(f"report {report.seq} of {lease.id} is not checked")
         book, balance = self._work.book, self._work.balance
         for candidate in () if full is None else full.optima:
             # before the ledger moves: their leaves still lie below the lower bound
             self._improve(candidate, lease.id, now)
         book.note(lease, report, checked, now)
-        balance.reported(
-            lease, now, donated=None if full is None else len(full.donated)
-        )
-        if full is None:
+        donated = report.donated
+        balance.reported(lease, now, donated=None if donated is None else len(donated))
+        if donated is None:
             return
-        lease.asked_to_donate = lease.save = False
+        lease.asked_to_donate = False
+        if len(donated):
+            self._run.donations += 1
+            least_lb = lease.unit.least_lb
+            if report.least_lb is not None:  # it covers what was donated, too
+                least_lb = max(least_lb, report.least_lb)
+            for portion in balance.portions(donated):
+                book.make(portion, least_lb, fresh=False)
+        if full is None:
+            book.check_partition()
+            return
+        lease.save = False
         for leases in self._saves.values():
             leases.discard(lease.id)
         self._incumbent.collect(full.optima)
-        if len(full.donated):
-            self._run.donations += 1
-            for portion in balance.portions(full.donated):
-                book.make(portion, lease.unit.least_lb, fresh=False)
         book.check_partition()
         if not len(full.remaining):
             self._work.finish(lease)

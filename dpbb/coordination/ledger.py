@@ -19,7 +19,7 @@ bounds the decomposed nodes that a seat can have counted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,6 +49,8 @@ class LeaseBasis:
         Evaluates optimal permutations.
     roots
         What remained at the last full report; at first what was leased.
+    gifts
+        Given away since then; some of it may be roots, some lies below them.
     leased, donated : ndarray of int64, shape (n_jobs + 1,)
         Roots at each depth: of what was leased, and of all donations so far.
     leased_ancestors, donated_ancestors
@@ -66,6 +68,7 @@ class LeaseBasis:
     donated: NDArray[np.int64]
     donated_ancestors: int
     counted: Counters
+    gifts: WorkUnit = field(default_factory=lambda: WorkUnit.empty(1))
 
     @classmethod
     def start(
@@ -81,6 +84,7 @@ class LeaseBasis:
             donated=np.zeros(roots.n_jobs + 1, np.int64),
             donated_ancestors=0,
             counted=Counters.zero(roots.n_jobs),
+            gifts=WorkUnit.empty(roots.n_jobs),
         )
 
 
@@ -153,6 +157,7 @@ def check_full_report(basis: LeaseBasis, report: Report) -> Checked:
         next=replace(
             basis,
             roots=full.remaining,
+            gifts=WorkUnit.empty(full.remaining.n_jobs),
             donated=donated,
             donated_ancestors=donated_ancestors,
             counted=counted,
@@ -166,26 +171,101 @@ def check_full_report(basis: LeaseBasis, report: Report) -> Checked:
     )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CheckedGift:
+    """A report with a gift that holds; see ``Checked``.
+
+    What the seat counted since its last full report is not settled by it: should the
+    lease be lost, what is repeated is the roots of that report without the gifts.
+    """
+
+    basis: LeaseBasis
+    next: LeaseBasis
+    seq: int
+    donated_leaves: int
+    donated_ancestors: int
+
+
+def check_gift(basis: LeaseBasis, report: Report) -> CheckedGift:
+    """Check a report that gives roots away; pure and thread-safe.
+
+    They must lie inside what remained at the last full report, outside of what was
+    given away since. That the seat really left them to others shows in its next full
+    report, when closed, remaining and donated leaves must be those that were leased.
+
+    Raises
+    ------
+    ValueError
+        The report gives nothing away.
+    InvariantError
+        The report cannot be true; says what was expected and what came.
+    """
+    gift = report.gift
+    if gift is None:
+        raise ValueError(f"expected a report with a gift, got report {report.seq}")
+    try:
+        _check_unit("given", gift, basis.roots.n_jobs)
+        gifts = _check_inside(basis, gift)
+    except InvariantError as error:
+        raise InvariantError(
+            f"report {report.seq} of lease {report.lease}: {error}"
+        ) from error
+    ancestors = gift.owned_ancestors
+    return CheckedGift(
+        basis=basis,
+        next=replace(
+            basis,
+            gifts=gifts,
+            donated=basis.donated + gift.depth_counts,
+            donated_ancestors=basis.donated_ancestors + ancestors,
+        ),
+        seq=report.seq,
+        donated_leaves=gift.leaves,
+        donated_ancestors=ancestors,
+    )
+
+
+def check_report(basis: LeaseBasis, report: Report) -> Checked | CheckedGift:
+    """Check a report that has roots, whichever they are."""
+    return (check_full_report if report.gift is None else check_gift)(basis, report)
+
+
+def _check_unit(name: str, unit: WorkUnit, n_jobs: int) -> None:
+    """Ordered and disjoint roots of the right tree."""
+    if unit.n_jobs != n_jobs:
+        raise InvariantError(
+            f"expected {name} roots of {n_jobs} jobs, got {unit.n_jobs}"
+        )
+    try:
+        unit.check()
+    except ValueError as error:
+        raise InvariantError(f"{name} roots: {error}") from error
+
+
+def _check_inside(basis: LeaseBasis, roots: WorkUnit) -> WorkUnit:
+    """Inside what remained last and not given away since; returns both together."""
+    inside = roots.covered_by(basis.roots)
+    if not np.all(inside):
+        path = roots.path(int(np.argmin(inside)))
+        raise InvariantError(f"remaining or donated root {path} lies outside the lease")
+    if not len(basis.gifts):
+        return roots
+    together = WorkUnit.concatenate([basis.gifts, roots])
+    if not together.is_ordered_and_disjoint():
+        raise InvariantError("expected roots that were not given away before")
+    return together
+
+
 def _check_roots(basis: LeaseBasis, full: FullReport) -> None:
     """Remaining and donated are ordered, disjoint, and inside what remained last."""
     for name, unit in (("remaining", full.remaining), ("donated", full.donated)):
-        if unit.n_jobs != basis.roots.n_jobs:
-            raise InvariantError(
-                f"expected {name} roots of {basis.roots.n_jobs} jobs, got {unit.n_jobs}"
-            )
-        try:
-            unit.check()
-        except ValueError as error:
-            raise InvariantError(f"{name} roots: {error}") from error
+        _check_unit(name, unit, basis.roots.n_jobs)
     roots = full.remaining
     if len(full.donated):
         roots = WorkUnit.concatenate([full.remaining, full.donated])
         if not roots.is_ordered_and_disjoint():
             raise InvariantError("expected remaining and donated roots to be disjoint")
-    inside = roots.covered_by(basis.roots)
-    if not np.all(inside):
-        path = roots.path(int(np.argmin(inside)))
-        raise InvariantError(f"remaining or donated root {path} lies outside the lease")
+    _check_inside(basis, roots)
 
 
 def _check_conservation(

@@ -178,6 +178,10 @@ class Report:
         Seconds spent in the engine since the grant.
     full
         None in a light report.
+    gift
+        Roots given away by a seat that holds so many that listing the rest would take
+        long; its next full report is to leave them out. None in every other report,
+        empty when there was nothing to give.
     """
 
     lease: LeaseId
@@ -189,3 +193,14 @@ class Report:
     best: Candidate | None
     explore_s: float = 0.0
     full: FullReport | None = None
+    gift: WorkUnit | None = None
+
+    @property
+    def donated(self) -> WorkUnit | None:
+        """Roots given away with this report; None in one that could not."""
+        return self.gift if self.full is None else self.full.donated
+
+    @property
+    def has_roots(self) -> bool:
+        """Whether it holds arrays, and has to be checked before it counts."""
+        return self.full is not None or self.gift is not None

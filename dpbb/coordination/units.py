@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from dpbb.coordination.ledger import LeaseBasis
+from dpbb.coordination.ledger import CheckedGift, LeaseBasis
 from dpbb.coordination.messages import LeaseId, UnitId
 from dpbb.coordination.span_map import SpanMap, cells_of
 from dpbb.errors import InvariantError
 from dpbb.tree.counters import Counters, closed_leaves
 from dpbb.tree.factoradic import n_leaves
+from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from dpbb.coordination.ledger import Checked
     from dpbb.coordination.messages import Order, Report, RunSpec, Seat, SeatId
-    from dpbb.tree.work_unit import WorkUnit
 
 
 class Place(Enum):
@@ -44,12 +44,13 @@ class Place(Enum):
 class Unit:
     """An open unit.
 
-    ``roots``, ``leaves`` and ``cells`` are those of the last full report; ``least_lb``
-    is a lower bound of all of them.
+    ``roots``, ``leaves`` and ``cells`` are those of the last full report, ``roots`` and
+    ``leaves`` without what was given away since; ``least_lb`` is a lower bound of all
+    of them.
     """
 
     id: UnitId
-    roots: WorkUnit
+    last_roots: WorkUnit
     leaves: int
     cells: NDArray[np.bool_]
     least_lb: int
@@ -60,6 +61,21 @@ class Unit:
     seat: SeatRecord | None = None
     lease: LeaseRecord | None = None
     since: float = 0.0  # when it was assigned
+    gifts: list[WorkUnit] = field(default_factory=list)  # not yet out of last_roots
+
+    @property
+    def roots(self) -> WorkUnit:
+        """What is open; after a gift it takes a while to find."""
+        if self.gifts:
+            gone = WorkUnit.concatenate(self.gifts)
+            self.last_roots = self.last_roots.subtract(gone)
+            self.gifts.clear()
+        return self.last_roots
+
+    @roots.setter
+    def roots(self, roots: WorkUnit) -> None:
+        self.last_roots = roots
+        self.gifts.clear()
 
     @property
     def open_roots(self) -> int:
@@ -162,7 +178,7 @@ class UnitBook:
         self.made += 1
         unit = Unit(
             id=UnitId(self.made),
-            roots=roots,
+            last_roots=roots,
             leaves=roots.leaves if leaves is None else leaves,
             cells=cells_of(roots) if cells is None else cells,
             least_lb=least_lb,
@@ -204,7 +220,11 @@ class UnitBook:
         return lease
 
     def note(
-        self, lease: LeaseRecord, report: Report, checked: Checked | None, now: float
+        self,
+        lease: LeaseRecord,
+        report: Report,
+        checked: Checked | CheckedGift | None,
+        now: float,
     ) -> None:
         """Take the counts of a report; a full one moves the ledger.
 
@@ -224,21 +244,44 @@ class UnitBook:
         lease.explore_s = report.explore_s
         # a donation leaves after the slice that counted the open roots
         full = report.full
-        lease.open_roots = report.open_roots if full is None else len(full.remaining)
-        if checked is not None:
+        given = 0 if report.gift is None else len(report.gift)
+        lease.open_roots = (
+            report.open_roots - given if full is None else len(full.remaining)
+        )
+        if isinstance(checked, CheckedGift):
+            self._give_away(lease, report, checked)
+        elif checked is not None:
             self._settle(lease, checked)
             if report.least_lb is not None:  # both are bounds of what remains
                 lease.unit.least_lb = max(lease.unit.least_lb, report.least_lb)
         self.ahead_decomposed += lease.decomposed_since_full
         self.ahead_leaves += lease.leaves_since_full
 
-    def _settle(self, lease: LeaseRecord, checked: Checked) -> None:
-        """Replace what a lease counts for by its new full report."""
+    def _require_current(
+        self, lease: LeaseRecord, checked: Checked | CheckedGift
+    ) -> None:
         if checked.basis is not lease.basis or checked.seq != lease.seq:
             raise InvariantError(
-                f"full report {lease.seq} of lease {lease.id} was not checked "
-                f"against the one before it"
+                f"report {lease.seq} of lease {lease.id} was not checked against the "
+                f"one before it"
             )
+
+    def _give_away(
+        self, lease: LeaseRecord, report: Report, checked: CheckedGift
+    ) -> None:
+        """Take a gift out of a leased unit; what was counted stays as it is."""
+        self._require_current(lease, checked)
+        unit = lease.unit
+        if report.gift is not None and len(report.gift):
+            unit.gifts.append(report.gift)
+        unit.leaves -= checked.donated_leaves
+        self.open_leaves -= checked.donated_leaves
+        lease.basis = checked.next
+        lease.exported += checked.donated_ancestors
+
+    def _settle(self, lease: LeaseRecord, checked: Checked) -> None:
+        """Replace what a lease counts for by its new full report."""
+        self._require_current(lease, checked)
         unit, before, after = lease.unit, checked.basis.counted, checked.next.counted
         closed = after.closed - before.closed
         self.counters = self.counters.plus(

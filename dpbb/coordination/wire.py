@@ -135,6 +135,9 @@ def encode_report(report: Report) -> Message:
         message["best"] = np.asarray(report.best.permutation, "<u2").tobytes()
     if report.full is not None:
         message |= _encode_full(report.full)
+    if report.gift is not None:
+        message["gift_jobs"] = report.gift.n_jobs
+        message |= _encode_roots("gift", report.gift)
     return message
 
 
@@ -166,6 +169,9 @@ def decode_report(message: Mapping[str, Any]) -> Report:
             best=best,
             explore_s=float(message["explore_s"]),
             full=_decode_full(message) if "n_jobs" in message else None,
+            gift=_unpack_roots("gift", int(message["gift_jobs"]), message)
+            if "gift_jobs" in message
+            else None,
         )
     except (KeyError, TypeError, ValueError) as error:
         _refuse(message, error)

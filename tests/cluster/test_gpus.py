@@ -12,6 +12,7 @@ from distributed.scheduler import Scheduler
 import dpbb
 from dpbb.cluster import cuda_cluster
 from dpbb.cluster.local import embedded_cluster
+from dpbb.coordination.units import UnitBook
 from dpbb.errors import OptionError
 from tests.cluster.support import HUGE, LARGE, SMALL, counts, spec_of
 from tests.cluster.test_local import exploring_seats, submit, wait_until
@@ -164,3 +165,29 @@ def test_dask_cuda_that_fails_is_done_without(host, monkeypatch, caplog):
     with embedded_cluster(engine="gpu", dashboard_address=":0") as (cluster, _):
         assert len(cluster.workers) == 2
     assert "LocalCUDACluster cannot start" in caplog.text
+
+
+def test_gifts_change_no_count(monkeypatch):
+    """Donations without a list of what remains, through the wire."""
+    monkeypatch.setattr("dpbb.cluster.exploration.GIFT_ROOTS", 0)
+    gifts = []
+    give_away = UnitBook._give_away
+    monkeypatch.setattr(
+        UnitBook,
+        "_give_away",
+        lambda *args: (gifts.append(args[-1]), give_away(*args)),
+    )
+    with (
+        LocalCluster(
+            processes=False, n_workers=3, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        client.wait_for_workers(3)
+        for _ in range(5):
+            spec = spec_of(*LARGE[:2], full_interval_s=0.3)
+            with submit(client, spec) as run:
+                assert counts(run.result()) == LARGE[2:]
+            if gifts:
+                break
+    assert gifts

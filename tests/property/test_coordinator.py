@@ -193,7 +193,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
                 self.coordinator.lease(gone.unit, gone.attempt, seat, self.world.now)
 
     def kind(self, data):
-        kind = data.draw(st.sampled_from(("light", "full", "donate", "last")))
+        kind = data.draw(st.sampled_from(("light", "full", "donate", "last", "gift")))
         return {} if kind == "light" else {kind: True}
 
     # -- reports ----------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpbb.cluster.exploration import Exploration, SeatControl, SeatStatus
 from dpbb.cluster.hub import Hub
-from dpbb.coordination.ledger import check_full_report
+from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import RunSpec
 from dpbb.coordination.wire import decode_report, encode_report
 from dpbb.engines.reference import ReferenceEngine
@@ -107,11 +107,11 @@ class FakeLink:
         checked = None
         if (
             run is not None
-            and report.full is not None
+            and report.has_roots
             and run.coordinator.admit(report.lease, report.seq) is None
         ):
             basis = run.coordinator.basis(report.lease)
-            checked = check_full_report(basis, report)
+            checked = check_report(basis, report)
         order = self._hub.on_report(self._run_id, report, checked)
         self.orders.append(order)
         return order

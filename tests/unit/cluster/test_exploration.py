@@ -245,3 +245,16 @@ def test_counts_of_a_whole_run_are_those_of_one_session():
     world.finish(spec)
     counters = world.hub.result(spec.run_id).outcome.counters
     assert (counters.decomposed, counters.leaves) == whole_tree(spec)
+
+
+def test_donation_of_a_seat_with_many_roots_lists_no_remainder(monkeypatch):
+    """It would take seconds; the next full report leaves out what was given."""
+    monkeypatch.setattr("dpbb.cluster.exploration.GIFT_ROOTS", 1)
+    link = ScriptedLink(OrderKind.DONATE)
+    session, _ = explore(link, 3, report_interval_s=0.5)
+    gifts = [report for report in link.reports if report.gift is not None]
+    assert session.given == [4096]
+    (report,) = gifts
+    assert report.full is None
+    assert report.donated == WorkUnit.from_paths(3, [(2,)])
+    assert link.reports[-1].full.last

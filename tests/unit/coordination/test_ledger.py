@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpbb.coordination.ledger import LeaseBasis, check_full_report
+from dpbb.coordination.ledger import (
+    LeaseBasis,
+    check_full_report,
+    check_gift,
+    check_report,
+)
 from dpbb.coordination.messages import FullReport, LeaseId, Report
 from dpbb.engines import explore_to_end
 from dpbb.engines.base import Candidate
@@ -32,14 +37,17 @@ class Honest:
         self.counters = Counters.zero(5)
         self.seq = 0
 
-    def report(self, n_nodes, *, donate=False):
+    def report(self, n_nodes, *, donate=False, gift=False):
         for _ in range(n_nodes):
             part = self.session.advance(UB, 0.0)
             self.counters = self.counters.plus(
                 part.decomposed, part.leaves, part.closed
             )
-        donated = self.session.donate(99) if donate else WorkUnit.empty(5)
+        donated = self.session.donate(99) if donate or gift else WorkUnit.empty(5)
         self.seq += 1
+        if gift:
+            counts = self.counters.decomposed, self.counters.leaves
+            return Report(LEASE, self.seq, *counts, 99, 0, None, 0.0, gift=donated)
         remaining = self.session.remaining()
         full = FullReport(self.counters.closed, remaining, donated, last=False)
         counts = self.counters.decomposed, self.counters.leaves
@@ -68,6 +76,45 @@ def test_honest_reports_hold_and_count_each_node_once(paths, steps):
     assert total.decomposed == whole.decomposed
     assert total.leaves == whole.leaves
     assert total.closed_leaves == honest.basis.roots.leaves
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(st.integers(1, 25), st.booleans()), max_size=6))
+def test_what_was_given_away_is_neither_repeated_nor_lost(steps):
+    """Whenever the lease is lost: its last full report less the gifts, and these."""
+    honest = Honest()
+    basis, given_away = honest.basis, [WorkUnit.empty(5)]
+    for n_nodes, gift in steps:
+        report = honest.report(n_nodes, donate=not gift, gift=gift)
+        basis = check_report(basis, report).next
+        given_away.append(report.donated)
+    rest = [explored(unit) for unit in (*given_away, basis.roots.subtract(basis.gifts))]
+    total, whole = sum(rest, basis.counted), explored(honest.basis.roots)
+    assert total.decomposed == whole.decomposed
+    assert total.leaves == whole.leaves
+    assert total.closed_leaves == honest.basis.roots.leaves
+
+
+def test_lies_about_gifts_are_found():
+    """Not the seat's to give, given twice, kept all the same, another tree's."""
+    honest = Honest(paths=[(1,), (3,)])
+    report = honest.report(3, gift=True)
+    gifted = check_gift(honest.basis, report).next
+    assert len(gifted.gifts) == len(report.gift) > 0
+    for gift, message in (
+        (WorkUnit.from_paths(5, [(2,)]), "lies outside the lease"),
+        (WorkUnit.from_paths(6, [(1,)]), "expected given roots of 5 jobs, got 6"),
+        (report.gift.take(np.array([0, 0])), "in leaf order"),
+    ):
+        with pytest.raises(InvariantError, match=message):
+            check_gift(honest.basis, replace(report, gift=gift))
+    with pytest.raises(InvariantError, match="not given away before"):
+        check_gift(gifted, report)
+    honest.session.load(report.gift)  # and goes on with what it gave
+    with pytest.raises(InvariantError, match="given away before"):
+        check_full_report(gifted, honest.report(0))
+    with pytest.raises(ValueError, match="expected a report with a gift"):
+        check_gift(gifted, honest.report(0))
 
 
 def explored(unit):

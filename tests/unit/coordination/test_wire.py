@@ -111,3 +111,17 @@ def test_report_with_a_field_missing_is_refused(key):
     del message[key]
     with pytest.raises(InvariantError, match=key):
         decode_report(message)
+
+
+def test_report_with_a_gift_comes_back():
+    """Roots without a list of what remains; an empty gift is one, too."""
+    for paths in ([(2, 1), (3,)], []):
+        gift = WorkUnit.from_paths(6, paths)
+        report = Report("r/1.1", 2, 30, 4, 5, 7, None, 0.5, gift=gift)
+        back = decode_report(encode_report(report))
+        assert back.gift == gift
+        assert back.has_roots
+        assert back.full is None
+    light = decode_report(encode_report(Report("r/1.1", 2, 30, 4, 5, 7, None, 0.5)))
+    assert not light.has_roots
+    assert light.donated is None

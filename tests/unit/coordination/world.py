@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpbb.coordination.coordinator import Coordinator
-from dpbb.coordination.ledger import check_full_report
+from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import (
     FullReport,
     OrderKind,
@@ -79,9 +79,9 @@ def deliver(coordinator, message, now):
     report = decode_report(message)
     order = coordinator.admit(report.lease, report.seq)
     checked = None
-    if order is None and report.full is not None:
+    if order is None and report.has_roots:
         try:
-            checked = check_full_report(coordinator.basis(report.lease), report)
+            checked = check_report(coordinator.basis(report.lease), report)
         except InvariantError as error:
             coordinator.fail(str(error), now)
             raise
@@ -135,14 +135,17 @@ class Task:
                 self.ub = min(self.ub, part.best.value + self.spec.all_optima)
             self.optima += part.optima
 
-    def message(self, *, full=False, donate=False, last=False):
+    def message(self, *, full=False, donate=False, last=False, gift=False):
         """Return the message of the next report; what is ordered overrides."""
         kind = None if self.order is None else self.order.kind
+        if kind is OrderKind.DONATE and self.seq % 3 == 0:  # the rest is not listed
+            gift = True
         donate = donate or kind is OrderKind.DONATE
         exhausted = self.slice.exhausted
         last = last or exhausted or kind in (OrderKind.STOP, OrderKind.DRAIN)
         part = None
-        if full or donate or last or kind is OrderKind.SAVE:
+        given = self.donate() if gift and not (full or last) else None
+        if given is None and (full or donate or last or kind is OrderKind.SAVE):
             n_jobs = self.spec.problem.n_jobs
             donated = self.donate() if donate else WorkUnit.empty(n_jobs)
             optima, self.optima = tuple(self.optima), []
@@ -164,6 +167,7 @@ class Task:
             self.best,
             0.25 * self.seq,
             part,
+            given if part is None else None,
         )
         self.best = None
         self.unanswered = encode_report(report)
@@ -289,8 +293,10 @@ def check_books(coordinator):
         assert (unit.seat is None) == here[0]
         assert unit.seat is None or unit.seat.unit is unit
         if unit.lease is not None:
-            assert unit.lease.basis.roots == unit.roots
-        assert np.array_equal(unit.cells, cells_of(unit.roots))
+            basis = unit.lease.basis
+            assert basis.roots.subtract(basis.gifts) == unit.roots
+        # a gift stays on the map until the next full report: it is for the eye
+        assert not np.any(cells_of(unit.roots) & ~unit.cells)
     assert len(book.waiting) + len(book.assigned) + len(book.leases) == len(units)
     for place in ("waiting", "leased"):
         cells = [unit.cells for unit in units if unit.place.span == place]
