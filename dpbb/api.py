@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpbb.engines.registry import explain_engines
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopProblem, schedule
 from dpbb.flowshop.formats import read_instance
@@ -266,6 +267,10 @@ class _Task:
 
         if client.dashboard_link:
             self.progress.note(f"dashboard {client.dashboard_link}")
+        if self.engine is None:
+            tree = self._warm_up_tree()
+            why = explain_engines(str(self.options.engine), self.problem, tree)
+            self.progress.note(f"engine {why}")
         opened = time.monotonic()
         self.progress.offset_s = opened - self.began
         engine = self.engine or str(self.options.engine)

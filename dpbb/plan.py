@@ -26,7 +26,7 @@ from dpbb.result import Improvement, Proof, Result, Status, Termination
 from dpbb.schedule import Schedule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from dpbb.coordination.outcome import Outcome
     from dpbb.flowshop.heuristics import Incumbent
@@ -155,7 +155,7 @@ class Plan:
             The engine, where ``auto`` was already decided.
         """
         if engine is None or engine == EngineName.AUTO:
-            engine = engines_of(outcome.seats)
+            engine = "+".join(sorted(outcome.engines)) or "none"
         trajectory = list(self.trajectory)
         for step in outcome.trajectory:
             if not trajectory or step.value < trajectory[-1].value:
@@ -343,13 +343,6 @@ def _with_initial(plan: Plan) -> Plan:
         jobs,
         steps,
     )
-
-
-def engines_of(seats: Iterable[str]) -> str:
-    """Engines that ``auto`` means on these seats, such as ``"cpu+gpu"``."""
-    kinds = {seat.rpartition("/")[2].rstrip("0123456789") for seat in seats}
-    names = {{"cuda": "gpu"}.get(kind, kind) for kind in kinds}
-    return "+".join(sorted(names)) or "none"
 
 
 def versions() -> tuple[tuple[str, str], ...]:

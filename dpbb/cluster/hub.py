@@ -18,6 +18,7 @@ from dpbb.cluster.seats import SeatTable
 from dpbb.cluster.sharing import SeatSharing
 from dpbb.coordination.coordinator import Coordinator
 from dpbb.coordination.messages import Order, OrderKind
+from dpbb.engines.registry import engines_by_kind
 from dpbb.errors import ClusterError, InvariantError, StaleLeaseError
 
 if TYPE_CHECKING:
@@ -99,7 +100,8 @@ class Hub:
         run_id = spec.run_id
         if run_id in self.runs or run_id in self.finished:
             raise ClusterError(f"expected a new run id, got {run_id!r}, which is taken")
-        self.runs[run_id] = OpenRun(Coordinator(spec, now=self._clock()), blob)
+        engines = engines_by_kind(spec.engine, spec.problem, spec.tree)
+        self.runs[run_id] = OpenRun(Coordinator(spec, now=self._clock()), blob, engines)
         logger.info("run %s opened: %s", run_id, spec.instance)
         self._sharing.due = True
         self._settle(run_id)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from dpbb.coordination.coordinator import Coordinator
     from dpbb.coordination.incumbent import Optima
@@ -63,10 +63,13 @@ class OpenRun:
         Its state machine.
     blob
         The pickled RunSpec, as the workers fetch it.
+    engines
+        What explores on each kind of device.
     """
 
     coordinator: Coordinator
     blob: bytes
+    engines: Mapping[str, str] = field(default_factory=dict)
     seats: set[SeatId] = field(default_factory=set)
     leaving: set[SeatId] = field(default_factory=set)  # draining, then given up
     busy: dict[SeatId, Assignment] = field(default_factory=dict)

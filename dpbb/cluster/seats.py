@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ENGINES_OF_KIND = {"cpu": ("cpu", "reference"), "cuda": ("gpu",)}
-
 
 @dataclass(slots=True, eq=False)
 class SeatState:
@@ -34,20 +32,19 @@ class SeatState:
     device: Device
     run: RunId | None = None
 
-    def serves(self, engine: str, *, worker_has_gpu: bool) -> bool:
-        """Whether a run with this engine option can use the seat.
+    def serves(self, engines: Mapping[str, str], *, worker_has_gpu: bool) -> bool:
+        """Whether a run with these engines by kind of device can use the seat.
 
-        ``auto`` takes the GPUs of a worker and leaves its cores to feed them.
+        One that can use both takes the GPUs of a worker and leaves its cores to feed
+        them.
         """
-        if engine == "auto":
-            return self.device.kind == "cuda" or not worker_has_gpu
-        return engine in ENGINES_OF_KIND[self.device.kind]
+        kind = self.device.kind
+        left = kind == "cpu" and worker_has_gpu and "cuda" in engines
+        return kind in engines and not left
 
-    def for_run(self, engine: str) -> Seat:
+    def for_run(self, engines: Mapping[str, str]) -> Seat:
         """Return the seat as a run's coordinator knows it."""
-        if engine == "auto":
-            engine = ENGINES_OF_KIND[self.device.kind][0]
-        return Seat(self.id, self.worker, self.device, engine)
+        return Seat(self.id, self.worker, self.device, engines[self.device.kind])
 
 
 @dataclass(slots=True, eq=False)
@@ -146,12 +143,12 @@ class SeatTable:
                     self.seats[seat.id] = seat
         return entry.seats
 
-    def usable_by(self, engine: str) -> list[SeatState]:
-        """Seats that a run with this engine option can use now."""
+    def usable_by(self, engines: Mapping[str, str]) -> list[SeatState]:
+        """Seats that a run with these engines by kind of device can use now."""
         return [
             seat
             for entry in self.workers.values()
             if not entry.leaving
             for seat in entry.seats
-            if seat.serves(engine, worker_has_gpu=entry.has_gpu)
+            if seat.serves(engines, worker_has_gpu=entry.has_gpu)
         ]

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpbb.engines.registry import AUTO, choose_engine
+from dpbb.engines.registry import AUTO, ENGINES_OF_KIND, choose_engine
 from dpbb.errors import EngineUnavailable
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpbb.coordination.messages import RunId, RunSpec
     from dpbb.engines.base import Device, Engine, Session
 
-AUTO_ENGINES = {"cpu": ("cpu", "reference"), "cuda": ("gpu",)}
+AUTO_ENGINES = ENGINES_OF_KIND
 """What ``auto`` means on a device of this kind, the fastest first."""
 
 

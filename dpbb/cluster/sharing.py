@@ -85,7 +85,7 @@ class SeatSharing:
         """Seats that the run can use now."""
         return [
             seat
-            for seat in self._table.usable_by(run.coordinator.spec.engine)
+            for seat in self._table.usable_by(run.engines)
             if seat.id not in run.excluded
         ]
 
@@ -123,8 +123,7 @@ class SeatSharing:
             for seat in free[:take]:
                 run.seats.add(seat.id)
                 seat.run = run.id
-                engine = run.coordinator.spec.engine
-                run.coordinator.add_seat(seat.for_run(engine), self._clock())
+                run.coordinator.add_seat(seat.for_run(run.engines), self._clock())
                 self.changed[run.id] = None
             del free[:take]
             for seat in sorted(mine, key=lambda seat: seat.id in run.busy)[:give]:

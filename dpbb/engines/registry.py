@@ -24,6 +24,9 @@ ENGINES = {
 
 AUTO = "auto"
 
+ENGINES_OF_KIND = {"cpu": ("cpu", "reference"), "cuda": ("gpu",)}
+"""What can explore on a device of this kind, the fastest first."""
+
 REPLACEMENTS = "DPBB_ENGINES"
 """Environment variable that puts other classes in the place of engines, such as
 ``gpu=my_package.fake:FakeGpu``; workers have to have it too. For tests of several GPUs
@@ -106,6 +109,64 @@ def _replacements() -> dict[str, str]:
                 f"{', '.join(ENGINES)}, got {given!r}"
             )
     return found
+
+
+def engines_by_kind(
+    name: str, problem: Problem[Any], tree: TreeOptions
+) -> dict[str, str]:
+    """Return the engine that a run uses on each kind of device that it can use.
+
+    Looks at the problem alone, not at this process: the devices are elsewhere.
+
+    Parameters
+    ----------
+    name
+        Name of an engine, or ``"auto"``: on every device its fastest one that takes
+        the problem.
+    """
+    found = {
+        kind: candidate
+        for kind, candidates in ENGINES_OF_KIND.items()
+        for candidate in reversed(candidates)
+        if name == candidate or (name == AUTO and _takes(candidate, problem, tree))
+    }
+    return found or {"cpu": "reference"}  # whose refusal says why
+
+
+def explain_engines(name: str, problem: Problem[Any], tree: TreeOptions) -> str:
+    """Say what explores on a cluster of somebody else's workers, and why.
+
+    Parameters
+    ----------
+    name, problem, tree
+        See ``engines_by_kind``.
+    """
+    if name != AUTO:
+        return f"{name} (asked for)"
+    engines = engines_by_kind(name, problem, tree)
+    where = {"cpu": "on CPUs", "cuda": "on GPUs"}
+    parts = [
+        f"{engines[kind]} {where[kind]}" for kind in ("cuda", "cpu") if kind in engines
+    ]
+    reasons = []
+    for candidate in ENGINES:
+        if candidate in engines.values():
+            continue
+        try:
+            obstacle = get_engine(candidate).supports(problem, tree)
+        except EngineUnavailable as error:
+            obstacle = str(error)
+        if obstacle is not None:
+            reasons.append(f"no {candidate}: {obstacle}")
+    why = "; ".join(reasons) or "the fastest of every seat"
+    return f"{', '.join(parts)} ({why})"
+
+
+def _takes(name: str, problem: Problem[Any], tree: TreeOptions) -> bool:
+    try:
+        return get_engine(name).supports(problem, tree) is None
+    except EngineUnavailable:
+        return False
 
 
 def _obstacle(name: str) -> tuple[Engine | None, str | None]:

@@ -254,15 +254,16 @@ def test_optima_are_in_the_result():
 
 
 @pytest.mark.parametrize(
-    ("seats", "engine", "name"),
+    ("engines", "engine", "name"),
     [
-        (("tcp://h:1/cpu0",), None, "cpu"),
-        (("tcp://h:1/cpu0", "tcp://h:2/cuda1"), "auto", "cpu+gpu"),
+        (("cpu",), None, "cpu"),
+        (("gpu", "cpu"), "auto", "cpu+gpu"),
+        (("reference",), "auto", "reference"),
         ((), "auto", "none"),
-        (("tcp://h:1/cpu0",), "reference", "reference"),
+        (("reference",), "reference", "reference"),
     ],
 )
-def test_result_names_the_engine(seats, engine, name):
-    done = outcome(lower_bound=11, seats=seats)
+def test_result_names_the_engine(engines, engine, name):
+    done = outcome(lower_bound=11, engines=engines)
     result = plan_of(cutoff=11).result(done, opened=0.0, engine=engine)
     assert result.engine == name

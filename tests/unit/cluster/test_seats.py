@@ -5,9 +5,12 @@ import logging
 from dpbb.cluster.seats import SeatTable
 from tests.unit.cluster.support import seat_message
 
+AUTO = {"cpu": "cpu", "cuda": "gpu"}
+
 
 def usable(table, engine):
-    return {seat.id for seat in table.usable_by(engine)}
+    kinds = {"auto": AUTO, "gpu": {"cuda": "gpu"}}.get(engine, {"cpu": engine})
+    return {seat.id for seat in table.usable_by(kinds)}
 
 
 def test_auto_takes_gpus_and_the_cores_of_workers_without():
@@ -25,9 +28,9 @@ def test_seat_of_a_run_names_the_engine():
     table = SeatTable()
     table.announce("a", 4, [seat_message("a"), seat_message("a", "cuda")])
     gpu, cpu = table.seats["a/cuda0"], table.seats["a/cpu0"]
-    assert gpu.for_run("auto").engine == "gpu"
-    assert cpu.for_run("auto").engine == "cpu"
-    assert cpu.for_run("reference").engine == "reference"
+    assert gpu.for_run(AUTO).engine == "gpu"
+    assert cpu.for_run(AUTO).engine == "cpu"
+    assert cpu.for_run({"cpu": "reference"}).engine == "reference"
 
 
 def test_second_process_on_a_gpu_stays_idle_until_the_first_goes(caplog):

@@ -120,3 +120,32 @@ def test_bad_replacements_are_refused(monkeypatch, given):
     monkeypatch.setenv(registry.REPLACEMENTS, given)
     with pytest.raises(OptionError, match="DPBB_ENGINES: expected entries like"):
         registry.get_engine("reference")
+
+
+def test_engines_by_kind_of_device(install):
+    """A cluster's seats are elsewhere: the problem alone decides."""
+
+    def by_kind(name="auto"):
+        return registry.engines_by_kind(name, PROBLEM, TreeOptions())
+
+    install(gpu=fake("gpu", availability="not here"), cpu=fake("cpu"))
+    assert by_kind() == {"cuda": "gpu", "cpu": "cpu"}
+    assert by_kind("gpu") == {"cuda": "gpu"}
+    assert by_kind("reference") == {"cpu": "reference"}
+    install(gpu=fake("gpu", supports="no"), cpu=fake("cpu", supports="no"))
+    assert by_kind() == {"cpu": "reference"}
+    install(cpu=None)
+    assert by_kind() == {"cpu": "reference"}
+
+
+def test_engines_of_a_cluster_are_explained(install):
+    def explain(name="auto"):
+        return registry.explain_engines(name, PROBLEM, TreeOptions())
+
+    install(gpu=fake("gpu"), cpu=fake("cpu"))
+    assert explain() == "gpu on GPUs, cpu on CPUs (the fastest of every seat)"
+    assert explain("cpu") == "cpu (asked for)"
+    install(gpu=None, cpu=fake("cpu", supports="it takes flow shops only"))
+    text = explain()
+    assert text.startswith("reference on CPUs (no gpu: engine 'gpu' cannot be loaded")
+    assert text.endswith("no cpu: it takes flow shops only)")
