@@ -136,6 +136,9 @@ class Exploration:
         self._best_value: int | None = None
         self._optima: list[Candidate] = []
         self._root_s = ROOT_S
+        self._report_s = spec.report_interval_s
+        self._full_s = spec.full_interval_s
+        self._full_share = jittered(1.0)
         self._full_since = clock()
 
     def run(self) -> bool:
@@ -149,7 +152,6 @@ class Exploration:
         self._session.load(self._lease.roots)
         spec, now = self._spec, self._clock()
         light_at = now + jittered(min(FIRST_REPORT_S, spec.report_interval_s))
-        full_at = now + jittered(spec.full_interval_s)
         while True:
             status = self._link.status()
             if status is SeatStatus.CLOSED:
@@ -160,7 +162,7 @@ class Exploration:
                     self._report_full(last=True)
                     return exhausted
                 now = self._clock()
-                if self._full_due(now, full_at) or len(self._optima) >= MAX_OPTIMA:
+                if self._full_due(now) or len(self._optima) >= MAX_OPTIMA:
                     order = self._report_full()
                 elif self._best is not None or self._wanted() or now >= light_at:
                     order = self._report()
@@ -170,16 +172,14 @@ class Exploration:
                     return False
             except SeatClosedError:
                 return False
-            now = self._clock()
-            light_at = now + jittered(spec.report_interval_s)
-            if self._full_since >= full_at:
-                full_at = now + jittered(spec.full_interval_s)
+            light_at = self._clock() + jittered(self._report_s)
 
-    def _full_due(self, now: float, full_at: float) -> bool:
+    def _full_due(self, now: float) -> bool:
         """Whether a periodic full report is due and not too dear (see the share)."""
         open_roots = 0 if self._last is None else self._last.open_roots
         rest = open_roots * self._root_s / FULL_REPORT_SHARE
-        return now >= max(full_at, self._full_since + rest)
+        interval = self._full_share * self._full_s
+        return now >= self._full_since + max(interval, rest)
 
     def _wanted(self) -> bool:
         """Whether a hint asks for a report at once; cleared by looking."""
@@ -219,6 +219,8 @@ class Exploration:
         """Do what the answers say until one says to go on; False: the lease is over."""
         while True:
             self._ub = min(self._ub, order.ub)
+            self._report_s = order.report_s or self._spec.report_interval_s
+            self._full_s = order.full_s or self._spec.full_interval_s
             match order.kind:
                 case OrderKind.CONTINUE:
                     return True
@@ -256,6 +258,7 @@ class Exploration:
             )
         )
         self._full_since = self._clock()
+        self._full_share = jittered(1.0)
         if len(remaining) >= TIMED_ROOTS:
             self._root_s = (self._full_since - begin) / len(remaining)
         return order

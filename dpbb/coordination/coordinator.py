@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 from dpbb.coordination.dispatch import Dispatcher
 from dpbb.coordination.incumbent import Incumbent, evaluate_candidate, jobs_of
 from dpbb.coordination.messages import Lease, Order, OrderKind
+from dpbb.coordination.pace import Pace
 from dpbb.coordination.reading import (
     EventLog,
     RateMeter,
@@ -57,6 +58,9 @@ if TYPE_CHECKING:
     )
     from dpbb.coordination.units import LeaseRecord
 
+MAX_DONATION = 4096
+"""Roots that a seat is asked for at most: more make a message, not more work."""
+
 STOP_GRACE_S = 10.0
 """A seat that is silent for so long after a stop has lost its lease."""
 
@@ -84,6 +88,7 @@ class Coordinator(RunReading):
         run = RunRecord(spec, now, self._incumbent, self._work, events, RateMeter(now))
         super().__init__(run)
         self._stop_asked = now
+        self._pace = Pace(spec)
         self._last_save = 0
         self._saves: dict[int, set[LeaseId]] = {}  # leases yet to report in full
         self._work.book.make(
@@ -240,6 +245,7 @@ class Coordinator(RunReading):
         if full is None:
             book.check_partition()
             return
+        self._pace.note_full(report.n_bytes)
         lease.save = False
         for leases in self._saves.values():
             leases.discard(lease.id)
@@ -259,11 +265,14 @@ class Coordinator(RunReading):
         elif lease.seat.draining:
             kind = OrderKind.DRAIN
         elif self._work.balance.shall_donate(lease):
+            if self._work.balance.gives_all(lease):
+                return Order(OrderKind.DRAIN, self.ub)
             lease.asked_to_donate = True
-            kind = OrderKind.DONATE
+            most = self._work.balance.roots_to_give(lease, MAX_DONATION)
+            return Order(OrderKind.DONATE, self.ub, most)
         else:
             kind = OrderKind.SAVE if lease.save else OrderKind.CONTINUE
-        return Order(kind, self.ub)
+        return self._pace.order(kind, self.ub, len(self._work.book.leases))
 
     # -- steering ---------------------------------------------------------------
 

@@ -59,6 +59,9 @@ class RunSpec:
         Units that a large donation is cut into for every seat that waits for work.
     lease_timeout_s
         A seat that has not reported for so long has lost its lease.
+    max_reports, max_report_bytes
+        Periodic reports of all seats a second, and bytes of the full ones among them:
+        with many seats the intervals are stretched to stay below (``pace.py``).
     """
 
     run_id: RunId
@@ -78,6 +81,8 @@ class RunSpec:
     slice_s: float = 0.05
     units_per_seat: int = 4
     lease_timeout_s: float = 60.0
+    max_reports: float = 400.0
+    max_report_bytes: float = 20e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +131,15 @@ class Order:
     """Answer to a report: what to do, and the UB to prune with.
 
     ``ub`` is the pruning threshold: prune LB >= ub (with all optima, the
-    incumbent's value + 1).
+    incumbent's value + 1). ``report_s`` and ``full_s`` are the report intervals from
+    now on; None: those of the run's ``RunSpec``.
     """
 
     kind: OrderKind
     ub: int
     max_roots: int = 4096
+    report_s: float | None = None
+    full_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +190,8 @@ class Report:
         Roots given away by a seat that holds so many that listing the rest would take
         long; its next full report is to leave them out. None in every other report,
         empty when there was nothing to give.
+    n_bytes
+        Of its arrays on the wire; set where it arrives.
     """
 
     lease: LeaseId
@@ -194,6 +204,7 @@ class Report:
     explore_s: float = 0.0
     full: FullReport | None = None
     gift: WorkUnit | None = None
+    n_bytes: int = 0
 
     @property
     def donated(self) -> WorkUnit | None:

@@ -82,13 +82,23 @@ def decode_seat(message: Mapping[str, Any]) -> Seat:
 
 def encode_order(order: Order) -> Message:
     """Turn an order into a message."""
-    return {"kind": order.kind.value, "ub": order.ub, "max_roots": order.max_roots}
+    return {
+        "kind": order.kind.value,
+        "ub": order.ub,
+        "max_roots": order.max_roots,
+        "report_s": order.report_s,
+        "full_s": order.full_s,
+    }
 
 
 def decode_order(message: Mapping[str, Any]) -> Order:
     """Inverse of ``encode_order``."""
     return Order(
-        OrderKind(message["kind"]), int(message["ub"]), int(message["max_roots"])
+        OrderKind(message["kind"]),
+        int(message["ub"]),
+        int(message["max_roots"]),
+        message["report_s"],
+        message["full_s"],
     )
 
 
@@ -172,6 +182,11 @@ def decode_report(message: Mapping[str, Any]) -> Report:
             gift=_unpack_roots("gift", int(message["gift_jobs"]), message)
             if "gift_jobs" in message
             else None,
+            n_bytes=sum(
+                value.nbytes
+                for value in message.values()
+                if isinstance(value, np.ndarray)
+            ),
         )
     except (KeyError, TypeError, ValueError) as error:
         _refuse(message, error)

@@ -117,6 +117,17 @@ def test_light_reports_come_at_their_interval_and_full_ones_at_theirs():
     assert light[0].least_lb == 7
 
 
+def test_answers_stretch_the_intervals():
+    """Those of the last answer hold, not those of the run."""
+    order = Order(OrderKind.CONTINUE, 100, report_s=40, full_s=120)
+    link = ScriptedLink(*[order] * 1000)
+    explore(link, 400, report_interval_s=4, full_interval_s=12)
+    light = [report for report in link.reports if report.full is None]
+    full = [report for report in link.reports if report.full is not None]
+    assert 4 <= len(light) <= 22
+    assert 2 <= len(full) <= 9
+
+
 def test_dear_full_reports_come_seldom(monkeypatch):
     """Two open roots at 5 s each, at most a twentieth of the time: every 200 s."""
     monkeypatch.setattr("dpbb.cluster.exploration.ROOT_S", 5.0)

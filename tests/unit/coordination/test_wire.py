@@ -1,13 +1,25 @@
 """Messages come out as they went in, and damaged ones are refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from dpbb.coordination.messages import FullReport, Lease, LeaseId, Report, UnitId
+from dpbb.coordination.messages import (
+    FullReport,
+    Lease,
+    LeaseId,
+    Order,
+    OrderKind,
+    Report,
+    UnitId,
+)
 from dpbb.coordination.wire import (
     decode_lease,
+    decode_order,
     decode_report,
     encode_lease,
+    encode_order,
     encode_report,
 )
 from dpbb.engines.base import Candidate
@@ -60,10 +72,21 @@ def same(one, other):
 )
 def test_report_comes_out_as_it_went_in(sent):
     message = encode_report(sent)
-    assert same(decode_report(message), sent)
+    came = decode_report(message)
+    assert came.n_bytes == sum(
+        getattr(value, "nbytes", 0) for value in message.values()
+    )
+    assert same(replace(came, n_bytes=0), sent)
     for value in message.values():
         assert isinstance(value, str | int | float | bytes | np.ndarray | None)
         assert not isinstance(value, int) or abs(value) < 2**63
+
+
+@pytest.mark.parametrize(
+    "sent", [Order(OrderKind.DONATE, 7), Order(OrderKind.STOP, 7, 12, 2.5, 80.0)]
+)
+def test_order_comes_out_as_it_went_in(sent):
+    assert decode_order(encode_order(sent)) == sent
 
 
 def test_light_report_holds_no_array():

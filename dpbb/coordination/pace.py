@@ -1,0 +1,54 @@
+"""How often seats report: seldom enough for the scheduler when there are many of them.
+
+A light report costs the scheduler's event loop some fraction of a millisecond, whatever
+it says, and a full one its bytes. So the intervals that a run asks for are stretched,
+for all seats alike, until the reports of all leases together stay below a number and a
+number of bytes a second. Every answer carries the intervals (``Order``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpbb.coordination.messages import Order
+
+if TYPE_CHECKING:
+    from dpbb.coordination.messages import OrderKind, RunSpec
+
+SIGNS_OF_LIFE = 4
+"""A seat reports at least so often within the time after which its lease expires."""
+
+_WEIGHT = 0.05  # of one full report in the average size
+
+
+class Pace:
+    """Report intervals of one run."""
+
+    def __init__(self, spec: RunSpec) -> None:
+        self._spec = spec
+        self._full_bytes: float | None = None
+
+    def note_full(self, n_bytes: int) -> None:
+        """Take the size of a full report into the average."""
+        if self._full_bytes is None:
+            self._full_bytes = n_bytes
+        else:
+            self._full_bytes += _WEIGHT * (n_bytes - self._full_bytes)
+
+    def order(self, kind: OrderKind, ub: int, leases: int) -> Order:
+        """Return an order that carries the intervals for so many leases."""
+        return Order(
+            kind, ub, report_s=self.report_s(leases), full_s=self.full_s(leases)
+        )
+
+    def report_s(self, leases: int) -> float:
+        """Seconds from one light report of a lease to the next."""
+        spec = self._spec
+        seldom = min(leases / spec.max_reports, spec.lease_timeout_s / SIGNS_OF_LIFE)
+        return max(spec.report_interval_s, seldom)
+
+    def full_s(self, leases: int) -> float:
+        """Seconds from one periodic full report of a lease to the next."""
+        spec = self._spec
+        stretched = leases * (self._full_bytes or 0.0) / spec.max_report_bytes
+        return max(spec.full_interval_s, stretched)

@@ -1,0 +1,45 @@
+"""Report intervals: as asked for with few seats, stretched with many."""
+
+import pytest
+
+from dpbb.coordination.pace import Pace
+from tests.unit.coordination.world import World, spec_of, tiny
+
+
+def pace_of(**options):
+    return Pace(spec_of(tiny(), **options))
+
+
+def test_few_seats_report_as_the_run_asks():
+    pace = pace_of(report_interval_s=1.0, full_interval_s=30.0)
+    pace.note_full(200_000)
+    assert (pace.report_s(100), pace.full_s(100)) == (1.0, 30.0)
+
+
+def test_reports_of_many_seats_stay_below_the_rates():
+    pace = pace_of(max_reports=200.0, max_report_bytes=20e6)
+    for n_bytes in (900_000, *[400_000] * 200):
+        pace.note_full(n_bytes)
+    assert 2000 / pace.report_s(2000) == pytest.approx(200)
+    assert 2000 * 400_000 / pace.full_s(2000) == pytest.approx(20e6, rel=0.01)
+
+
+def test_seats_report_before_their_leases_expire():
+    pace = pace_of(max_reports=1.0, lease_timeout_s=60.0)
+    assert pace.report_s(100_000) * 1.5 < 60 / 2  # an interval is jittered by half
+
+
+def test_full_interval_is_as_asked_until_one_has_come():
+    assert pace_of(full_interval_s=7.0).full_s(10**6) == 7.0
+
+
+def test_answers_carry_the_intervals():
+    spec = spec_of(tiny(), report_interval_s=1.0, max_reports=0.1, max_report_bytes=1.0)
+    world = World(spec, ["a"])
+    world.assign()
+    world.start("a")
+    order = world.report("a")
+    assert order.report_s == 10.0
+    assert order.full_s == spec.full_interval_s
+    order = world.report("a", full=True)
+    assert order.full_s > spec.full_interval_s
