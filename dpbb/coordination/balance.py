@@ -11,6 +11,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpbb.coordination.donors import Donors
+from dpbb.coordination.speeds import (
+    PLENTY,
+    kind_of,
+    much_faster,
+    roots_for,
+    shares_by_speed,
+    speed_of,
+)
 
 if TYPE_CHECKING:
     from dpbb.coordination.messages import LeaseId, SeatId
@@ -38,6 +46,25 @@ class Balance:
         self._donors = Donors()
         self._nearly_dry: set[LeaseId] = set()
         self._asked: dict[LeaseId, float] = {}  # and when
+        self._kinds: set[tuple[str, str, int]] = set()
+
+    @property
+    def mixed(self) -> bool:
+        """Whether the run has had seats of several kinds: see ``speeds``."""
+        return len(self._kinds) > 1
+
+    def note_kind(self, record: SeatRecord) -> None:
+        """Note that there is such a seat."""
+        self._kinds.add(kind_of(record))
+
+    def idle_seats(self) -> list[SeatId]:
+        """Idle seats, the fastest first."""
+        if not self.mixed:
+            return list(self.idle)
+        return [record.id for record in self._idle_by_speed()]
+
+    def _idle_by_speed(self) -> list[SeatRecord]:
+        return sorted(self.idle.values(), key=speed_of, reverse=True)
 
     @property
     def starving(self) -> int:
@@ -58,7 +85,7 @@ class Balance:
         be pruned at once, and a hand-over costs more than they do (471 units for a
         tree of 14 nodes). The seat that explores it is asked to donate instead.
         """
-        while (missing := self.starving) > 0:
+        while (missing := self._equal_takers() - len(self._book.waiting)) > 0:
             unit = self._largest_divisible()
             if unit is None or not self._book.cut(unit, missing + 1):
                 return
@@ -67,9 +94,25 @@ class Balance:
         candidates = [
             unit
             for unit in (*self._book.waiting.values(), *self._book.assigned.values())
-            if len(unit.roots) > 1
+            if len(unit.roots) > 1 and not self._is_for_fast(unit)
         ]
         return max(candidates, key=lambda unit: unit.leaves, default=None)
+
+    def _equal_takers(self) -> int:
+        """Idle seats that equal parts are right for: not much slower than another."""
+        if not self.mixed or not self.idle:
+            return len(self.idle)
+        seats = self._idle_by_speed()
+        return sum(not much_faster(seats[0], seat) for seat in seats)
+
+    def _is_for_fast(self, unit: Unit) -> bool:
+        """Whether the unit is on its way to a seat much faster than the idle ones."""
+        seat = unit.seat
+        return (
+            self.mixed
+            and seat is not None
+            and all(much_faster(seat, taker) for taker in self.idle.values())
+        )
 
     def choose_donors(self, now: float) -> list[LeaseRecord]:
         """Leases to ask for a donation, beyond those that have been asked."""
@@ -83,6 +126,9 @@ class Balance:
         while wanted > 0:
             donor = self._donors.pop(_LEAST_ROOTS if missing > 0 else _RICH_ROOTS)
             if donor is None:
+                break
+            if self._is_spared(self._book.leases[donor]):
+                self._donors.put(donor, self._book.leases[donor].open_roots)
                 break
             self._asked[donor] = now
             chosen.append(self._book.leases[donor])
@@ -98,6 +144,26 @@ class Balance:
             return True
         del self._asked[lease.id]  # somebody else gave in the meantime
         return False
+
+    def _is_spared(self, donor: LeaseRecord) -> bool:
+        """Whether a fast donor has too little to be disturbed for slow seats."""
+        return (
+            self.mixed
+            and donor.open_roots < PLENTY
+            and all(much_faster(donor.seat, taker) for taker in self.idle.values())
+        )
+
+    def gives_all(self, lease: LeaseRecord) -> bool:
+        """Whether a donor shall give all it has, to a seat that is much faster."""
+        return self.mixed and any(
+            much_faster(taker, lease.seat) for taker in self.idle.values()
+        )
+
+    def roots_to_give(self, lease: LeaseRecord, most: int) -> int:
+        """How many roots to ask a donor for, ``most`` where all seats are alike."""
+        if not self.mixed or not self.idle:
+            return most
+        return roots_for(list(self.idle.values()), lease.seat, most)
 
     def granted(self, lease: LeaseRecord) -> None:
         """Note a new lease; its first report may take a kernel's compilation."""
@@ -134,6 +200,8 @@ class Balance:
         """
         donors = 1 + len(self._asked)
         seats = max(1, -(-self.starving // donors))
+        if self.mixed and self.idle:
+            return shares_by_speed(donated, self._idle_by_speed()[:seats])
         several = min(
             seats * self._book.spec.units_per_seat, len(donated) // _PORTION_ROOTS
         )

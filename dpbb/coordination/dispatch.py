@@ -44,6 +44,7 @@ class Dispatcher:
         if record is None or record.seat != seat:
             self.remove_seat(seat.id, now)
             record = self.seats[seat.id] = SeatRecord(seat)
+            self.balance.note_kind(record)
             self._events.add(now, "seat", f"{seat.id} joined")
         record.draining = False
         self.balance.seat_changed(record)

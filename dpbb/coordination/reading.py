@@ -200,9 +200,9 @@ class RunReading:
         return self._run.work.book.counters
 
     def idle_seats(self) -> list[SeatId]:
-        """Seats that could be given a unit; none when the run is ending."""
+        """Seats that could be given a unit, the fastest first; none at the end."""
         running = self._run.state is RunState.RUNNING
-        return list(self._run.work.balance.idle) if running else []
+        return self._run.work.balance.idle_seats() if running else []
 
     def wanted_seats(self) -> int:
         """How many more seats this run can feed now: two open roots each."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from dpbb.coordination.ledger import CheckedGift, LeaseBasis
 from dpbb.coordination.messages import LeaseId, UnitId
 from dpbb.coordination.span_map import SpanMap, cells_of
+from dpbb.coordination.speeds import note_speed
 from dpbb.errors import InvariantError
 from dpbb.tree.counters import Counters, closed_leaves
 from dpbb.tree.factoradic import n_leaves
@@ -128,6 +129,7 @@ class SeatRecord:
     unit: Unit | None = None
     draining: bool = False
     silent: LeaseId | None = None  # its lease expired, and nothing came since
+    speed: float = 0.0  # nodes a second at its best; 0: not measured
 
     @property
     def id(self) -> SeatId:
@@ -242,6 +244,8 @@ class UnitBook:
         lease.seq = report.seq
         lease.decomposed, lease.leaves = report.decomposed, report.leaves
         lease.explore_s = report.explore_s
+        done = report.decomposed + report.leaves - lease.basis.leased_ancestors
+        note_speed(lease.seat, done, report.explore_s)
         # a donation leaves after the slice that counted the open roots
         full = report.full
         given = 0 if report.gift is None else len(report.gift)

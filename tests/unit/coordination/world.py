@@ -70,7 +70,8 @@ def spec_of(problem, tree=None, **changes):
 
 def seat_of(name):
     """Return a seat, as it comes out of its message."""
-    seat = Seat(SeatId(name), f"worker-{name}", Device("cpu", name), "reference")
+    kind = "cuda" if name.endswith("3") else "cpu"  # some are much faster
+    seat = Seat(SeatId(name), f"worker-{name}", Device(kind, name), "reference")
     return decode_seat(encode_seat(seat))
 
 
