@@ -112,6 +112,23 @@ def test_nannies_with_a_gpu_each(host):
         assert all("/cuda" in seat for seat in run.outcome().seats)
 
 
+def test_cores_and_gpus_on_one_run(host, monkeypatch):
+    """Every seat its own engine; the slow one holds up neither run nor count."""
+    monkeypatch.setattr("dpbb.coordination.balance.PLENTY", 2)  # fake GPUs hold few
+    host("GPU-a", cpu="SlowCpu")
+    environs = [{"DPBB_SEATS": "gpu"}, {"DPBB_SEATS": "cpu"}]
+    with nannies(environs) as cluster, Client(cluster, set_as_default=False) as client:
+        client.wait_for_workers(2)
+        with submit(client, spec_of(*HUGE, engine="auto")) as run:
+            wait_until(lambda: exploring_seats(run) == 2)
+            seats = {seat.engine for seat in run.snapshot().seats}
+            assert seats == {"cpu", "gpu"}
+        with submit(client, spec_of(*LARGE[:2], engine="auto")) as run:
+            outcome = run.result()
+        assert counts(outcome) == LARGE[2:]
+        assert "gpu" in outcome.engines
+
+
 def nannies(environs):
     """A SpecCluster with a worker process for each environment."""
     return SpecCluster(
