@@ -167,6 +167,7 @@ class Plan:
             "leaves": outcome.counters.leaves,
             "tree_seconds": outcome.seconds,
             "explore_seconds": outcome.explore_s,
+            "energy_j": outcome.energy_j,
             "seats": outcome.seats,
             "engine": engine,
             "units": outcome.units,

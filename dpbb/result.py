@@ -84,6 +84,10 @@ class Result:
         From the opening of the tree to its end; 0 when no tree was needed.
     explore_seconds
         Sum over seats of the time spent in the engine.
+    energy_j
+        Joules that the devices used while they explored, each device counted once;
+        None if none has a meter that may be read (GPUs: NVML; processors: RAPL, for
+        the whole host). Devices without one are not in it.
     engine, seats
         Which engine explored, and on what.
     instance, digest, n_jobs, n_machines
@@ -121,6 +125,7 @@ class Result:
     seconds: float = 0.0
     tree_seconds: float = 0.0
     explore_seconds: float = 0.0
+    energy_j: float | None = None
     engine: str = "none"
     seats: tuple[str, ...] = ()
     instance: str = ""
@@ -257,6 +262,8 @@ class Result:
             ("time", f"{self.seconds:.2f} s, {self.tree_seconds:.2f} s of it the tree")
         )
         facts.append(("engine", f"{self.engine}, {len(self.seats)} seat(s)"))
+        if self.energy_j is not None:
+            facts.append(("energy", f"{self.energy_j:,.0f} J of the devices"))
         return facts
 
     def _reason(self) -> str:

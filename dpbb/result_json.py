@@ -30,6 +30,7 @@ def to_json(result: Result, *, schedule: bool, indent: int | None) -> str:
         "seconds": result.seconds,
         "tree_seconds": result.tree_seconds,
         "explore_seconds": result.explore_seconds,
+        "energy_j": result.energy_j,
         "nodes_per_second": result.nodes_per_second,
         "engine": result.engine,
         "seats": result.seats,
@@ -84,6 +85,7 @@ def _result(values: dict[str, Any]) -> Result:
         termination=Termination(values["termination"]),
         proof=Proof(values["proof"]),
         permutation=None if permutation is None else tuple(permutation),
+        energy_j=values.get("energy_j"),  # results of before have none
         seats=tuple(values["seats"]),
         trajectory=tuple(Improvement(**step) for step in values["trajectory"]),
         optima=None if optima is None else tuple(tuple(jobs) for jobs in optima),

@@ -243,7 +243,7 @@ def _measure(
         donations=result.donations,
         loop_s=loop_s,
         process_s=process_s,
-        energy_j=getattr(result, "energy_j", None),
+        energy_j=result.energy_j,
     )
 
 

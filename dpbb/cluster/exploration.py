@@ -112,6 +112,8 @@ class Exploration:
         The way to the coordinator.
     clock
         Seconds, monotonic.
+    energy
+        Joules of the device so far; None if it does not say.
     """
 
     def __init__(
@@ -121,6 +123,7 @@ class Exploration:
         session: Session,
         link: Link,
         clock: Callable[[], float] = time.monotonic,
+        energy: Callable[[], float | None] = lambda: None,
     ) -> None:
         self._spec = spec
         self._lease = lease
@@ -132,6 +135,8 @@ class Exploration:
         self._last: Slice | None = None
         self._seq = 0
         self._explore_s = 0.0
+        self._energy = energy
+        self._energy_at_start = energy()
         self._best: Candidate | None = None  # not yet acknowledged
         self._best_value: int | None = None
         self._optima: list[Candidate] = []
@@ -234,6 +239,12 @@ class Exploration:
                 case OrderKind.DROP:
                     return False
 
+    def _used_energy(self) -> float | None:
+        now = self._energy()
+        if now is None or self._energy_at_start is None:
+            return None
+        return max(0.0, now - self._energy_at_start)
+
     def _donate(self, max_roots: int) -> Order:
         open_roots = 0 if self._last is None else self._last.open_roots
         donated = self._session.donate(max_roots)
@@ -277,6 +288,7 @@ class Exploration:
             least_lb=None if last is None else last.least_lb,
             best=self._best,
             explore_s=self._explore_s,
+            energy_j=None if full is None else self._used_energy(),
             full=full,
             gift=gift,
         )

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dpbb.engines.energy import EnergyMeter
 from dpbb.engines.registry import AUTO, ENGINES_OF_KIND, choose_engine
 from dpbb.errors import EngineUnavailable
 
@@ -49,10 +50,17 @@ class SeatSessions:
     def __init__(self, device: Device) -> None:
         self.device = device
         self.lock = threading.Lock()
+        self._meter: EnergyMeter | None = None
         self._guard = threading.Lock()  # what follows: the task and the event loop
         self._sessions: dict[RunId, Session] = {}
         self._in_use: RunId | None = None
         self._over = False  # the run in use is to be forgotten when its task ends
+
+    def energy(self) -> float | None:
+        """Joules that the device used since the first call; for the lock's holder."""
+        if self._meter is None:
+            self._meter = EnergyMeter(self.device)
+        return self._meter.read()
 
     @contextmanager
     def session(self, spec: RunSpec, ub: int) -> Iterator[Slot]:

@@ -140,7 +140,9 @@ class DpbbWorkerPlugin(WorkerPlugin):
                 spec = self._spec(run_id, link)
                 lease = link.lease(unit, attempt)
                 with sessions.session(spec, lease.ub) as slot:
-                    slot.reusable = Exploration(spec, lease, slot.session, link).run()
+                    slot.reusable = Exploration(
+                        spec, lease, slot.session, link, energy=sessions.energy
+                    ).run()
             except (StaleLeaseError, SeatClosedError) as reason:
                 logger.debug("unit %s of run %s: %s", unit, run_id, reason)
             finally:

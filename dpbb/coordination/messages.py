@@ -7,7 +7,7 @@ hold: a leaf index passes 64 bits at 21 jobs and never travels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NewType
 
@@ -184,6 +184,9 @@ class Report:
         A permutation better than any UB that this seat was told; else None.
     explore_s
         Seconds spent in the engine since the grant.
+    energy_j
+        Joules that the device used since the grant; None in a report without a full
+        part, and from a device that does not say.
     full
         None in a light report.
     gift
@@ -202,6 +205,7 @@ class Report:
     least_lb: int | None
     best: Candidate | None
     explore_s: float = 0.0
+    energy_j: float | None = field(default=None, kw_only=True)
     full: FullReport | None = None
     gift: WorkUnit | None = None
     n_bytes: int = 0

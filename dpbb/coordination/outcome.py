@@ -37,6 +37,8 @@ class Outcome:
         From the opening of the run to its end.
     explore_s
         Sum over the leases of the time in the engine.
+    energy_j
+        Sum over the leases of what their devices used; None if none of them says.
     donations, requeues, units
         Donations taken, leases lost with their seat or task, units ever made.
     seats
@@ -69,3 +71,4 @@ class Outcome:
     n_optima: int = 0
     error: str | None = None
     engines: tuple[str, ...] = ()
+    energy_j: float | None = None

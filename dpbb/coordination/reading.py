@@ -263,6 +263,7 @@ class RunReading:
             trajectory=tuple(incumbent.trajectory),
             seconds=run.ended - run.opened,
             explore_s=book.explore_s,
+            energy_j=book.energy_j,
             donations=run.donations,
             requeues=run.work.requeues,
             units=book.made,

@@ -98,6 +98,7 @@ class LeaseRecord:
     open_roots: int
     leaves: int = 0
     explore_s: float = 0.0
+    energy_j: float | None = None
     rate: float = 0.0  # nodes a second between the last two reports
     seq: int = 0
     answer: Order | None = None
@@ -159,6 +160,7 @@ class UnitBook:
     ahead_decomposed: int = 0  # of light reports, beyond the ledger
     ahead_leaves: int = 0
     explore_s: float = 0.0  # of ended leases
+    energy_j: float | None = None  # of ended leases on devices that say
 
     def __post_init__(self) -> None:
         self.counters = Counters.zero(self.spec.problem.n_jobs)
@@ -244,6 +246,8 @@ class UnitBook:
         lease.seq = report.seq
         lease.decomposed, lease.leaves = report.decomposed, report.leaves
         lease.explore_s = report.explore_s
+        if report.energy_j is not None:
+            lease.energy_j = report.energy_j
         done = report.decomposed + report.leaves - lease.basis.leased_ancestors
         note_speed(lease.seat, done, report.explore_s)
         # a donation leaves after the slice that counted the open roots
@@ -366,6 +370,8 @@ class UnitBook:
         if unit.lease is not None:
             self._forget_ahead(unit.lease)
             self.explore_s += unit.lease.explore_s
+            if unit.lease.energy_j is not None:
+                self.energy_j = (self.energy_j or 0.0) + unit.lease.energy_j
             del self.leases[unit.lease.id]
         unit.lease = None
 

@@ -143,6 +143,8 @@ def encode_report(report: Report) -> Message:
     if report.best is not None:
         message["best_value"] = report.best.value
         message["best"] = np.asarray(report.best.permutation, "<u2").tobytes()
+    if report.energy_j is not None:
+        message["energy_j"] = report.energy_j
     if report.full is not None:
         message |= _encode_full(report.full)
     if report.gift is not None:
@@ -178,6 +180,7 @@ def decode_report(message: Mapping[str, Any]) -> Report:
             least_lb=None if least_lb is None else int(least_lb),
             best=best,
             explore_s=float(message["explore_s"]),
+            energy_j=float(message["energy_j"]) if "energy_j" in message else None,
             full=_decode_full(message) if "n_jobs" in message else None,
             gift=_unpack_roots("gift", int(message["gift_jobs"]), message)
             if "gift_jobs" in message

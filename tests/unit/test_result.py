@@ -183,3 +183,16 @@ def test_summary_has_the_figures():
     assert "engine       cpu, 1 seat(s)" in summary
     feasible = replace(OPTIMAL, status=Status.FEASIBLE, lower_bound=3)
     assert "lower bound  3 (gap 50.00%)" in str(feasible)
+
+
+def test_energy_is_shown_where_it_is_known():
+    assert "energy" not in OPTIMAL.summary()
+    known = replace(OPTIMAL, energy_j=12_345.6)
+    assert "12,346 J" in known.summary()
+    assert Result.from_json(known.to_json()).energy_j == 12_345.6
+
+
+def test_results_of_before_energy_was_measured_are_read():
+    values = json.loads(OPTIMAL.to_json())
+    del values["energy_j"]
+    assert Result.from_json(json.dumps(values)).energy_j is None

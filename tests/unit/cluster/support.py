@@ -124,6 +124,7 @@ class World:
         self.clock = Clock()
         self.shell = FakeShell()
         self.hub = Hub(self.shell, self.clock)
+        self.energy = lambda: None
 
     def join(self, worker, nthreads=1, **seat):
         self.hub.hello(worker, nthreads, [seat_message(worker, **seat)])
@@ -146,7 +147,7 @@ class World:
             session = ReferenceEngine().open(
                 spec.problem, spec.tree, None, ub=lease.ub, all_optima=spec.all_optima
             )
-            Exploration(spec, lease, session, link, self.clock).run()
+            Exploration(spec, lease, session, link, self.clock, self.energy).run()
         self.hub.ended(spec.run_id, assignment, None)
         return link
 

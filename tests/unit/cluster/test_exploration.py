@@ -269,3 +269,29 @@ def test_donation_of_a_seat_with_many_roots_lists_no_remainder(monkeypatch):
     assert report.full is None
     assert report.donated == WorkUnit.from_paths(3, [(2,)])
     assert link.reports[-1].full.last
+
+
+def test_energy_is_that_since_the_grant_and_in_full_reports_alone():
+    """Reading a meter takes a while, and the last report of a lease is a full one."""
+    joules = iter([70.0, 75.0, 90.0])
+    spec, clock = tiny_spec(n_jobs=3, report_interval_s=1, full_interval_s=1e6), Clock()
+    lease = Lease("r/1.1", 1, 1, WorkUnit.whole(3), 100)
+    link = ScriptedLink(OrderKind.SAVE)
+    session = ScriptedSession(clock, 8)
+    Exploration(spec, lease, session, link, clock, lambda: next(joules)).run()
+    found = [(report.full is not None, report.energy_j) for report in link.reports]
+    assert found[0] == (False, None)
+    assert [used for full, used in found if full] == [5, 20]
+
+
+def test_energy_of_a_run_is_the_sum_over_its_leases():
+    """Devices that do not say are not in it; none that says, no figure."""
+    for joules, expected in ((iter(range(1000)), True), (iter([None] * 1000), False)):
+        world = World()
+        world.energy = lambda joules=joules: next(joules)
+        spec = tiny_spec()
+        world.join("a")
+        world.open(spec)
+        world.finish(spec)
+        used = world.hub.finished[spec.run_id].outcome.energy_j
+        assert (used is not None and used > 0) is expected
