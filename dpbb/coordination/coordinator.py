@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dpbb.coordination.checkpoint import resumed_incumbent
 from dpbb.coordination.dispatch import Dispatcher
 from dpbb.coordination.incumbent import Incumbent, evaluate_candidate, jobs_of
 from dpbb.coordination.messages import Lease, Order, OrderKind
@@ -45,6 +46,7 @@ from dpbb.tree.work_unit import WorkUnit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dpbb.coordination.checkpoint import Checkpoint
     from dpbb.coordination.incumbent import Optima
     from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
     from dpbb.coordination.messages import (
@@ -74,6 +76,8 @@ class Coordinator(RunReading):
         What to solve, and how.
     now
         The time at which the run is opened.
+    saved
+        Where the run goes on from, checked; None: from the root of the tree.
 
     Raises
     ------
@@ -81,19 +85,41 @@ class Coordinator(RunReading):
         ``spec.permutation`` is not one of all the problem's jobs.
     """
 
-    def __init__(self, spec: RunSpec, *, now: float) -> None:
-        events = EventLog(now)
+    def __init__(
+        self, spec: RunSpec, *, now: float, saved: Checkpoint | None = None
+    ) -> None:
+        opened = now if saved is None else now - saved.seconds
+        events = EventLog(opened)
         self._work = Dispatcher(spec, events)
-        self._incumbent = Incumbent.start(spec)
-        run = RunRecord(spec, now, self._incumbent, self._work, events, RateMeter(now))
+        self._incumbent = (
+            Incumbent.start(spec) if saved is None else resumed_incumbent(spec, saved)
+        )
+        nodes = (
+            0 if saved is None else saved.counters.decomposed + saved.counters.leaves
+        )
+        run = RunRecord(
+            spec,
+            opened,
+            now,
+            self._incumbent,
+            self._work,
+            events,
+            RateMeter(now, nodes),
+        )
         super().__init__(run)
         self._stop_asked = now
         self._pace = Pace(spec)
         self._last_save = 0
         self._saves: dict[int, set[LeaseId]] = {}  # leases yet to report in full
-        self._work.book.make(
-            WorkUnit.whole(spec.problem.n_jobs), root_bound(spec.problem), fresh=True
-        )
+        book = self._work.book
+        if saved is None:
+            whole = WorkUnit.whole(spec.problem.n_jobs)
+            book.make(whole, root_bound(spec.problem), fresh=True)
+        else:
+            run.donations = saved.donations
+            self._work.restore(saved)
+            book.check_partition()
+            events.add(now, "resumed", f"{len(saved.units)} units of a checkpoint")
 
     # -- seats and work ---------------------------------------------------------
 
@@ -348,6 +374,10 @@ class Coordinator(RunReading):
             if limit is not None:
                 self.request_stop(limit, now)
         self._go_on(now)
+
+    def note_event(self, kind: str, text: str, now: float) -> None:
+        """Add to the events that people see."""
+        self._run.events.add(now, kind, text)
 
     def take_optima(self) -> Optima | None:
         """With all optima: hand over, and forget, what was found since the last call.

@@ -14,6 +14,7 @@ from dpbb.coordination.units import Place, SeatRecord, UnitBook
 from dpbb.errors import StaleLeaseError
 
 if TYPE_CHECKING:
+    from dpbb.coordination.checkpoint import Checkpoint
     from dpbb.coordination.messages import LeaseId, RunSpec, Seat, SeatId, UnitId
     from dpbb.coordination.reading import EventLog
     from dpbb.coordination.units import LeaseRecord, Unit
@@ -35,6 +36,18 @@ class Dispatcher:
         self._events = events
         self._nudges: dict[SeatId, None] = {}
         self._silent: dict[LeaseId, SeatRecord] = {}
+
+    def restore(self, saved: Checkpoint) -> None:
+        """Take over the units, counts and past of a run that goes on."""
+        book = self.book
+        book.counters = saved.counters
+        book.closed_leaves = saved.counters.closed_leaves
+        book.explore_s, book.energy_j = saved.explore_s, saved.energy_j
+        book.made = saved.made
+        for unit in saved.units:
+            book.make(unit.open_roots, unit.least_lb, fresh=unit.fresh)
+        self.requeues = saved.requeues
+        self.used_seats = dict(saved.seats)
 
     # -- seats ------------------------------------------------------------------
 

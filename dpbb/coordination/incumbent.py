@@ -149,6 +149,20 @@ class Incumbent:
         self.trajectory.append(Improvement(seconds, value, source))
         self._optima, self._optima_bytes, self.n_optima = [], 0, 0
 
+    def restore(
+        self,
+        value: int | None,
+        permutation: tuple[int, ...] | None,
+        trajectory: Sequence[Improvement],
+        optima: NDArray[np.uint16],
+        n_optima: int,
+    ) -> None:
+        """Take over the incumbent of a run that goes on."""
+        self.value, self.permutation = value, permutation
+        self.trajectory = list(trajectory)
+        self._optima, self._optima_bytes = [optima], optima.nbytes
+        self.n_optima = n_optima
+
     def collect(self, candidates: Sequence[Candidate]) -> None:
         """Keep those evaluated candidates that cost as much as the incumbent.
 

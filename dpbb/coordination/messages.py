@@ -12,6 +12,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NewType
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -81,6 +83,9 @@ class RunSpec:
     slice_s: float = 0.05
     units_per_seat: int = 4
     lease_timeout_s: float = 60.0
+    checkpoint: str | None = None
+    checkpoint_keep: int = 3
+    request: Mapping[str, Any] = field(default_factory=dict)
     max_reports: float = 400.0
     max_report_bytes: float = 20e6
 

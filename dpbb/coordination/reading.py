@@ -10,6 +10,9 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
 from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.snapshot import EventRecord, RunState, SeatSnapshot, Snapshot
 from dpbb.result import Termination
@@ -32,8 +35,8 @@ _MAX_EVENTS = 64
 class RateMeter:
     """Nodes a second over the last few seconds."""
 
-    def __init__(self, now: float) -> None:
-        self._samples: deque[tuple[float, int]] = deque([(now, 0)])
+    def __init__(self, now: float, nodes: int = 0) -> None:
+        self._samples: deque[tuple[float, int]] = deque([(now, nodes)])
 
     def note(self, now: float, nodes: int) -> None:
         """Take a sample, if the last one is not too young."""
@@ -67,10 +70,15 @@ class EventLog:
 
 @dataclass(slots=True, eq=False)
 class RunRecord:
-    """A run: its parts, and where it is in its life."""
+    """A run: its parts, and where it is in its life.
+
+    ``opened`` is when it would have been opened had it never been interrupted;
+    ``started`` when it was opened, or resumed for the last time.
+    """
 
     spec: RunSpec
     opened: float
+    started: float
     incumbent: Incumbent
     work: Dispatcher
     events: EventLog
@@ -112,7 +120,7 @@ class RunRecord:
 def reached_limit(run: RunRecord, now: float) -> Termination | None:
     """Return the limit that ends the run now, if one does."""
     spec = run.spec
-    if spec.time_limit_s is not None and now - run.opened >= spec.time_limit_s:
+    if spec.time_limit_s is not None and now - run.started >= spec.time_limit_s:
         return Termination.TIME_LIMIT
     if spec.node_limit is not None and run.decomposed >= spec.node_limit:
         return Termination.NODE_LIMIT
@@ -244,6 +252,32 @@ class RunReading:
             spans=book.span_map.spans(),
             events=run.events.latest(),
             termination=None if run.termination is None else run.termination.value,
+            error=run.error,
+        )
+
+    def checkpoint(self, now: float) -> Checkpoint:
+        """Return the state that the run can go on from; copies references only."""
+        run, book, incumbent = self._run, self._run.work.book, self._run.incumbent
+        until = now if run.ended is None else run.ended
+        optima = incumbent.optima()
+        nothing = np.zeros((0, run.spec.problem.n_jobs), np.uint16)
+        return Checkpoint(
+            spec=run.spec,
+            cutoff=incumbent.cutoff,
+            value=incumbent.value,
+            permutation=incumbent.permutation,
+            trajectory=tuple(incumbent.trajectory),
+            optima=nothing if optima is None else optima.permutations,
+            n_optima=incumbent.n_optima,
+            counters=book.counters,
+            units=tuple(SavedUnit.of(unit) for unit in book.units.values()),
+            seconds=until - run.opened,
+            explore_s=book.explore_s,
+            energy_j=book.energy_j,
+            donations=run.donations,
+            requeues=run.work.requeues,
+            made=book.made,
+            seats=dict(run.work.used_seats),
             error=run.error,
         )
 

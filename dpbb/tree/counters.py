@@ -57,6 +57,11 @@ class Counters:
         return len(self.closed) - 1
 
     @property
+    def nodes(self) -> int:
+        """Decomposed nodes and leaves."""
+        return self.decomposed + self.leaves
+
+    @property
     def closed_leaves(self) -> int:
         """Leaves proved not to hold anything better, exactly."""
         return closed_leaves(self.closed)

@@ -200,10 +200,10 @@ class Task:
 class World:
     """A coordinator and the tasks of its seats."""
 
-    def __init__(self, spec, seats=()):
+    def __init__(self, spec, seats=(), *, now=100.0, saved=None):
         self.spec = spec
-        self.now = 100.0
-        self.coordinator = Coordinator(spec, now=self.now)
+        self.now = now
+        self.coordinator = Coordinator(spec, now=self.now, saved=saved)
         self.tasks = {}
         self.mail = []  # every message ever sent
         for name in seats:

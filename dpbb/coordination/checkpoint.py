@@ -1,0 +1,201 @@
+"""The state of a run that can be written down, and gone on from.
+
+As of the last full reports: the ledger, and the open roots of every unit, wherever it
+was. Taking it copies references only, so the coordinator may do it on its own thread;
+what is laborious (subtracting gifts, encoding, checking) happens elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.coordination.incumbent import Incumbent, jobs_of
+from dpbb.errors import CheckpointError, OptionError
+from dpbb.tree.counters import closed_leaves
+from dpbb.tree.factoradic import n_leaves
+from dpbb.tree.work_unit import WorkUnit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from dpbb.coordination.messages import RunSpec, SeatId
+    from dpbb.coordination.units import Unit
+    from dpbb.problem import Problem
+    from dpbb.result import Improvement
+    from dpbb.tree.counters import Counters
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SavedUnit:
+    """An open unit: ``roots`` without ``gifts``, which left them since.
+
+    ``least_lb`` is a lower bound of all of it; ``fresh``: no engine has seen it.
+    """
+
+    roots: WorkUnit
+    gifts: tuple[WorkUnit, ...]
+    least_lb: int
+    fresh: bool
+
+    @classmethod
+    def of(cls, unit: Unit) -> SavedUnit:
+        """Take what is to be saved of a unit."""
+        return cls(unit.last_roots, tuple(unit.gifts), unit.least_lb, unit.fresh)
+
+    @property
+    def open_roots(self) -> WorkUnit:
+        """What is open; takes a while after gifts."""
+        if not self.gifts:
+            return self.roots
+        return self.roots.subtract(WorkUnit.concatenate(self.gifts))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checkpoint:
+    """A run at one moment.
+
+    Parameters
+    ----------
+    spec
+        What the run is; its ``upper_bound`` and ``permutation`` are those of its start.
+    cutoff, value, permutation, trajectory
+        The incumbent; seconds of the trajectory count from the opening of the run.
+    optima, n_optima
+        With all optima: those held, and how many there are in all.
+    counters
+        The ledger.
+    units
+        The open units; empty at the end of a run that was exhausted.
+    seconds
+        How long the run has taken so far, resumed parts together.
+    explore_s, energy_j, donations, requeues, made
+        See ``Outcome``.
+    seats
+        Seats that ever leased a unit, with their engine.
+    error
+        Why the run failed; None if it did not.
+    extras
+        Further sections, by name: whoever writes one reads it.
+    """
+
+    spec: RunSpec
+    cutoff: int
+    value: int | None
+    permutation: tuple[int, ...] | None
+    trajectory: tuple[Improvement, ...]
+    optima: NDArray[np.uint16]
+    n_optima: int
+    counters: Counters
+    units: tuple[SavedUnit, ...]
+    seconds: float
+    explore_s: float
+    energy_j: float | None
+    donations: int
+    requeues: int
+    made: int
+    seats: Mapping[SeatId, str]
+    error: str | None = None
+    extras: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def ub(self) -> int:
+        """Pruning threshold."""
+        if self.value is None:
+            return self.cutoff
+        return min(self.cutoff, self.value + self.spec.all_optima)
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to explore."""
+        return not self.units
+
+    def check(self) -> None:
+        """Check all that can be checked without exploring (I5, I6).
+
+        Raises
+        ------
+        CheckpointError
+            Says what was expected and what came.
+        """
+        problem = self.spec.problem
+        n_jobs = problem.n_jobs
+        if len(self.counters.closed) != n_jobs + 1 or np.any(self.counters.closed < 0):
+            raise CheckpointError(
+                f"expected closed subtrees at {n_jobs + 1} depths, got "
+                f"{self.counters.closed.tolist()}"
+            )
+        open_units = [unit.open_roots for unit in self.units]
+        for unit in open_units:
+            if unit.n_jobs != n_jobs or not len(unit):
+                raise CheckpointError(
+                    f"expected units with roots of {n_jobs} jobs, got {len(unit)} "
+                    f"roots of {unit.n_jobs}"
+                )
+        if open_units:
+            together = WorkUnit.concatenate(open_units)
+            try:
+                together.check()
+            except ValueError as error:
+                raise CheckpointError(f"open roots: {error}") from error
+        closed = closed_leaves(self.counters.closed)
+        remaining = sum(unit.leaves for unit in open_units)
+        if closed + remaining != n_leaves(n_jobs):
+            raise CheckpointError(
+                f"expected {n_leaves(n_jobs)} leaves, got {closed} closed and "
+                f"{remaining} open"
+            )
+        check_incumbent(problem, self.value, self.permutation)
+
+
+def check_incumbent(
+    problem: Problem[Any], value: int | None, permutation: tuple[int, ...] | None
+) -> None:
+    """Raise CheckpointError unless the permutation costs what is claimed (I6)."""
+    if permutation is None and value is None:
+        return
+    try:
+        found = problem.evaluate(jobs_of(problem, permutation or ()))
+    except OptionError as error:
+        raise CheckpointError(f"incumbent: {error}") from error
+    if found != value:
+        raise CheckpointError(
+            f"incumbent: expected a permutation of cost {value}, got one of {found}"
+        )
+
+
+def resumed_incumbent(spec: RunSpec, saved: Checkpoint) -> Incumbent:
+    """Return the incumbent of a run that goes on, tightened by what its spec knows.
+
+    Parameters
+    ----------
+    spec
+        The run that goes on: its ``upper_bound`` may be smaller than before, and its
+        ``permutation``, if there is one, is used where it is better.
+    saved
+        Where it goes on from.
+    """
+    known = (
+        [saved.cutoff]
+        if spec.upper_bound is None
+        else [
+            saved.cutoff,
+            spec.upper_bound,
+        ]
+    )
+    incumbent = Incumbent(
+        spec.problem.n_jobs, cutoff=min(known), all_optima=spec.all_optima
+    )
+    incumbent.restore(
+        saved.value, saved.permutation, saved.trajectory, saved.optima, saved.n_optima
+    )
+    if spec.permutation is not None:
+        jobs = jobs_of(spec.problem, spec.permutation)
+        value = spec.problem.evaluate(jobs)
+        if incumbent.value is None or value < incumbent.value:
+            incumbent.improve(value, jobs, "initial", saved.seconds)
+    return incumbent

@@ -1,0 +1,397 @@
+r"""Checkpoints as bytes: one line, a JSON header, and binary sections.
+
+::
+
+    dpbb-checkpoint <schema> <sha256 of the header> <bytes of the header>\n
+    {header}
+    sections, end to end
+
+Sections are the open units (their path arrays as little-endian uint16, see
+``dpbb.tree.wire``), optimal permutations, and whatever ``extras`` hold. The header
+says for each where it is (in this file, or in another of the same folder), its length
+and its checksum: so a folder of checkpoints rewrites only the units that changed.
+Nothing is ever unpickled, and nothing that fails a checksum is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
+from dpbb.coordination.messages import RunId, RunSpec, SeatId
+from dpbb.engines.base import Tuning
+from dpbb.errors import CheckpointError, DpbbError
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.options import Bound, BranchingRule, TreeOptions
+from dpbb.result import Improvement
+from dpbb.tree.branching import TREE_RULE_VERSION
+from dpbb.tree.counters import Counters
+from dpbb.tree.wire import KEYS
+from dpbb.tree.work_unit import WorkUnit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from dpbb.problem import Problem
+
+MAGIC = b"dpbb-checkpoint"
+SCHEMA = 1
+"""Raised whenever the format changes; a reader refuses all others."""
+
+MAX_LINE = 120
+"""Bytes that the first line has at most."""
+
+_SPEC_FIELDS = (
+    "run_id",
+    "instance",
+    "engine",
+    "all_optima",
+    "report_interval_s",
+    "full_interval_s",
+    "slice_s",
+    "units_per_seat",
+    "lease_timeout_s",
+    "checkpoint",
+    "checkpoint_keep",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Where some bytes are: in which file ("" is this one), and where in it."""
+
+    file: str
+    offset: int
+    length: int
+    checksum: str
+
+    def check(self, content: bytes, name: str) -> bytes:
+        """Return the content; CheckpointError if it is not what was written."""
+        if len(content) != self.length or checksum(content) != self.checksum:
+            raise CheckpointError(
+                f"{name}: expected {self.length} bytes with checksum {self.checksum}, "
+                f"got {len(content)} with {checksum(content)}: the file is damaged"
+            )
+        return content
+
+    def to_json(self) -> list[Any]:
+        """Return what ``from_json`` takes."""
+        return [self.file, self.offset, self.length, self.checksum]
+
+    @classmethod
+    def from_json(cls, values: Any) -> Section:  # noqa: ANN401
+        """Inverse of ``to_json``."""
+        file, offset, length, check = values
+        return cls(str(file), int(offset), int(length), str(check))
+
+
+@dataclass(frozen=True, slots=True)
+class UnitSection:
+    """A unit's section; the arrays' lengths follow from the number of roots."""
+
+    section: Section
+    n_roots: int
+
+
+def checksum(content: bytes) -> str:
+    """Checksum of a section, 128 bits in hexadecimal."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+# -- units -----------------------------------------------------------------------------
+
+
+def encode_unit(unit: SavedUnit) -> tuple[bytes, int]:
+    """Return a unit's bytes and its number of roots."""
+    roots = unit.open_roots
+    arrays = roots.to_arrays()
+    content = b"".join(arrays[key].astype("<u2").tobytes() for key in KEYS)
+    return content, len(roots)
+
+
+def decode_unit(n_jobs: int, content: bytes, n_roots: int) -> WorkUnit:
+    """Inverse of ``encode_unit``; raises ValueError if it cannot have come from it."""
+    values = np.frombuffer(content, "<u2").astype(np.uint16)
+    if len(values) < 2 * n_roots:
+        raise ValueError(f"expected {n_roots} roots, got {len(values)} numbers")
+    parts = np.split(values, [n_roots, 2 * n_roots])
+    return WorkUnit.from_arrays(n_jobs, dict(zip(KEYS, parts, strict=True)))
+
+
+# -- header ----------------------------------------------------------------------------
+
+
+def encode_header(
+    saved: Checkpoint,
+    units: list[UnitSection],
+    optima: Section,
+    extras: Mapping[str, Section],
+) -> bytes:
+    """Return line and header of a checkpoint whose sections are where they are said."""
+    spec = saved.spec
+    tree = spec.tree
+    header = {
+        "problem": _encode_problem(spec.problem),
+        "tree": {
+            "rule_version": TREE_RULE_VERSION,
+            "branching": str(tree.branching),
+            "branching_ub": tree.branching_ub,
+            "bound": str(tree.bound),
+            "root_order": tree.root_order,
+        },
+        "spec": {name: getattr(spec, name) for name in _SPEC_FIELDS},
+        "tuning": None
+        if spec.tuning is None
+        else {f.name: getattr(spec.tuning, f.name) for f in fields(Tuning)},
+        "request": dict(spec.request),
+        "incumbent": {
+            "cutoff": saved.cutoff,
+            "value": saved.value,
+            "permutation": saved.permutation,
+            "trajectory": [
+                [step.seconds, step.value, step.source] for step in saved.trajectory
+            ],
+            "n_optima": saved.n_optima,
+        },
+        "ledger": {
+            "decomposed": saved.counters.decomposed,
+            "leaves": saved.counters.leaves,
+            "closed": saved.counters.closed.tolist(),
+            "closed_leaves": str(saved.counters.closed_leaves),
+        },
+        "totals": {
+            "seconds": saved.seconds,
+            "explore_s": saved.explore_s,
+            "energy_j": saved.energy_j,
+            "donations": saved.donations,
+            "requeues": saved.requeues,
+            "made": saved.made,
+        },
+        "seats": dict(saved.seats),
+        "error": saved.error,
+        "units": [
+            [*at.section.to_json(), at.n_roots, unit.least_lb, unit.fresh]
+            for at, unit in zip(units, saved.units, strict=True)
+        ],
+        "optima": optima.to_json(),
+        "extras": {name: section.to_json() for name, section in extras.items()},
+    }
+    body = json.dumps(header, separators=(",", ":")).encode()
+    digest = hashlib.sha256(body).hexdigest()
+    return b"%s %d %s %d\n" % (MAGIC, SCHEMA, digest.encode(), len(body)) + body
+
+
+def header_length(start: bytes, name: str) -> int:
+    """Bytes of line and header together, from at least ``MAX_LINE`` bytes of a file.
+
+    Raises
+    ------
+    CheckpointError
+        No checkpoint, or one of another schema.
+    """
+    line, newline, _ = start[:MAX_LINE].partition(b"\n")
+    words = line.split(b" ")
+    if not newline or len(words) != 4 or words[0] != MAGIC:
+        raise CheckpointError(
+            f"{name}: expected a checkpoint, which begins with {MAGIC.decode()!r}, got "
+            f"{start[:40]!r}"
+        )
+    if words[1] != b"%d" % SCHEMA:
+        raise CheckpointError(
+            f"{name}: expected a checkpoint of schema {SCHEMA}, got "
+            f"{words[1].decode(errors='replace')}: it is of another version of dpbb"
+        )
+    if not words[3].isdigit():
+        raise CheckpointError(f"{name}: expected a length, got {words[3]!r}")
+    return len(line) + 1 + int(words[3])
+
+
+def decode_header(content: bytes, name: str) -> dict[str, Any]:
+    """Return the header from line and header, checked against its checksum."""
+    length = header_length(content, name)
+    line, _, body = content[:length].partition(b"\n")
+    digest = line.split(b" ")[2].decode(errors="replace")
+    if len(content) < length or hashlib.sha256(body).hexdigest() != digest:
+        raise CheckpointError(
+            f"{name}: the header does not have the checksum {digest[:12]}... that it "
+            "was written with: the file is damaged or cut off"
+        )
+    header: dict[str, Any] = json.loads(body)
+    return header
+
+
+def decode(
+    header: Mapping[str, Any],
+    read: Callable[[Section, str], bytes],
+    name: str,
+    problem: Problem[Any] | None = None,
+) -> Checkpoint:
+    """Return a checkpoint, checked.
+
+    Parameters
+    ----------
+    header
+        From ``decode_header``.
+    read
+        Returns a section's bytes; the second argument says what they are.
+    name
+        What the messages call the checkpoint.
+    problem
+        For problems other than flow shops, which the checkpoint does not hold.
+
+    Raises
+    ------
+    CheckpointError
+        Other problem or tree, or damaged; says what was expected and what came.
+    """
+    try:
+        return _decode(header, read, name, problem)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, DpbbError):
+            raise CheckpointError(f"{name}: {error}") from error
+        raise CheckpointError(
+            f"{name}: expected a header of this version's form, got "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
+def _decode(
+    header: Mapping[str, Any],
+    read: Callable[[Section, str], bytes],
+    name: str,
+    problem: Problem[Any] | None,
+) -> Checkpoint:
+    tree, incumbent, ledger = header["tree"], header["incumbent"], header["ledger"]
+    if tree["rule_version"] != TREE_RULE_VERSION:
+        raise CheckpointError(
+            f"{name}: expected branching rules of version {TREE_RULE_VERSION}, got "
+            f"{tree['rule_version']}: another version of dpbb numbers other leaves"
+        )
+    found = _decode_problem(header["problem"], problem, name)
+    spec = RunSpec(
+        problem=found,
+        tree=TreeOptions(
+            BranchingRule(tree["branching"]),
+            tree["branching_ub"],
+            Bound(tree["bound"]),
+            _jobs(tree["root_order"]),
+        ),
+        tuning=None if header["tuning"] is None else Tuning(**header["tuning"]),
+        upper_bound=incumbent["cutoff"],
+        permutation=_jobs(incumbent["permutation"]),
+        request=header["request"],
+        **{**header["spec"], "run_id": RunId(header["spec"]["run_id"])},
+    )
+
+    units = []
+    for index, (*at, n_roots, least_lb, fresh) in enumerate(header["units"]):
+        section, what = Section.from_json(at), f"{name}: unit {index}"
+        content = section.check(read(section, what), what)
+        try:
+            roots = decode_unit(found.n_jobs, content, n_roots)
+        except ValueError as error:
+            raise CheckpointError(f"{what}: {error}") from error
+        units.append(SavedUnit(roots, (), least_lb, fresh))
+    at = Section.from_json(header["optima"])
+    optima = np.frombuffer(at.check(read(at, f"{name}: optima"), "optima"), "<u2")
+    extras = {}
+    for key, values in header["extras"].items():
+        section = Section.from_json(values)
+        extras[key] = section.check(read(section, f"{name}: {key}"), f"{name}: {key}")
+    saved = Checkpoint(
+        spec=spec,
+        cutoff=incumbent["cutoff"],
+        value=incumbent["value"],
+        permutation=spec.permutation,
+        trajectory=tuple(Improvement(*step) for step in incumbent["trajectory"]),
+        optima=optima.astype(np.uint16).reshape(-1, found.n_jobs),
+        n_optima=incumbent["n_optima"],
+        counters=Counters(
+            ledger["decomposed"], ledger["leaves"], np.array(ledger["closed"], np.int64)
+        ),
+        units=tuple(units),
+        seats={SeatId(seat): engine for seat, engine in header["seats"].items()},
+        error=header["error"],
+        extras=extras,
+        **header["totals"],
+    )
+    try:
+        saved.check()
+    except CheckpointError as error:
+        raise CheckpointError(f"{name}: {error}") from error
+    return saved
+
+
+def _jobs(values: Any) -> tuple[int, ...] | None:  # noqa: ANN401
+    return None if values is None else tuple(values)
+
+
+def _encode_problem(problem: Problem[Any]) -> dict[str, Any]:
+    known: dict[str, Any] = {"kind": problem.name, "digest": problem.digest}
+    if isinstance(problem, FlowShopProblem):
+        instance = problem.instance
+        known |= {"name": instance.name, "times": instance.times.tolist()}
+    return known
+
+
+def _decode_problem(
+    known: Mapping[str, Any], problem: Problem[Any] | None, name: str
+) -> Problem[Any]:
+    if problem is None:
+        if "times" not in known:
+            raise CheckpointError(
+                f"{name}: expected the problem beside the checkpoint, as one of kind "
+                f"{known['kind']!r} is not held by it: dpbb.resume(..., problem=...)"
+            )
+        problem = FlowShopProblem(FlowShopInstance(known["name"], known["times"]))
+    if problem.digest != known["digest"]:
+        raise CheckpointError(
+            f"{name}: expected an instance with digest {known['digest']}, got "
+            f"{problem.digest}: it is another instance"
+        )
+    return problem
+
+
+# -- one file --------------------------------------------------------------------------
+
+
+def to_bytes(saved: Checkpoint) -> bytes:
+    """Return a checkpoint in one piece."""
+    sections: list[bytes] = []
+
+    def add(content: bytes) -> Section:
+        offset = sum(map(len, sections))
+        sections.append(content)
+        return Section("", offset, len(content), checksum(content))
+
+    units = []
+    for unit in saved.units:
+        content, n_roots = encode_unit(unit)
+        units.append(UnitSection(add(content), n_roots))
+    optima = add(saved.optima.astype("<u2").tobytes())
+    extras = {name: add(content) for name, content in saved.extras.items()}
+    return b"".join([encode_header(saved, units, optima, extras), *sections])
+
+
+def from_bytes(
+    content: bytes, name: str = "checkpoint", problem: Problem[Any] | None = None
+) -> Checkpoint:
+    """Inverse of ``to_bytes``; raises CheckpointError."""
+    header = decode_header(content, name)
+    start = header_length(content, name)
+    view = memoryview(content)
+
+    def read(section: Section, what: str) -> bytes:
+        if section.file:
+            raise CheckpointError(
+                f"{what}: expected it in the file, got {section.file}"
+            )
+        begin = start + section.offset
+        return bytes(view[begin : begin + section.length])
+
+    return decode(header, read, name, problem)

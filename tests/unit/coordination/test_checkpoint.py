@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpbb.coordination.checkpoint_format import (
+    MAGIC,
+    SCHEMA,
+    decode_header,
+    from_bytes,
+    header_length,
+    to_bytes,
+)
+from dpbb.errors import CheckpointError
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.options import BranchingRule, TreeOptions
+from dpbb.result import Termination
+from tests.unit.coordination.world import (
+    TIMES,
+    World,
+    check_books,
+    optimum,
+    spec_of,
+    tiny,
+)
+
+SEATS = ("a", "b", "c3")
+
+
+def counts(outcome):
+    return outcome.counters.decomposed, outcome.counters.leaves
+
+
+def interrupted(spec, rng):
+    """Run with a checkpoint, written and read, every few rounds."""
+    world = World(spec, SEATS)
+    for _ in range(100):
+        for _ in range(int(rng.integers(5, 40))):
+            if world.coordinator.finished:
+                return world.coordinator.outcome(world.now)
+            world.round(int(rng.integers(1, 9)))
+        if rng.random() < 0.7:  # else the last full reports may be older
+            world.coordinator.request_save(world.now)
+            world.round()
+            world.round()
+        saved = world.coordinator.checkpoint(world.now)
+        again = from_bytes(to_bytes(saved), problem=spec.problem)
+        assert again.seconds == saved.seconds
+        assert again.counters == saved.counters
+        assert again.trajectory == saved.trajectory
+        # another cluster, another clock
+        seats = SEATS[: int(rng.integers(1, 4))]
+        world = World(spec, seats, now=float(rng.integers(1000)), saved=again)
+        check_books(world.coordinator)
+    raise AssertionError("not over")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_counts_are_exact_over_any_number_of_resumes(seed):
+    """At a fixed UB the tree is the same, to the last node (I4)."""
+    problem = tiny()
+    spec = spec_of(problem, upper_bound=optimum(problem))
+    expected = World(spec, ("a",)).run()
+    outcome = interrupted(spec, np.random.default_rng(seed))
+    assert counts(outcome) == counts(expected)
+    assert outcome.exhausted
+    assert outcome.termination is Termination.EXHAUSTED
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_optimum_is_found_and_the_trajectory_goes_on(seed):
+    problem = tiny()
+    outcome = interrupted(spec_of(problem), np.random.default_rng(seed))
+    assert outcome.value == outcome.lower_bound == optimum(problem)
+    values = [step.value for step in outcome.trajectory]
+    assert values == sorted(set(values), reverse=True)
+    seconds = [step.seconds for step in outcome.trajectory]
+    assert seconds == sorted(seconds)
+    assert seconds[-1] <= outcome.seconds
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_optimum_is_lost_or_found_twice(seed):
+    problem = tiny()
+    spec = spec_of(problem, all_optima=True)
+    expected = World(spec, ("a",)).run()
+    outcome = interrupted(spec, np.random.default_rng(seed))
+    assert outcome.n_optima == expected.n_optima
+    found = sorted(map(tuple, outcome.optima.permutations.tolist()))
+    assert found == sorted(map(tuple, expected.optima.permutations.tolist()))
+
+
+def flow_shop_state(rounds=12):
+    """Return the state of a run in the middle of a flow shop."""
+    problem = FlowShopProblem(FlowShopInstance("six", np.array(TIMES)))
+    spec = spec_of(
+        problem,
+        TreeOptions(BranchingRule.MINBRANCH, branching_ub=60),
+        request={"options": {"seed": 3}},
+        upper_bound=60,
+    )
+    world = World(spec, SEATS)
+    for _ in range(rounds):
+        world.round()
+    saved = world.coordinator.checkpoint(world.now)
+    assert saved.units
+    return replace(saved, extras={"note": b"abc"})
+
+
+def test_a_flow_shop_needs_nothing_but_the_file():
+    saved = flow_shop_state()
+    again = from_bytes(to_bytes(saved))
+    assert again.spec.problem.digest == saved.spec.problem.digest
+    assert again.spec.tree == saved.spec.tree
+    assert again.spec.request == {"options": {"seed": 3}}
+    assert again.extras == {"note": b"abc"}
+    assert again.ub == saved.ub
+    for ours, theirs in zip(again.units, saved.units, strict=True):
+        assert ours.open_roots == theirs.open_roots
+        assert (ours.least_lb, ours.fresh) == (theirs.least_lb, theirs.fresh)
+
+
+def test_gifts_are_not_saved_twice():
+    """What a leased unit gave away belongs to another unit by now."""
+    problem = tiny()
+    world = World(spec_of(problem, upper_bound=optimum(problem)), ("a",))
+    world.assign()
+    world.start("a")
+    world.tasks["a"].explore(6)
+    world.report("a", gift=True)
+    saved = world.coordinator.checkpoint(world.now)
+    assert any(unit.gifts for unit in saved.units)
+    from_bytes(to_bytes(saved), problem=problem)
+
+
+def reheaded(content, change):
+    """Change the header, and give it the checksum that belongs to it."""
+    import hashlib
+
+    header = decode_header(content, "test")
+    change(header)
+    body = json.dumps(header).encode()
+    digest = hashlib.sha256(body).hexdigest().encode()
+    line = b"%s %d %s %d\n" % (MAGIC, SCHEMA, digest, len(body))
+    return line + body + content[header_length(content, "test") :]
+
+
+def flipped(content, share):
+    """Flip a bit at a place between the begin (0) and the end (1)."""
+    changed = bytearray(content)
+    changed[int(share * (len(content) - 1))] ^= 4
+    return bytes(changed)
+
+
+def change(*keys, to):
+    """Return what sets a value deep in the header."""
+
+    def apply(header):
+        *above, last = keys
+        for key in above:
+            header = header[key]
+        header[last] = to(header[last])
+
+    return lambda content: reheaded(content, apply)
+
+
+def swapped(values):
+    return [values[1], values[0], *values[2:]]
+
+
+DAMAGES = {
+    "empty": lambda content: b"",
+    "not a checkpoint": lambda content: b"PK\x03\x04" + content,
+    "future schema": lambda content: content.replace(b" 1 ", b" 2 ", 1),
+    "length": lambda content: content.replace(b"\n", b"x\n", 1),
+    **{f"cut at {x}": lambda c, x=x: c[: int(len(c) * x)] for x in (0.01, 0.3, 0.9)},
+    "last byte lost": lambda content: content[:-1],
+    **{f"bit at {x}": lambda c, x=x: flipped(c, x) for x in (0, 0.1, 0.5, 0.98, 1)},
+    "other digest": change("problem", "digest", to=lambda _: "0" * 64),
+    "other times": change("problem", "times", to=swapped),
+    "negative time": change("problem", "times", 0, 0, to=lambda _: -1),
+    "rule version": change("tree", "rule_version", to=lambda v: v + 1),
+    "unknown rule": change("tree", "branching", to=lambda _: "best"),
+    "incumbent's value": change("incumbent", "value", to=lambda v: v - 1),
+    "incumbent": change("incumbent", "permutation", to=lambda _: [0, 0, 1, 2, 3, 4]),
+    "closed": change("ledger", "closed", 3, to=lambda v: v + 1),
+    "negative closed": change("ledger", "closed", 3, to=lambda _: -1),
+    "unit dropped": change("units", to=lambda units: units[1:]),
+    "unit twice": change("units", to=lambda units: units + units[:1]),
+    "unit's checksum": change("units", 0, 3, to=lambda _: "0" * 32),
+    "unit's length": change("units", 0, 2, to=lambda v: v - 2),
+    "unit's roots": change("units", 0, 4, to=lambda v: v + 1),
+    "unit elsewhere": change("units", 0, 0, to=lambda _: "../part-1"),
+    "section missing": change("totals", to=lambda _: {}),
+    "extra's checksum": change("extras", "note", 3, to=lambda _: "0" * 32),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damage_is_found(name):
+    state = flow_shop_state()
+    jobs = tuple(range(6))
+    value = state.spec.problem.evaluate(np.arange(6))
+    content = to_bytes(replace(state, value=value, permutation=jobs))
+    from_bytes(content)
+    with pytest.raises(CheckpointError, match="test: "):
+        from_bytes(DAMAGES[name](content), "test")
+
+
+def test_other_problems_are_to_be_given():
+    problem = tiny()
+    world = World(spec_of(problem), SEATS)
+    content = to_bytes(world.coordinator.checkpoint(world.now))
+    with pytest.raises(CheckpointError, match="expected the problem beside"):
+        from_bytes(content)
+    with pytest.raises(CheckpointError, match="it is another instance"):
+        from_bytes(content, problem=tiny(5))
+    assert from_bytes(content, problem=problem).spec.problem is problem
+
+
+def test_a_finished_run_stays_finished():
+    problem = tiny()
+    world = World(spec_of(problem), SEATS)
+    outcome = world.run()
+    saved = from_bytes(
+        to_bytes(world.coordinator.checkpoint(world.now)), problem=problem
+    )
+    assert saved.finished
+    again = World(spec_of(problem), (), saved=saved)
+    again.coordinator.tick(again.now)
+    assert counts(again.coordinator.outcome(again.now)) == counts(outcome)
+
+
+def test_a_tighter_bound_and_a_better_schedule_are_used():
+    problem = tiny()
+    best = optimum(problem)
+    world = World(spec_of(problem), SEATS)
+    for _ in range(4):
+        world.round()
+    saved = world.coordinator.checkpoint(world.now)
+    spec = spec_of(problem, upper_bound=best)
+    assert World(spec, SEATS, saved=saved).coordinator.ub == best
+    order = World(spec_of(problem), ("a",)).run().permutation
+    spec = spec_of(problem, permutation=order)
+    world = World(spec, SEATS, saved=saved)
+    assert world.coordinator.value == best
+    assert world.run().lower_bound == best
