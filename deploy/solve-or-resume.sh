@@ -1,0 +1,36 @@
+#!/bin/sh
+# Solve an instance on a cluster, or go on where an earlier try was cut off.
+#
+#   solve-or-resume.sh CHECKPOINT SCHEDULER INSTANCE [OPTION...]
+#
+# CHECKPOINT  where the scheduler saves the run; this machine has to see it, too
+# SCHEDULER   tcp://host:8786, or the path of a scheduler file (.json)
+# INSTANCE    as for `dpbb solve`; the options too, but only a first try takes them all
+#
+# The exit code is dpbb's: 0 proved, 3 or 4 cut off with the state saved (call again), 1
+# or 2 an error. Whatever kills client or scheduler: call it again, and it goes on.
+set -eu
+
+if [ $# -lt 3 ]; then
+    echo "usage: $0 CHECKPOINT SCHEDULER INSTANCE [OPTION...]" >&2
+    exit 2
+fi
+checkpoint=$1 scheduler=$2 instance=$3
+shift 3
+
+# a folder in which nothing has been written yet is no checkpoint
+if [ -f "$checkpoint" ] || [ -n "$(ls -A "$checkpoint" 2>/dev/null)" ]; then
+    echo "resuming $checkpoint" >&2
+    # of the options only the time limit belongs to this try, not to the run
+    limit=
+    for argument in "$@"; do
+        case $argument in
+            --time-limit=*) limit=${argument#--time-limit=} ;;
+            *) [ "${previous-}" = --time-limit ] && limit=$argument ;;
+        esac
+        previous=$argument
+    done
+    exec dpbb resume "$checkpoint" --scheduler "$scheduler" \
+        ${limit:+--time-limit "$limit"}
+fi
+exec dpbb solve "$instance" --scheduler "$scheduler" --checkpoint "$checkpoint" "$@"

@@ -1,0 +1,58 @@
+"""deploy/dask.yaml: every setting exists, is one, and a cluster with them solves."""
+
+from pathlib import Path
+
+import dask.config
+import pytest
+import yaml
+from distributed import Client, LocalCluster
+
+import dpbb
+
+FILE = Path(__file__).parents[2] / "deploy" / "dask.yaml"
+
+
+def leaves(tree, path=()):
+    """Dotted names and values."""
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            yield from leaves(value, (*path, key))
+        else:
+            yield ".".join((*path, key)), value
+
+
+SETTINGS = dict(leaves(yaml.safe_load(FILE.read_text())))
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_setting_is_one_of_dask_and_no_default(name):
+    """A name with a slip would change nothing, and nobody would see it."""
+    default = dask.config.get(name)
+    assert SETTINGS[name] != default
+    assert not isinstance(default, dict)
+
+
+@pytest.mark.cluster
+def test_cluster_with_the_settings_solves():
+    """They reach scheduler and worker, and nothing of them is in our way."""
+    with (
+        dask.config.set(SETTINGS),
+        LocalCluster(
+            processes=False,
+            n_workers=1,
+            threads_per_worker=1,
+            dashboard_address=":0",
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        scheduler, worker = cluster.scheduler, cluster.workers[0]
+        assert scheduler.allowed_failures == 1000
+        assert scheduler.worker_ttl == 900
+        assert scheduler.UNKNOWN_TASK_DURATION == 3600
+        assert worker.memory_manager.memory_target_fraction is False
+        assert worker.memory_manager.memory_spill_fraction is False
+        assert worker.memory_manager.memory_pause_fraction is False
+        assert "profile" not in worker.periodic_callbacks
+        assert worker.state.log.maxlen == 20
+        result = dpbb.solve("ta001", client=client, verbosity="quiet")
+    assert result.makespan == 1278

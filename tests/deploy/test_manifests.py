@@ -1,0 +1,194 @@
+"""deploy/kubernetes: kinds, required fields, and names that have to agree."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+FOLDER = Path(__file__).parents[2] / "deploy" / "kubernetes"
+FILES = sorted(FOLDER.glob("*.yaml"))
+MANIFESTS = [
+    (file.name, manifest)
+    for file in FILES
+    for manifest in yaml.safe_load_all(file.read_text())
+]
+IDS = [f"{name}-{manifest['kind']}" for name, manifest in MANIFESTS]
+
+POD = {"containers": [{"name": str, "image": str, "args": [str]}]}
+SCHEDULER = {
+    "spec": POD,
+    "service": {"type": str, "selector": dict, "ports": [{"port": int}]},
+}
+WORKER = {"replicas": int, "spec": POD}
+SHAPES = {
+    ("v1", "PersistentVolumeClaim"): {
+        "accessModes": [str],
+        "resources": {"requests": {"storage": str}},
+    },
+    ("kubernetes.dask.org/v1", "DaskCluster"): {
+        "idleTimeout": int,
+        "scheduler": SCHEDULER,
+        "worker": WORKER,
+    },
+    ("kubernetes.dask.org/v1", "DaskWorkerGroup"): {"cluster": str, "worker": WORKER},
+    ("kubernetes.dask.org/v1", "DaskAutoscaler"): {
+        "cluster": str,
+        "minimum": int,
+        "maximum": int,
+    },
+    ("batch/v1", "Job"): {
+        "backoffLimit": int,
+        "template": {"metadata": {"labels": dict}, "spec": POD},
+    },
+    ("networking.k8s.io/v1", "NetworkPolicy"): {
+        "podSelector": {"matchLabels": dict},
+        "policyTypes": [str],
+        "ingress": [{"from": [dict]}],
+    },
+}
+"""Fields of the spec that have to be there, and of which type."""
+
+
+def check(value, shape, where):
+    """A value of a shape: a type, a dict of shapes, or a list of one shape."""
+    if isinstance(shape, type):
+        assert type(value) is shape, f"{where}: expected {shape}, got {value!r}"
+    elif isinstance(shape, list):
+        assert isinstance(value, list), where
+        assert value, where
+        for number, item in enumerate(value):
+            check(item, shape[0], f"{where}[{number}]")
+    else:
+        assert isinstance(value, dict), where
+        for key, part in shape.items():
+            assert key in value, f"{where}: no {key}"
+            check(value[key], part, f"{where}.{key}")
+
+
+def pods():
+    """Every pod, with the name of its manifest and its labels."""
+    for name, manifest in MANIFESTS:
+        spec = manifest["spec"]
+        if manifest["kind"] == "Job":
+            template = spec["template"]
+            yield name, template["spec"], template["metadata"]["labels"]
+        for component in ("scheduler", "worker"):
+            if component in spec:
+                cluster = spec.get("cluster", manifest["metadata"]["name"])
+                labels = {  # as the operator sets them
+                    "dask.org/cluster-name": cluster,
+                    "dask.org/component": component,
+                }
+                yield name, spec[component]["spec"], labels
+
+
+PODS = list(pods())
+POD_IDS = [f"{name}-{labels}" for name, _, labels in PODS]
+
+
+@pytest.mark.parametrize(("name", "manifest"), MANIFESTS, ids=IDS)
+def test_manifest_has_what_its_kind_needs(name, manifest):
+    shape = SHAPES[manifest["apiVersion"], manifest["kind"]]
+    check(manifest["metadata"], {"name": str, "labels": dict}, name)
+    check(manifest["spec"], shape, name)
+
+
+@pytest.mark.parametrize(("name", "pod", "labels"), PODS, ids=POD_IDS)
+def test_names_inside_a_pod_agree(name, pod, labels):
+    """Mounts have volumes, probes have ports, memory is limited, nobody is root."""
+    claims = {
+        manifest["metadata"]["name"]
+        for _, manifest in MANIFESTS
+        if manifest["kind"] == "PersistentVolumeClaim"
+    }
+    volumes = {volume["name"]: volume for volume in pod.get("volumes", [])}
+    assert pod["securityContext"]["runAsNonRoot"]
+    for volume in volumes.values():
+        assert volume["persistentVolumeClaim"]["claimName"] in claims
+    for container in pod["containers"]:
+        ports = {port["name"] for port in container.get("ports", [])}
+        assert {mount["name"] for mount in container.get("volumeMounts", [])} == set(
+            volumes
+        )
+        for probe in ("readinessProbe", "livenessProbe"):
+            if probe in container:
+                assert container[probe]["httpGet"]["port"] in ports
+        assert "memory" in container["resources"]["limits"]
+        image = "dpbb:cuda" if wants_gpu(container) else "dpbb:cpu"
+        assert container["image"] == image
+
+
+def wants_gpu(container):
+    return "nvidia.com/gpu" in container["resources"]["limits"]
+
+
+def test_gpu_workers_have_one_gpu_and_offer_it_alone():
+    workers = [
+        container
+        for _, pod, labels in PODS
+        for container in pod["containers"]
+        if labels.get("dask.org/component") == "worker"
+    ]
+    assert any(map(wants_gpu, workers))
+    for worker in workers:
+        environ = {entry["name"]: entry["value"] for entry in worker["env"]}
+        assert environ["DPBB_SEATS"] == ("gpu" if wants_gpu(worker) else "cpu")
+        assert worker["args"][:2] == ["dask", "worker"]
+        assert worker["args"][worker["args"].index("--nworkers") + 1] == "1"
+        gpus = worker["resources"]["limits"].get("nvidia.com/gpu", "1")
+        assert gpus == "1"
+
+
+def test_everything_finds_its_cluster():
+    """Service, groups, policies and the job's address name the clusters that exist."""
+    kinds = {}
+    for _, manifest in MANIFESTS:
+        kinds.setdefault(manifest["kind"], []).append(manifest)
+    clusters = {manifest["metadata"]["name"] for manifest in kinds["DaskCluster"]}
+    (cluster,) = clusters  # one or the other of two files
+    for manifest in kinds["DaskCluster"]:
+        service = manifest["spec"]["scheduler"]["service"]
+        assert service["selector"] == {
+            "dask.org/cluster-name": cluster,
+            "dask.org/component": "scheduler",
+        }
+        (scheduler,) = manifest["spec"]["scheduler"]["spec"]["containers"]
+        named = {port["name"]: port["containerPort"] for port in scheduler["ports"]}
+        for port in service["ports"]:
+            assert named[port["targetPort"]] == port["port"]
+    for kind in ("DaskWorkerGroup", "DaskAutoscaler"):
+        assert {manifest["spec"]["cluster"] for manifest in kinds[kind]} == clusters
+    (job,) = kinds["Job"]
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    assert f"tcp://{cluster}-scheduler:8786" in container["args"]
+    assert job["spec"]["template"]["spec"]["restartPolicy"] == "OnFailure"
+
+
+def test_policies_let_the_right_pods_in():
+    """The scheduler: workers and jobs. Every selector means a pod that exists."""
+    labels = [labels for _, _, labels in PODS]
+    policies = [m for _, m in MANIFESTS if m["kind"] == "NetworkPolicy"]
+    for policy in policies:
+        assert meant(policy["spec"]["podSelector"]["matchLabels"], labels)
+    (scheduler,) = (p for p in policies if p["metadata"]["name"] == "dpbb-scheduler")
+    comm, *_ = scheduler["spec"]["ingress"]
+    allowed = [
+        found
+        for rule in comm["from"]
+        for found in meant(rule["podSelector"]["matchLabels"], labels)
+    ]
+    components = {
+        found.get("dask.org/component", found.get("app.kubernetes.io/component"))
+        for found in allowed
+    }
+    assert components == {"worker", "client"}
+
+
+def meant(selector, labels):
+    return [found for found in labels if selector.items() <= found.items()]
+
+
+def test_readme_names_every_file():
+    text = (FOLDER / "README.md").read_text()
+    for file in FILES:
+        assert f"`{file.name}`" in text

@@ -1,0 +1,254 @@
+"""The scripts of deploy/, on this machine: fakes stand in for SLURM and its tools."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dpbb.options import option_rows
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+SHELL = sorted([*DEPLOY.rglob("*.sh"), *DEPLOY.rglob("*.sbatch")])
+RESUME = DEPLOY / "solve-or-resume.sh"
+
+pytestmark = pytest.mark.timeout(180)
+
+needs_checkpoints = pytest.mark.skipif(
+    "--checkpoint" not in {row.flag for row in option_rows()},
+    reason="dpbb solve has no --checkpoint here",
+)
+
+
+@pytest.mark.parametrize("script", SHELL, ids=lambda script: script.name)
+def test_script_is_sound(script):
+    """It parses, can be run, and shellcheck has nothing to say."""
+    subprocess.run(["bash", "-n", script], check=True)  # noqa: S603, S607
+    assert script.suffix == ".sbatch" or os.access(script, os.X_OK)
+    checker = shutil.which("shellcheck")
+    if checker is None:
+        pytest.skip("no shellcheck here: the package of this name of the distribution")
+    done = subprocess.run(  # noqa: S603
+        [checker, "-x", script], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == ""
+
+
+@pytest.fixture
+def tools(tmp_path, monkeypatch):
+    """A folder at the front of the PATH; call it to put a bash script in."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    path = [str(folder), str(Path(sys.executable).parent), os.environ["PATH"]]
+    monkeypatch.setenv("PATH", os.pathsep.join(path))
+
+    def put(name, text):
+        file = folder / name
+        file.write_text(f"#!/usr/bin/env bash\n{text}\n")
+        file.chmod(0o755)
+
+    return put
+
+
+def run(*command, check=0, **options):
+    """Run a command; returns what it did."""
+    done = subprocess.run(  # noqa: S603
+        [str(part) for part in command],
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=False,
+        **options,
+    )
+    assert done.returncode == check, done.stderr + done.stdout
+    return done
+
+
+# -- solve-or-resume.sh -------------------------------------------------------------
+
+
+@pytest.fixture
+def echo(tools):
+    """A dpbb that says how it was called."""
+    tools("dpbb", 'printf "%s " dpbb "$@"; exit 3')
+
+
+def said(*arguments):
+    return run(RESUME, *arguments, check=3).stdout.strip()
+
+
+def test_first_try_solves_with_all_options(echo, tmp_path):
+    """Also when the folder is there but empty: nothing has been saved yet."""
+    for checkpoint in (tmp_path / "new", tmp_path / "empty folder"):
+        (tmp_path / "empty folder").mkdir(exist_ok=True)
+        assert said(checkpoint, "tcp://h:1", "ta056", "--upper-bound", 3680) == (
+            f"dpbb solve ta056 --scheduler tcp://h:1 --checkpoint {checkpoint} "
+            "--upper-bound 3680"
+        )
+
+
+@pytest.mark.parametrize(
+    ("options", "limit"),
+    [
+        ([], ""),
+        (["--upper-bound", "3680"], ""),
+        (["--time-limit", "60", "--quiet"], " --time-limit 60"),
+        (["--upper-bound", "9", "--time-limit=60"], " --time-limit 60"),
+    ],
+)
+def test_next_try_resumes_with_its_own_time_limit(echo, tmp_path, options, limit):
+    """Everything else belongs to the run, which has it in its checkpoint."""
+    file = tmp_path / "saved"
+    file.write_text("state")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "part").write_text("state")
+    for checkpoint in (file, folder):
+        assert said(checkpoint, "tcp://h:1", "ta056", *options) == (
+            f"dpbb resume {checkpoint} --scheduler tcp://h:1{limit}"
+        )
+
+
+def test_too_few_arguments_are_told():
+    assert "usage:" in run(RESUME, "ckpt", "tcp://h:1", check=2).stderr
+
+
+# -- local ----------------------------------------------------------------------------
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.mark.cluster
+def test_local_cluster_serves_until_it_is_stopped(tools, tmp_path):
+    """And leaves no process behind."""
+    port = free_port()
+    with (tmp_path / "log").open("w") as log:
+        cluster = subprocess.Popen(  # noqa: S603
+            [DEPLOY / "local" / "cluster.sh", str(port)],
+            env={**os.environ, "GPUS": "", "THREADS": "1"},
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    try:
+        address = f"tcp://127.0.0.1:{port}"
+        wait_for(port)
+        done = run("dpbb", "solve", "ta001", "--scheduler", address, "--quiet")
+        assert "makespan     1278" in done.stdout
+        cluster.send_signal(signal.SIGTERM)
+        assert cluster.wait(30) == 0
+        wait_until(lambda: not processes_of(cluster.pid))
+    finally:
+        for process in processes_of(cluster.pid):
+            os.kill(process, signal.SIGKILL)
+        cluster.wait(5)
+
+
+def wait_for(port):
+    def answers():
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    wait_until(answers)
+
+
+def wait_until(condition, timeout=60):
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.1)
+
+
+def processes_of(session):
+    """Processes of a session that are alive."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == session and fields[0] != "Z":
+            found.append(int(entry.parent.name))
+    return found
+
+
+@pytest.mark.cluster
+def test_local_script_solves_several_instances():
+    done = run(sys.executable, DEPLOY / "local" / "solve.py", "ta001", "ta002")
+    assert "makespan     1278" in done.stdout
+    assert "makespan     1359" in done.stdout
+
+
+# -- SLURM ----------------------------------------------------------------------------
+
+SBATCH = """
+copy=$(mktemp); cp "${!#}" "$copy"  # as the real one: the caller deletes its file
+setsid bash "$copy" >/dev/null 2>"$DPBB_TEST_LOG" &
+echo "Submitted batch job $!"
+"""
+SCANCEL = """
+for job; do kill -TERM -- "-$job" 2>/dev/null; done
+exit 0
+"""
+SRUN = """
+shift  # --kill-on-bad-exit=0
+for ((task = 0; task < SLURM_NTASKS; task++)); do
+    SLURM_PROCID=$task "$@" & pids+=($!)
+done
+code=0
+for pid in "${pids[@]}"; do
+    wait "$pid" || { one=$?; ((one > code)) && code=$one; }
+done
+exit "$code"
+"""
+
+
+@pytest.mark.cluster
+@needs_checkpoints
+def test_jobqueue_submits_workers_that_solve(tools, tmp_path, monkeypatch):
+    """A job for each worker; all of them are cancelled at the end."""
+    pytest.importorskip("dask_jobqueue")
+    tools("sbatch", SBATCH)
+    tools("scancel", SCANCEL)
+    monkeypatch.setenv("DPBB_TEST_LOG", str(tmp_path / "worker.log"))
+    done = run(
+        *(sys.executable, DEPLOY / "slurm" / "jobqueue.py", tmp_path / "ckpt", "ta001"),
+        *("--jobs", 1, "--cores", 1, "--memory", "1GB", "--interface", "lo"),
+        *("--", "--quiet"),
+        cwd=tmp_path,
+    )
+    assert "makespan     1278" in done.stdout
+    assert "cpu" in done.stdout
+
+
+@pytest.mark.cluster
+@needs_checkpoints
+def test_one_job_is_requeued_and_resumes(tools, tmp_path, monkeypatch):
+    """Cut off by its time limit, it queues itself; the next try goes on and proves."""
+    pytest.importorskip("dask_jobqueue")
+    tools("srun", SRUN)
+    tools("scontrol", 'echo "scontrol $*"')
+    monkeypatch.setenv("SLURM_NTASKS", "3")
+    monkeypatch.setenv("SLURM_CPUS_PER_TASK", "1")
+    monkeypatch.setenv("SLURM_SUBMIT_DIR", str(DEPLOY / "slurm"))
+    checkpoint = tmp_path / "ckpt"
+    job = ("bash", DEPLOY / "slurm" / "runner.sbatch", checkpoint, "ta028")
+    options = ("--cutoff", 2200, "--quiet")
+    monkeypatch.setenv("SLURM_JOB_ID", "71")
+    monkeypatch.setenv("SLURM_JOB_END_TIME", "1")  # long over: a limit of a second
+    first = run(*job, *options, "--slice", 0.001, check=4, cwd=tmp_path)
+    assert "scontrol requeue 71" in first.stdout
+    monkeypatch.setenv("SLURM_JOB_ID", "72")
+    monkeypatch.delenv("SLURM_JOB_END_TIME")
+    second = run(*job, *options, cwd=tmp_path)
+    assert "14,523,872 decomposed, 46 leaves" in second.stdout
+    assert "resuming" in second.stderr
