@@ -17,7 +17,7 @@ import os
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from dpbb.engines import nvml
 
@@ -39,8 +39,8 @@ class EnergyMeter:
     def __init__(self, device: Device) -> None:
         self._uuid = device.uuid if device.kind == "cuda" else None
         self._packages: list[_Package] = []
-        if self._uuid is None and _is_first_on_host():
-            self._packages = _packages()
+        if self._uuid is None and (found := _packages()) and _is_first_on_host():
+            self._packages = found
         self._base = 0.0 if self._uuid is None else nvml.energy_j(self._uuid)
 
     def read(self) -> float | None:
@@ -93,16 +93,12 @@ def _is_first_on_host() -> bool:
 
 def _lock(path: Path) -> bool:
     try:
-        file = path.open("a")
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError:
         return False
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        file.close()
+        os.close(file)
         return False
-    _locked.append(file)
-    return True
-
-
-_locked: list[TextIO] = []  # files that stay open, and locked
+    return True  # the file stays open, and locked
