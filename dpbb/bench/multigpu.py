@@ -15,12 +15,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpbb.engines.registry import engines_by_kind
 from dpbb.errors import DpbbError, OptionError
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.options import TreeOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from distributed import Client, LocalCluster
+    from distributed import Client, LocalCluster, Worker
 
     from dpbb.flowshop import FlowShopInstance
     from dpbb.result import Result
@@ -36,7 +39,6 @@ TREES: dict[str, tuple[str, int, int | None]] = {
 """Instance, fixed upper bound, decomposed nodes and leaves (None: not known)."""
 
 JOIN_S = 120.0
-WARM_UP_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,7 @@ def _measure_cluster(
     ) as (cluster, client):
         client.wait_for_workers(gpus, JOIN_S)
         for tree, instance in instances.items():
-            _warm_up(tree, instance, client, args.engine, gpus)
+            _warm_up(tree, instance, cluster, client, args, gpus)
             for repetition in range(args.repeat):
                 one = _measure(tree, instance, cluster, client, args, repetition, gpus)
                 one = _with_efficiency(one, [*before, *found])
@@ -167,18 +169,46 @@ def _measure_cluster(
 
 
 def _warm_up(
-    tree: str, instance: FlowShopInstance, client: Client, engine: str, seats: int
+    tree: str,
+    instance: FlowShopInstance,
+    cluster: LocalCluster,
+    client: Client,
+    args: argparse.Namespace,
+    seats: int,
 ) -> None:
-    """Have every seat compile and load its code for the tree."""
+    """Wait for all seats, and have each compile and load its code for the tree."""
+    problem = FlowShopProblem(instance)
+    # a tree of one node, which has the plugins registered
+    _solve(instance, problem.root_bound, client, args.engine, limit_s=JOIN_S)
+    scheduler: Any = cluster.scheduler
+    table = scheduler.extensions["dpbb"].hub.table
+    kinds = engines_by_kind(args.engine, problem, TreeOptions())
     deadline = time.monotonic() + JOIN_S
-    while time.monotonic() < deadline:
-        result = _solve(instance, TREES[tree][1], client, engine, limit_s=WARM_UP_S)
-        if len(result.seats) >= seats:
-            return
-    raise DpbbError(
-        f"expected {seats} seats to explore within {JOIN_S:.0f} s, got "
-        f"{len(result.seats)}: {', '.join(result.seats)}; see `dpbb engines`"
-    )
+    while len(found := table.usable_by(kinds)) < seats:
+        if time.monotonic() > deadline:
+            raise DpbbError(
+                f"expected {seats} seats within {JOIN_S:.0f} s, got {len(found)}: "
+                f"{', '.join(seat.id for seat in found)}; see `dpbb engines`"
+            )
+        time.sleep(0.1)
+    client.run(_open_sessions, problem, TREES[tree][1], args.engine)
+
+
+async def _open_sessions(
+    problem: FlowShopProblem, ub: int, engine: str, dask_worker: Worker
+) -> None:
+    """Open and close a session on every seat of a worker."""
+    import asyncio
+
+    from dpbb.engines.registry import get_engine
+
+    kind = "cuda" if engine == "gpu" else "cpu"
+    for sessions in dask_worker.extensions["dpbb"].seats.values():
+        if sessions.device.kind == kind:
+            session = await asyncio.to_thread(
+                get_engine(engine).open, problem, TreeOptions(), sessions.device, ub=ub
+            )
+            session.close()
 
 
 def _solve(
