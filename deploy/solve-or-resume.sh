@@ -3,7 +3,7 @@
 #
 #   solve-or-resume.sh CHECKPOINT SCHEDULER INSTANCE [OPTION...]
 #
-# CHECKPOINT  where the scheduler saves the run; this machine has to see it, too
+# CHECKPOINT  folder that the scheduler saves the run in; this machine has to see it, too
 # SCHEDULER   tcp://host:8786, or the path of a scheduler file (.json)
 # INSTANCE    as for `dpbb solve`; the options too, but only a first try takes them all
 #
@@ -18,8 +18,8 @@ fi
 checkpoint=$1 scheduler=$2 instance=$3
 shift 3
 
-# a folder in which nothing has been written yet is no checkpoint
-if [ -f "$checkpoint" ] || [ -n "$(ls -A "$checkpoint" 2>/dev/null)" ]; then
+# a folder in which no checkpoint is complete yet is none
+if [ -f "$checkpoint" ] || ls "$checkpoint"/checkpoint-*.dpbb >/dev/null 2>&1; then
     echo "resuming $checkpoint" >&2
     # of the options only the time limit belongs to this try, not to the run
     limit=

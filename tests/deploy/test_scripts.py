@@ -83,9 +83,11 @@ def said(*arguments):
 
 
 def test_first_try_solves_with_all_options(echo, tmp_path):
-    """Also when the folder is there but empty: nothing has been saved yet."""
-    for checkpoint in (tmp_path / "new", tmp_path / "empty folder"):
-        (tmp_path / "empty folder").mkdir(exist_ok=True)
+    """Also when the folder is there but no checkpoint in it is complete yet."""
+    started = tmp_path / "folder with a part"
+    started.mkdir()
+    (started / "units-000001.bin").write_text("state")
+    for checkpoint in (tmp_path / "new", started):
         assert said(checkpoint, "tcp://h:1", "ta056", "--upper-bound", 3680) == (
             f"dpbb solve ta056 --scheduler tcp://h:1 --checkpoint {checkpoint} "
             "--upper-bound 3680"
@@ -107,7 +109,7 @@ def test_next_try_resumes_with_its_own_time_limit(echo, tmp_path, options, limit
     file.write_text("state")
     folder = tmp_path / "folder"
     folder.mkdir()
-    (folder / "part").write_text("state")
+    (folder / "checkpoint-000001.dpbb").write_text("state")
     for checkpoint in (file, folder):
         assert said(checkpoint, "tcp://h:1", "ta056", *options) == (
             f"dpbb resume {checkpoint} --scheduler tcp://h:1{limit}"
@@ -241,14 +243,14 @@ def test_one_job_is_requeued_and_resumes(tools, tmp_path, monkeypatch):
     monkeypatch.setenv("SLURM_CPUS_PER_TASK", "1")
     monkeypatch.setenv("SLURM_SUBMIT_DIR", str(DEPLOY / "slurm"))
     checkpoint = tmp_path / "ckpt"
-    job = ("bash", DEPLOY / "slurm" / "runner.sbatch", checkpoint, "ta028")
-    options = ("--cutoff", 2200, "--quiet")
+    job = ("bash", DEPLOY / "slurm" / "runner.sbatch", checkpoint, "ta022")
+    options = ("--cutoff", 2099, "--quiet")
     monkeypatch.setenv("SLURM_JOB_ID", "71")
     monkeypatch.setenv("SLURM_JOB_END_TIME", "1")  # long over: a limit of a second
-    first = run(*job, *options, "--slice", 0.001, check=4, cwd=tmp_path)
+    first = run(*job, *options, check=4, cwd=tmp_path)
     assert "scontrol requeue 71" in first.stdout
     monkeypatch.setenv("SLURM_JOB_ID", "72")
     monkeypatch.delenv("SLURM_JOB_END_TIME")
     second = run(*job, *options, cwd=tmp_path)
-    assert "14,523,872 decomposed, 46 leaves" in second.stdout
+    assert "55,138,829 decomposed, 34 leaves" in second.stdout
     assert "resuming" in second.stderr
