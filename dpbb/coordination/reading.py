@@ -207,6 +207,11 @@ class RunReading:
         """The ledger: what the full reports so far count for."""
         return self._run.work.book.counters
 
+    def seconds(self, now: float) -> float:
+        """How long the run has taken, resumed parts together."""
+        until = now if self._run.ended is None else self._run.ended
+        return until - self._run.opened
+
     def idle_seats(self) -> list[SeatId]:
         """Seats that could be given a unit, the fastest first; none at the end."""
         running = self._run.state is RunState.RUNNING
@@ -253,6 +258,9 @@ class RunReading:
             events=run.events.latest(),
             termination=None if run.termination is None else run.termination.value,
             error=run.error,
+            made=book.made,
+            seats_left=len(run.work.used_seats.keys() - run.work.seats.keys()),
+            closed=tuple(book.counters.closed.tolist()),
         )
 
     def checkpoint(self, now: float) -> Checkpoint:

@@ -113,6 +113,14 @@ class Snapshot:
         The latest events, oldest first.
     checkpoint
         State of the checkpoints; None when the run writes none.
+    made
+        Units made so far: cut, donated or from the start.
+    seats_left
+        Seats that explored for this run and serve it no more.
+    closed
+        Closed subtrees at each depth as of the last full reports; n_jobs + 1 numbers.
+    estimate_s, estimate_nodes
+        Estimated seconds and nodes until the end; None when nobody has estimated.
     """
 
     run_id: str
@@ -140,3 +148,8 @@ class Snapshot:
     termination: str | None = None
     error: str | None = None
     checkpoint: CheckpointSnapshot | None = None
+    made: int = 0
+    seats_left: int = 0
+    closed: tuple[int, ...] = ()
+    estimate_s: float | None = None
+    estimate_nodes: float | None = None
