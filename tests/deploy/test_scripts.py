@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -129,30 +130,70 @@ def free_port():
         return probe.getsockname()[1]
 
 
-@pytest.mark.cluster
-def test_local_cluster_serves_until_it_is_stopped(tools, tmp_path):
-    """And leaves no process behind."""
-    port = free_port()
-    with (tmp_path / "log").open("w") as log:
+@contextmanager
+def local_cluster(port, log):
+    """``cluster.sh`` on a port; leaves no process behind."""
+    with log.open("a") as out:
         cluster = subprocess.Popen(  # noqa: S603
             [DEPLOY / "local" / "cluster.sh", str(port)],
             env={**os.environ, "GPUS": "", "THREADS": "1"},
-            stdout=log,
-            stderr=log,
+            stdout=out,
+            stderr=out,
             start_new_session=True,
         )
     try:
-        address = f"tcp://127.0.0.1:{port}"
         wait_for(port)
+        yield cluster
+    finally:
+        for process in processes_of(cluster.pid):
+            os.kill(process, signal.SIGKILL)
+        cluster.wait(5)
+
+
+@pytest.mark.cluster
+def test_local_cluster_serves_until_it_is_stopped(tools, tmp_path):
+    """And ends its processes."""
+    port = free_port()
+    with local_cluster(port, tmp_path / "log") as cluster:
+        address = f"tcp://127.0.0.1:{port}"
         done = run("dpbb", "solve", "ta001", "--scheduler", address, "--quiet")
         assert "makespan     1278" in done.stdout
         cluster.send_signal(signal.SIGTERM)
         assert cluster.wait(30) == 0
         wait_until(lambda: not processes_of(cluster.pid))
-    finally:
-        for process in processes_of(cluster.pid):
-            os.kill(process, signal.SIGKILL)
-        cluster.wait(5)
+
+
+@pytest.mark.cluster
+@pytest.mark.slow
+@needs_checkpoints
+def test_scheduler_that_is_killed_and_restarted_goes_on(tools, tmp_path):
+    """As a job of Kubernetes or a container that is started again would find it."""
+    port, checkpoint = free_port(), tmp_path / "ckpt"
+    command = (RESUME, checkpoint, f"tcp://127.0.0.1:{port}", "ta022", "--cutoff", 2099)
+    options = ("--checkpoint-interval", 0.5, "--quiet")
+    with local_cluster(port, tmp_path / "log") as cluster:
+        first = subprocess.Popen(  # noqa: S603
+            [str(part) for part in (*command, *options)], stderr=subprocess.PIPE
+        )
+        wait_until(lambda: list(checkpoint.glob("checkpoint-*.dpbb")))
+        os.kill(scheduler_of(cluster.pid), signal.SIGKILL)
+        _, errors = first.communicate(timeout=60)
+        assert first.returncode == 1
+        assert b"lost the scheduler" in errors
+    with local_cluster(port, tmp_path / "log"):
+        second = run(*command, *options)
+    assert "resuming" in second.stderr
+    assert "55,138,829 decomposed, 34 leaves" in second.stdout
+
+
+def scheduler_of(session):
+    """Process of the scheduler of a cluster.sh."""
+    (found,) = (
+        process
+        for process in processes_of(session)
+        if b"\0scheduler\0" in Path(f"/proc/{process}/cmdline").read_bytes()
+    )
+    return found
 
 
 def wait_for(port):
