@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpbb.api import evaluate, solve, submit
+    from dpbb.api import evaluate, resume, solve, submit
     from dpbb.errors import (
         CheckpointError,
         ClusterError,
@@ -43,12 +43,13 @@ __all__ = [
     "Termination",
     "evaluate",
     "read_instance",
+    "resume",
     "solve",
     "submit",
 ]
 
 _HOMES = {
-    "dpbb.api": ("evaluate", "solve", "submit"),
+    "dpbb.api": ("evaluate", "resume", "solve", "submit"),
     "dpbb.errors": (
         "CheckpointError",
         "ClusterError",

@@ -1,37 +1,27 @@
-"""The public functions: ``solve``, ``submit``, ``evaluate``."""
+"""The public functions: ``solve``, ``submit``, ``resume``, ``evaluate``."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from dpbb.engines.registry import explain_engines
-from dpbb.errors import OptionError
-from dpbb.flowshop import FlowShopProblem, schedule
+from dpbb.flowshop import schedule
 from dpbb.flowshop.formats import read_instance
-from dpbb.options import EngineName, SolveOptions, Verbosity
 from dpbb.permutations import check_permutation
-from dpbb.plan import check_fit, make_plan
-from dpbb.problem import Problem
 from dpbb.progress import ProgressPrinter
-from dpbb.result import Termination
 from dpbb.schedule import Schedule
+from dpbb.task import check_client, default_progress, make_task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
-    from dpbb.coordination.outcome import Outcome
-    from dpbb.coordination.snapshot import Snapshot
-    from dpbb.options import TreeOptions
-    from dpbb.plan import Plan
-    from dpbb.result import Improvement, Result
+    from dpbb.options import SolveOptions
+    from dpbb.problem import Problem
+    from dpbb.result import Result
+    from dpbb.task import Task
 
 POLL_S = 0.1
 """Seconds between looks at ``should_stop`` while a run goes on."""
@@ -89,9 +79,13 @@ def solve(
     >>> dpbb.solve([[3, 2], [1, 4], [2, 2]], verbosity="quiet").makespan
     9
     """
-    task = _task(instance, client, options, changes, progress, should_stop)
+    task = make_task(instance, client, options, changes, progress, should_stop)
+    return _run(task, client)
+
+
+def _run(task: Task, client: Any) -> Any:  # noqa: ANN401
     if client is not None and client.asynchronous:
-        return _solve_async(task, client)
+        return _run_async(task, client)
     with task.client(client) as get_client:
         plan = task.plan()
         result = task.early(plan)
@@ -105,7 +99,7 @@ def solve(
             return task.end(run.result(), snapshot)
 
 
-async def _solve_async(task: _Task, client: Any) -> Result:  # noqa: ANN401
+async def _run_async(task: Task, client: Any) -> Result:  # noqa: ANN401
     plan = await asyncio.to_thread(task.plan)
     result = task.early(plan)
     if result is not None:
@@ -145,7 +139,7 @@ def submit(
     InstanceError, OptionError, EngineUnavailable, ClusterError
         As ``solve``.
     """
-    task = _task(instance, client, options, changes, ProgressPrinter(None))
+    task = make_task(instance, client, options, changes, ProgressPrinter(None))
     if client is not None and client.asynchronous:
         return _submit_async(task, client)
     with ExitStack() as stack:
@@ -156,8 +150,62 @@ def submit(
         return run
 
 
-async def _submit_async(task: _Task, client: Any) -> Any:  # noqa: ANN401
+async def _submit_async(task: Task, client: Any) -> Any:  # noqa: ANN401
     return await task.open(await asyncio.to_thread(task.plan), client)
+
+
+def resume(
+    source: str | Path,
+    *,
+    client: Any = None,  # noqa: ANN401
+    problem: Problem[Any] | None = None,
+    progress: ProgressPrinter | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
+    **changes: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
+    """Go on from a checkpoint, on a cluster of any size and kind.
+
+    Parameters
+    ----------
+    source
+        Path or fsspec URL: of a folder of checkpoints (the newest counts), of one of
+        them, or of a file that ``Run.save`` wrote.
+    client, progress, should_stop
+        As in ``solve``.
+    problem
+        For problems other than flow shops, which a checkpoint does not hold.
+    **changes
+        Single options. The tree's options are as before, or refused; a smaller
+        ``upper_bound`` and a better ``initial`` schedule are used. Limits count from
+        now, but for ``node_limit``, which counts all nodes.
+
+    Returns
+    -------
+    Result, or awaitable of Result
+        Counters, trajectory and seconds are those of all parts of the run together.
+
+    Raises
+    ------
+    CheckpointError
+        Nothing there, damaged, or of another problem, schema or version.
+    OptionError, EngineUnavailable, ClusterError, InvariantError
+        As ``solve``.
+    """
+    from dpbb.resuming import ResumeTask, read_saved
+
+    began = time.monotonic()
+    saved, options = read_saved(source, problem, changes)
+    check_client(client, options)
+    task = ResumeTask(
+        saved.spec.problem,
+        saved.spec.instance,
+        options,
+        default_progress(options) if progress is None else progress,
+        should_stop,
+        began,
+        saved=saved,
+    )
+    return _run(task, client)
 
 
 def evaluate(instance: Any, permutation: Sequence[int]) -> Schedule:  # noqa: ANN401
@@ -171,186 +219,3 @@ def evaluate(instance: Any, permutation: Sequence[int]) -> Schedule:  # noqa: AN
     times = read_instance(instance).times
     order = check_permutation(permutation, n_jobs=len(times))
     return Schedule(order, *schedule(times, order))
-
-
-@dataclass(slots=True)
-class _Task:
-    """One call of ``solve`` or ``submit``, blocking or asynchronous."""
-
-    problem: Problem[Any]
-    name: str
-    options: SolveOptions
-    progress: ProgressPrinter
-    should_stop: Callable[[], bool]
-    began: float
-    engine: str | None = None
-    stopping: bool = False
-
-    def client(
-        self,
-        given: Any,  # noqa: ANN401
-    ) -> AbstractContextManager[Callable[[], Any]]:
-        """Get a client, in a thread while the heuristics run; call what is yielded."""
-        if given is not None:
-            return _background(lambda: _nothing(given))
-        address = self.options.scheduler
-        if address is not None:
-            return _background(lambda: _connect(address))
-        return self._embedded()
-
-    @contextmanager
-    def _embedded(self) -> Iterator[Callable[[], Any]]:
-        # What can fail is looked at first, what cannot while the cluster starts.
-        sure = self.options.engine in (EngineName.AUTO, EngineName.CPU)
-        if not sure:
-            self._choose_engine()
-        with _background(self._start) as get_client:
-            if sure:
-                self._choose_engine()
-            yield get_client
-
-    def _choose_engine(self) -> None:
-        """Fail now, not after the heuristics, when the engine cannot run here."""
-        from dpbb.engines.registry import choose_engine
-
-        engine, why = choose_engine(
-            str(self.options.engine), self.problem, self._warm_up_tree()
-        )
-        self.engine = engine.name
-        self.progress.note(f"engine {why}")
-
-    def _warm_up_tree(self) -> TreeOptions:
-        """Tree of the run to come, whatever its upper bound will be."""
-        return self.options.tree(self.problem.trivial_ub)
-
-    @contextmanager
-    def _start(self) -> Iterator[Any]:
-        from dpbb.cluster.local import embedded_cluster
-
-        cluster = embedded_cluster(
-            workers=self.options.workers,
-            threads=self.options.threads,
-            engine=str(self.options.engine),
-            warm_up=(self.problem, self._warm_up_tree(), None),
-        )
-        with cluster as (_, client):
-            yield client
-
-    def plan(self) -> Plan:
-        """Run the start heuristics."""
-        return make_plan(
-            self.problem,
-            self.name,
-            self.options,
-            began=self.began,
-            on_incumbent=self._found,
-            should_stop=self.should_stop,
-        )
-
-    def _found(self, step: Improvement, bound: int) -> None:
-        self.progress.incumbent(step.seconds, step.value, bound)
-
-    def early(self, plan: Plan) -> Result | None:
-        """Return the result if there is nothing to explore, or no time."""
-        left = plan.seconds_left(time.monotonic())
-        if plan.proved:
-            return plan.result_without_tree(Termination.EXHAUSTED)
-        if self.should_stop():
-            return plan.result_without_tree(Termination.STOPPED)
-        if left is not None and left <= 0:
-            return plan.result_without_tree(Termination.TIME_LIMIT)
-        return None
-
-    def open(self, plan: Plan, client: Any) -> Any:  # noqa: ANN401
-        """Open the run; awaitable if the client is asynchronous."""
-        from dpbb.cluster.run import submit_run
-
-        if client.dashboard_link:
-            self.progress.note(f"dashboard {client.dashboard_link}")
-        if self.engine is None:
-            tree = self._warm_up_tree()
-            why = explain_engines(str(self.options.engine), self.problem, tree)
-            self.progress.note(f"engine {why}")
-        opened = time.monotonic()
-        self.progress.offset_s = opened - self.began
-        engine = self.engine or str(self.options.engine)
-        file = self.options.optima_file
-
-        def make_result(outcome: Outcome) -> Result:
-            return plan.result(outcome, opened=opened, engine=engine)
-
-        return submit_run(
-            client,
-            plan.spec(opened, engine),
-            make_result=make_result,
-            optima_file=None if file is None else Path(file),
-        )
-
-    def look(self, snapshot: Snapshot) -> bool:
-        """Show the state of the run; True, once, if it is to be stopped."""
-        self.progress.update(snapshot)
-        if self.stopping or not self.should_stop():
-            return False
-        self.stopping = True
-        return True
-
-    def end(self, result: Result, snapshot: Snapshot | None) -> Result:
-        """Show the last state of the run and return its result."""
-        if snapshot is not None:
-            self.progress.finish(snapshot)
-        return result
-
-
-def _task(
-    instance: Any,  # noqa: ANN401
-    client: Any,  # noqa: ANN401
-    options: SolveOptions | None,
-    changes: dict[str, Any],
-    progress: ProgressPrinter | None,
-    should_stop: Callable[[], bool] = lambda: False,
-) -> _Task:
-    """Check everything that can be checked before anything is started."""
-    began = time.monotonic()
-    chosen = (options or SolveOptions()).replace(**changes)
-    if client is not None:
-        if not hasattr(client, "scheduler_info"):
-            raise OptionError(f"client: expected a distributed.Client, got {client!r}")
-        for name in ("scheduler", "workers"):
-            if getattr(chosen, name) is not None:
-                raise OptionError(f"{name}: expected without a client, got both")
-    if isinstance(instance, Problem):
-        problem, name = instance, instance.name
-    else:
-        found = read_instance(instance)
-        problem, name = FlowShopProblem(found), found.name
-    check_fit(problem, chosen)
-    if progress is None:
-        quiet = chosen.verbosity is Verbosity.QUIET
-        progress = ProgressPrinter(
-            None if quiet else sys.stderr, interval_s=chosen.report_interval_s
-        )
-    return _Task(problem, name, chosen, progress, should_stop, began)
-
-
-def _connect(address: str) -> AbstractContextManager[Any]:
-    from dpbb.cluster.local import connect
-
-    return connect(address)
-
-
-@contextmanager
-def _nothing(value: Any) -> Iterator[Any]:  # noqa: ANN401
-    yield value
-
-
-@contextmanager
-def _background(
-    make: Callable[[], AbstractContextManager[Any]],
-) -> Iterator[Callable[[], Any]]:
-    """Enter a context manager in a thread; yields what waits for its value."""
-    with ThreadPoolExecutor(1, "dpbb-start") as pool, ExitStack() as stack:
-        future = pool.submit(lambda: stack.enter_context(make()))
-        try:
-            yield future.result
-        finally:
-            wait([future])  # to be left, it must have been entered

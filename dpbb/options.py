@@ -212,8 +212,17 @@ class SolveOptions:
     checkpoint_interval_s: float = _option(
         30.0,
         kinds.number(above=0),
-        "seconds between full reports: what a lost worker repeats at most",
+        "seconds between full reports, and checkpoints: what is lost at most",
     )
+    checkpoint: str | None = _option(
+        None,
+        kinds.optional(
+            kinds.text("FOLDER", "a path or fsspec URL, such as s3://bucket/run")
+        ),
+        "folder, of the scheduler's machine, to write checkpoints to: dpbb resume goes "
+        "on from it",
+    )
+    checkpoint_keep: int = _option(3, kinds.whole(1), "how many checkpoints are kept")
     slice_s: float = _option(
         0.05, kinds.number(least=0.001, most=1), "seconds between looks at new orders"
     )

@@ -6,10 +6,8 @@ incumbent, the upper bound, the tree's options) and what the end of it proves.
 
 from __future__ import annotations
 
-import platform
 import time
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -20,20 +18,18 @@ from dpbb.engines.base import Tuning
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopProblem, schedule
 from dpbb.flowshop.heuristics import default_time_s, first_incumbent
-from dpbb.options import EngineName, Heuristics
+from dpbb.installed import versions
+from dpbb.options import EngineName, Heuristics, SolveOptions
 from dpbb.problem import root_bound
 from dpbb.result import Improvement, Proof, Result, Status, Termination
 from dpbb.schedule import Schedule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from dpbb.coordination.outcome import Outcome
     from dpbb.flowshop.heuristics import Incumbent
-    from dpbb.options import SolveOptions
     from dpbb.problem import Problem
-
-PACKAGES = ("dpbb", "numpy", "numba", "distributed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +136,56 @@ class Plan:
             full_interval_s=options.checkpoint_interval_s,
             slice_s=options.slice_s,
             units_per_seat=options.units_per_seat,
+            checkpoint=options.checkpoint,
+            checkpoint_keep=options.checkpoint_keep,
+            request=self.to_request(now),
+        )
+
+    def to_request(self, now: float) -> dict[str, Any]:
+        """Return what the run keeps of this plan, for whoever makes its result."""
+        steps = [[step.seconds, step.value, step.source] for step in self.trajectory]
+        return {
+            "options": self.options.to_mapping(),
+            "seconds": now - self.began,
+            "root_bound": self.root_bound,
+            "makespan": self.makespan,
+            "permutation": self.permutation,
+            "trajectory": steps,
+        }
+
+    @classmethod
+    def from_request(
+        cls,
+        problem: Problem[Any],
+        name: str,
+        request: Mapping[str, Any],
+        *,
+        opened: float,
+        options: SolveOptions | None = None,
+    ) -> Plan:
+        """Return the plan of a run that somebody else opened, or that goes on.
+
+        Parameters
+        ----------
+        request
+            From ``to_request``.
+        opened
+            ``time.monotonic()`` when the run was opened.
+        options
+            Default: those of the request.
+        """
+        if options is None:
+            options = SolveOptions.from_mapping(request["options"])
+        jobs = request["permutation"]
+        return cls(
+            problem=problem,
+            name=name,
+            options=options,
+            began=opened - request["seconds"],
+            root_bound=request["root_bound"],
+            makespan=request["makespan"],
+            permutation=None if jobs is None else tuple(jobs),
+            trajectory=tuple(Improvement(*step) for step in request["trajectory"]),
         )
 
     def result(
@@ -344,14 +390,3 @@ def _with_initial(plan: Plan) -> Plan:
         jobs,
         steps,
     )
-
-
-def versions() -> tuple[tuple[str, str], ...]:
-    """Return the versions of Python and of the packages that a result depends on."""
-    found = [("python", platform.python_version())]
-    for package in PACKAGES:
-        try:
-            found.append((package, version(package)))
-        except PackageNotFoundError:
-            found.append((package, "not installed"))
-    return tuple(found)

@@ -29,6 +29,7 @@ EXIT_INTERRUPTED = 130
 
 COMMANDS = {
     "solve": "find and prove an optimal schedule",
+    "resume": "go on from a checkpoint, on any cluster",
     "info": "size, digest, root bounds and best-known makespan",
     "evaluate": "makespan and schedule of a given order",
     "engines": "which engines can run here, and why not",

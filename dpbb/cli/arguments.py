@@ -37,6 +37,16 @@ def add_output(parser: argparse.ArgumentParser, help_text: str) -> None:
     group.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
 
+def add_progress(parser: argparse.ArgumentParser) -> None:
+    """Add ``--config`` and ``--log-json``."""
+    parser.add_argument("--config", metavar="FILE", help="TOML file, table [solve]")
+    parser.add_argument(
+        "--log-json",
+        action="store_true",
+        help="progress as JSON, a snapshot a line, instead of rows",
+    )
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options table; what is not given stays out of the namespace."""
     group = parser.add_argument_group(

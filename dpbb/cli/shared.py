@@ -16,7 +16,7 @@ from dpbb.result import Result, Status
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
     from dpbb.flowshop import FlowShopInstance
@@ -37,6 +37,11 @@ Ctrl-C once (or SIGTERM) stops the search and still prints the best schedule."""
 
 def solve_options(args: argparse.Namespace) -> SolveOptions:
     """Defaults, then the TOML file, then the flags."""
+    return SolveOptions.from_mapping(given_options(args))
+
+
+def given_options(args: argparse.Namespace) -> dict[str, Any]:
+    """Options of the TOML file, then of the flags; no defaults."""
     values = {} if args.config is None else read_toml(args.config)
     for row in option_rows():
         given = getattr(args, row.name, None)
@@ -44,7 +49,43 @@ def solve_options(args: argparse.Namespace) -> SolveOptions:
             given = row.kind.parse(given, row.flag)
         if given is not None:
             values[row.name] = given
-    return SolveOptions.from_mapping(values)
+    return values
+
+
+def run_and_show(
+    args: argparse.Namespace, options: SolveOptions, search: Callable[..., Result]
+) -> int:
+    """Search with progress on stderr, show the result, write the schedule.
+
+    Parameters
+    ----------
+    args
+        With ``output``, ``json`` and ``log_json``.
+    options
+        How to search.
+    search
+        Called with ``progress`` and ``should_stop``; returns the result.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    output = None if args.output is None else writable(args.output)
+    with logging_to_stderr(options.verbosity), stopping() as should_stop:
+        from dpbb.progress import ProgressPrinter
+
+        quiet = options.verbosity is Verbosity.QUIET
+        progress = ProgressPrinter(
+            None if quiet else sys.stderr,
+            interval_s=options.report_interval_s,
+            json_lines=args.log_json,
+        )
+        result = search(progress=progress, should_stop=should_stop)
+    if output is not None:
+        write_schedule(result, output)
+    print(result.to_json(schedule=False) if args.json else result.summary())
+    return EXIT_CODES[result.status]
 
 
 def instance_of(args: argparse.Namespace) -> FlowShopInstance:

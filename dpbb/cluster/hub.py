@@ -24,6 +24,8 @@ from dpbb.errors import ClusterError, InvariantError, StaleLeaseError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from dpbb.cluster.checkpointing import Keeper
+    from dpbb.coordination.checkpoint import Checkpoint
     from dpbb.coordination.ledger import Checked, CheckedGift
     from dpbb.coordination.messages import (
         Assignment,
@@ -64,6 +66,9 @@ class Shell(Protocol):
     def changed(self, run_id: RunId) -> None:
         """Wake those who watch the run."""
 
+    def write_last(self, run: OpenRun) -> None:
+        """Write the last checkpoint of a run that is over, then call ``advance``."""
+
 
 class Hub:
     """All runs and seats of a cluster; see the module.
@@ -89,8 +94,24 @@ class Hub:
 
     # -- runs -------------------------------------------------------------------
 
-    def open(self, spec: RunSpec, blob: bytes) -> None:
+    def open(
+        self,
+        spec: RunSpec,
+        blob: bytes,
+        *,
+        saved: Checkpoint | None = None,
+        keeper: Keeper | None = None,
+    ) -> None:
         """Open a run; it starts as soon as there is a seat for it.
+
+        Parameters
+        ----------
+        spec, blob
+            The run, and its pickled form for the workers.
+        saved
+            Where it goes on from; None: from the root of the tree.
+        keeper
+            Of its checkpoints; None: it writes none.
 
         Raises
         ------
@@ -101,7 +122,8 @@ class Hub:
         if run_id in self.runs or run_id in self.finished:
             raise ClusterError(f"expected a new run id, got {run_id!r}, which is taken")
         engines = engines_by_kind(spec.engine, spec.problem, spec.tree)
-        self.runs[run_id] = OpenRun(Coordinator(spec, now=self._clock()), blob, engines)
+        coordinator = Coordinator(spec, now=self._clock(), saved=saved)
+        self.runs[run_id] = OpenRun(coordinator, blob, engines, keeper=keeper)
         logger.info("run %s opened: %s", run_id, spec.instance)
         self._sharing.due = True
         self._settle(run_id)
@@ -296,7 +318,10 @@ class Hub:
         """Do what a coordinator wants after an event."""
         coordinator, now = run.coordinator, self._clock()
         if coordinator.finished:
-            self._finish(run)
+            if run.keeper is None or run.keeper.closed:
+                self._finish(run)
+            else:
+                self._shell.write_last(run)
             return
         for seat_id in run.leaving - run.busy.keys():
             self._sharing.give_up(run, self.table.seats[seat_id])
@@ -345,7 +370,7 @@ class Hub:
             self.table.seats[seat_id].run = None
         for worker in run.informed & self.table.workers.keys():
             self._shell.forget(worker, run.id)
-        snapshot, outcome = run.coordinator.snapshot(now), run.coordinator.outcome(now)
+        snapshot, outcome = run.snapshot(now), run.coordinator.outcome(now)
         run.optima.last = outcome.optima
         if run.optima.used:  # the reader gets them, and only once
             outcome = replace(outcome, optima=None)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from dpbb.cluster.checkpointing import Keeper
     from dpbb.coordination.coordinator import Coordinator
     from dpbb.coordination.incumbent import Optima
     from dpbb.coordination.messages import Assignment, LeaseId, RunId, SeatId, UnitId
@@ -65,6 +66,8 @@ class OpenRun:
         The pickled RunSpec, as the workers fetch it.
     engines
         What explores on each kind of device.
+    keeper
+        Of its checkpoints; None when it writes none.
     """
 
     coordinator: Coordinator
@@ -86,11 +89,19 @@ class OpenRun:
     sent_ub: int | None = None
     sent_at: float = 0.0
     optima: OptimaFeed = field(default_factory=OptimaFeed)
+    keeper: Keeper | None = None  # of its checkpoints
 
     @property
     def id(self) -> RunId:
         """Name of the run."""
         return self.coordinator.spec.run_id
+
+    def snapshot(self, now: float) -> Snapshot:
+        """Return the state of the run, with that of its checkpoints."""
+        snapshot = self.coordinator.snapshot(now)
+        if self.keeper is None:
+            return snapshot
+        return replace(snapshot, checkpoint=self.keeper.status(now, snapshot.seconds))
 
     @property
     def settled(self) -> set[SeatId]:

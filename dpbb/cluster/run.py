@@ -12,13 +12,15 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from distributed.protocol import pickle
 
 from dpbb.cluster.following import POLL_S, Callbacks, SnapshotStream
 from dpbb.cluster.optima_file import OptimaFile
 from dpbb.cluster.scheduler_plugin import DpbbSchedulerPlugin
+from dpbb.cluster.store import Folder
 from dpbb.cluster.versions import check_versions, scheduler_probe
-from dpbb.cluster.wire import raised
+from dpbb.cluster.wire import raised, unwrap, wrap
 from dpbb.errors import ClusterError, InvariantError
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from dpbb.cluster.following import Callback
     from dpbb.coordination.messages import RunId, RunSpec
     from dpbb.coordination.outcome import Outcome
-    from dpbb.coordination.snapshot import Snapshot
+    from dpbb.coordination.snapshot import CheckpointSnapshot, Snapshot
     from dpbb.result import Result
 
 OPTIMA_POLL_S = 1.0
@@ -50,6 +52,7 @@ def submit_run(
     *,
     make_result: Callable[[Outcome], Result],
     optima_file: Path | None = None,
+    saved: bytes | None = None,
 ) -> Any:
     """Open a run on the client's cluster.
 
@@ -63,6 +66,8 @@ def submit_run(
         Makes the user's result of the outcome.
     optima_file
         With ``all_optima``: where to write the optimal permutations, one a line.
+    saved
+        The checkpoint that it goes on from, in one piece.
 
     Returns
     -------
@@ -75,7 +80,7 @@ def submit_run(
         dpbb is missing or another one on the scheduler or a worker; names the host
         and what to do.
     """
-    return client.sync(_submit, client, spec, make_result, optima_file)
+    return client.sync(_submit, client, spec, make_result, optima_file, saved)
 
 
 async def ensure_plugin(client: Client) -> None:
@@ -91,10 +96,14 @@ async def _submit(
     spec: RunSpec,
     make_result: Callable[[Outcome], Result],
     optima_file: Path | None,
+    saved: bytes | None = None,
 ) -> Run:
     file = None if optima_file is None else OptimaFile(optima_file)
     await ensure_plugin(client)
-    raised(await client.scheduler.dpbb_open(blob=pickle.dumps(spec)))
+    message = {"blob": pickle.dumps(spec)}
+    if saved is not None:
+        message["saved"] = wrap(np.frombuffer(saved, np.uint8))
+    raised(await client.scheduler.dpbb_open(**message))
     run = Run(client, spec.run_id, make_result)
     if file is not None:
         run._write_optima(file)
@@ -180,6 +189,40 @@ class Run:
     def stop(self) -> Any:
         """Stop the run; it ends within moments, with what has been found."""
         return self._client.sync(self._call, "stop")
+
+    def save(self, path: str | Path) -> Any:
+        """Write the state of the run, as of now, into a file on the client's machine.
+
+        All seats report in full first. ``dpbb resume`` and ``dpbb.resume`` go on from
+        the file, on any cluster.
+
+        Parameters
+        ----------
+        path
+            The file; one that is there is replaced, when the new one is complete.
+
+        Raises
+        ------
+        CheckpointError
+            It cannot be written.
+        ClusterError
+            The run is over.
+        """
+        return self._client.sync(self._save, str(path))
+
+    def save_now(self) -> Any:
+        """Write a checkpoint into the run's own folder at once.
+
+        Returns
+        -------
+        CheckpointSnapshot
+
+        Raises
+        ------
+        CheckpointError
+            The run keeps no checkpoints, or this one could not be written.
+        """
+        return self._client.sync(self._save_now)
 
     def offer(self, permutation: Sequence[int]) -> Any:
         """Offer a permutation from elsewhere; True if it is the new incumbent."""
@@ -268,6 +311,17 @@ class Run:
             raise ClusterError(
                 f"run {self.run_id}: lost the scheduler at {scheduler.address}: {error}"
             ) from error
+
+    async def _save(self, path: str) -> None:
+        folder, _, name = path.replace("\\", "/").rpartition("/")
+        target = Folder(folder or ("/" if path.startswith("/") else "."))
+        await asyncio.to_thread(target.probe)
+        content = unwrap(await self._call("save"))
+        await asyncio.to_thread(target.write, name, [content.tobytes()])
+
+    async def _save_now(self) -> CheckpointSnapshot:
+        status: CheckpointSnapshot = pickle.loads(await self._call("save_now"))
+        return status
 
     async def _watch(self, version: int, timeout: float) -> tuple[int, bool, Snapshot]:
         """Wait for a change; returns its version, whether it is the end, and state."""

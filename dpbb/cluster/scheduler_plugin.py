@@ -16,15 +16,18 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.protocol import pickle
 
+from dpbb.cluster.checkpointing import Checkpointer
 from dpbb.cluster.elastic import Elastic
 from dpbb.cluster.hub import Hub
 from dpbb.cluster.loader import worker_plugin_bytes
 from dpbb.cluster.submitter import Submitter
 from dpbb.cluster.versions import check_versions
 from dpbb.cluster.wire import answers_errors, unwrap, wrap
+from dpbb.coordination.checkpoint_format import from_bytes
 from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import Order, OrderKind
 from dpbb.coordination.wire import decode_report, encode_lease, encode_order
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 
     from distributed import Scheduler
 
+    from dpbb.cluster.open_run import OpenRun
     from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
     from dpbb.coordination.messages import (
         Assignment,
@@ -77,6 +81,8 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         self.hub = Hub(self)
         self.elastic = Elastic(scheduler, self.hub)
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="dpbb-check")
+        self._writers = ThreadPoolExecutor(1, thread_name_prefix="dpbb-write")
+        self.checkpoints = Checkpointer(self.hub, self._writers)
         self._changes: dict[RunId, asyncio.Event] = {}
         self._ticker: asyncio.Task[None] | None = None
         self._closing = False
@@ -93,6 +99,8 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             "offer": self.offer,
             "runs": self.runs,
             "discard": self.discard,
+            "save": self.save,
+            "save_now": self.save_now,
         }
         scheduler.handlers.update(
             {f"dpbb_{name}": answers_errors(f) for name, f in handlers.items()}
@@ -106,6 +114,8 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
     async def before_close(self) -> None:
         """Leave nothing: no client, thread, task or waiting call of ours."""
         self._closing = True
+        await self.checkpoints.close()
+        self._writers.shutdown(wait=False, cancel_futures=True)
         if self._ticker is not None:
             self._ticker.cancel()
             await asyncio.gather(self._ticker, return_exceptions=True)
@@ -188,13 +198,20 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
 
     # -- RPCs of clients ------------------------------------------------------------
 
-    async def open(self, blob: bytes) -> None:
-        """Open a run from its pickled RunSpec."""
+    async def open(self, blob: bytes, saved: Any = None) -> None:
+        """Open a run from its pickled RunSpec, perhaps from a checkpoint's bytes."""
         for error in self.refused.values():
             raise error
         spec = await asyncio.to_thread(pickle.loads, blob)
+        state = None
+        if saved is not None:
+            content = unwrap(saved).tobytes()
+            state = await asyncio.to_thread(
+                from_bytes, content, "checkpoint", spec.problem
+            )
+        keeper = await self.checkpoints.keeper(spec, state)
         await self.submitter.start()
-        self.hub.open(spec, blob)
+        self.hub.open(spec, blob, saved=state, keeper=keeper)
         if self._ticker is None or self._ticker.done():
             self._ticker = asyncio.create_task(self._tick())
 
@@ -212,7 +229,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
                 snapshot = (
                     self.hub.result(run_id).snapshot
                     if run is None
-                    else run.coordinator.snapshot(time.monotonic())
+                    else run.snapshot(time.monotonic())
                 )
                 return {
                     "version": holder.version,
@@ -262,11 +279,29 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         self.hub.advance(run_id)
         return is_new
 
+    async def save(self, run_id: RunId) -> Any:
+        """Return an open run's state in one piece, as of now."""
+        content = await self.checkpoints.content(self._open_run(run_id))
+        return wrap(np.frombuffer(content, np.uint8))
+
+    async def save_now(self, run_id: RunId) -> bytes:
+        """Write a checkpoint of an open run; return the pickled state of them."""
+        status = await self.checkpoints.save_now(self._open_run(run_id))
+        pickled: bytes = pickle.dumps(status)
+        return pickled
+
+    def _open_run(self, run_id: RunId) -> OpenRun:
+        run = self.hub.runs.get(run_id)
+        if run is None:
+            self.hub.result(run_id)
+            raise ClusterError(f"expected an open run, got {run_id}, which is over")
+        return run
+
     async def runs(self) -> list[dict[str, Any]]:
         """Return every run that is open or whose result is kept, oldest first."""
         now = time.monotonic()
         finished = [result.snapshot for result in self.hub.finished.values()]
-        opened = [run.coordinator.snapshot(now) for run in self.hub.runs.values()]
+        opened = [run.snapshot(now) for run in self.hub.runs.values()]
         return [{"snapshot": pickle.dumps(snapshot)} for snapshot in finished + opened]
 
     async def discard(self, run_id: RunId) -> None:
@@ -296,6 +331,10 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         """See ``Shell``."""
         self._send(worker, {"op": FORGET, "run_id": run_id})
 
+    def write_last(self, run: OpenRun) -> None:
+        """See ``Shell``."""
+        self.checkpoints.write_last(run)
+
     def changed(self, run_id: RunId) -> None:
         """See ``Shell``."""
         event = self._changes.pop(run_id, None)
@@ -321,6 +360,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             await asyncio.sleep(TICK_S)
             try:
                 self.hub.tick()
+                self.checkpoints.tick()
                 self.elastic.keep_awake()
             except Exception:
                 logger.exception("a tick failed; the next one tries again")

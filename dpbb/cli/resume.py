@@ -1,0 +1,49 @@
+"""``dpbb resume``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpbb.cli.arguments import add_options, add_output, add_progress
+from dpbb.cli.shared import (
+    EXIT_CODES_TEXT,
+    given_options,
+    run_and_show,
+    solve_options,
+)
+
+if TYPE_CHECKING:
+    import argparse
+
+    from dpbb.result import Result
+
+EPILOG = (
+    "The tree's options are as before; a smaller --upper-bound and a better --initial "
+    "schedule\nare used. Checkpoints go on in the same folder, unless another is given."
+    "\n\n" + EXIT_CODES_TEXT
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the checkpoint, the output and all options of a search."""
+    parser.add_argument(
+        "source",
+        metavar="CHECKPOINT",
+        help="folder of checkpoints (the newest counts), one of them, or a file that "
+        "dpbb save wrote; a path or URL",
+    )
+    add_output(parser, "write the schedule (CSV: position, job, machine, start, end)")
+    add_progress(parser)
+    add_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Go on, show the result, write the schedule."""
+
+    def resume(**how: Any) -> Result:  # noqa: ANN401
+        from dpbb import api
+
+        result: Result = api.resume(args.source, **given_options(args), **how)
+        return result
+
+    return run_and_show(args, solve_options(args), resume)

@@ -1,0 +1,248 @@
+"""One call of ``solve``, ``submit`` or ``resume``: from its arguments to its result."""
+
+from __future__ import annotations
+
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpbb.engines.registry import explain_engines
+from dpbb.errors import OptionError
+from dpbb.flowshop import FlowShopProblem
+from dpbb.flowshop.formats import read_instance
+from dpbb.options import EngineName, SolveOptions, Verbosity
+from dpbb.plan import check_fit, make_plan
+from dpbb.problem import Problem
+from dpbb.progress import ProgressPrinter
+from dpbb.result import Termination
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from dpbb.coordination.messages import RunSpec
+    from dpbb.coordination.outcome import Outcome
+    from dpbb.coordination.snapshot import Snapshot
+    from dpbb.options import TreeOptions
+    from dpbb.plan import Plan
+    from dpbb.result import Improvement, Result
+
+
+@dataclass(slots=True)
+class Task:
+    """One call of ``solve`` or ``submit``, blocking or asynchronous."""
+
+    problem: Problem[Any]
+    name: str
+    options: SolveOptions
+    progress: ProgressPrinter
+    should_stop: Callable[[], bool]
+    began: float
+    engine: str | None = None
+    stopping: bool = False
+    embedded: bool = False
+
+    def client(
+        self,
+        given: Any,  # noqa: ANN401
+    ) -> AbstractContextManager[Callable[[], Any]]:
+        """Get a client, in a thread while the heuristics run; call what is yielded."""
+        if given is not None:
+            return _background(lambda: _nothing(given))
+        address = self.options.scheduler
+        if address is not None:
+            return _background(lambda: _connect(address))
+        return self._embedded()
+
+    @contextmanager
+    def _embedded(self) -> Iterator[Callable[[], Any]]:
+        self.embedded = True
+        # What can fail is looked at first, what cannot while the cluster starts.
+        sure = self.options.engine in (EngineName.AUTO, EngineName.CPU)
+        if not sure:
+            self._choose_engine()
+        with _background(self._start) as get_client:
+            if sure:
+                self._choose_engine()
+            yield get_client
+
+    def _choose_engine(self) -> None:
+        """Fail now, not after the heuristics, when the engine cannot run here."""
+        from dpbb.engines.registry import choose_engine
+
+        engine, why = choose_engine(
+            str(self.options.engine), self.problem, self._warm_up_tree()
+        )
+        self.engine = engine.name
+        self.progress.note(f"engine {why}")
+
+    def _warm_up_tree(self) -> TreeOptions:
+        """Tree of the run to come, whatever its upper bound will be."""
+        return self.options.tree(self.problem.trivial_ub)
+
+    @contextmanager
+    def _start(self) -> Iterator[Any]:
+        from dpbb.cluster.local import embedded_cluster
+
+        cluster = embedded_cluster(
+            workers=self.options.workers,
+            threads=self.options.threads,
+            engine=str(self.options.engine),
+            warm_up=(self.problem, self._warm_up_tree(), None),
+        )
+        with cluster as (_, client):
+            yield client
+
+    def plan(self) -> Plan:
+        """Run the start heuristics."""
+        return make_plan(
+            self.problem,
+            self.name,
+            self.options,
+            began=self.began,
+            on_incumbent=self._found,
+            should_stop=self.should_stop,
+        )
+
+    def _found(self, step: Improvement, bound: int) -> None:
+        self.progress.incumbent(step.seconds, step.value, bound)
+
+    def early(self, plan: Plan) -> Result | None:
+        """Return the result if there is nothing to explore, or no time."""
+        left = plan.seconds_left(time.monotonic())
+        if plan.proved:
+            return plan.result_without_tree(Termination.EXHAUSTED)
+        if self.should_stop():
+            return plan.result_without_tree(Termination.STOPPED)
+        if left is not None and left <= 0:
+            return plan.result_without_tree(Termination.TIME_LIMIT)
+        return None
+
+    def open(self, plan: Plan, client: Any) -> Any:  # noqa: ANN401
+        """Open the run; awaitable if the client is asynchronous."""
+        from dpbb.cluster.run import submit_run
+
+        if client.dashboard_link:
+            self.progress.note(f"dashboard {client.dashboard_link}")
+        if self.engine is None:
+            tree = self._warm_up_tree()
+            why = explain_engines(str(self.options.engine), self.problem, tree)
+            self.progress.note(f"engine {why}")
+        now = time.monotonic()
+        opened = self.opened(plan, now)
+        self.progress.offset_s = opened - plan.began
+        engine = self.engine or str(self.options.engine)
+        file = self.options.optima_file
+        spec, saved = self.spec(plan, now, engine)
+        if spec.checkpoint is not None:
+            self.progress.note(f"checkpoints {spec.checkpoint}")
+
+        def make_result(outcome: Outcome) -> Result:
+            return plan.result(outcome, opened=opened, engine=engine)
+
+        return submit_run(
+            client,
+            spec,
+            make_result=make_result,
+            optima_file=None if file is None else Path(file),
+            saved=saved,
+        )
+
+    def opened(self, plan: Plan, now: float) -> float:
+        """When the run was opened, if it is opened now."""
+        return now
+
+    def spec(self, plan: Plan, now: float, engine: str) -> tuple[RunSpec, bytes | None]:
+        """Return the run to open, and the state that it goes on from, if any."""
+        return replace(plan.spec(now, engine), checkpoint=self.checkpoint_url()), None
+
+    def checkpoint_url(self) -> str | None:
+        """Return the folder of checkpoints; absolute where the scheduler is here."""
+        url = self.options.checkpoint
+        if url is None or "://" in url or self.options.scheduler is not None:
+            return url
+        return str(Path(url).absolute()) if self.embedded else url
+
+    def look(self, snapshot: Snapshot) -> bool:
+        """Show the state of the run; True, once, if it is to be stopped."""
+        self.progress.update(snapshot)
+        if self.stopping or not self.should_stop():
+            return False
+        self.stopping = True
+        return True
+
+    def end(self, result: Result, snapshot: Snapshot | None) -> Result:
+        """Show the last state of the run and return its result."""
+        if snapshot is not None:
+            self.progress.finish(snapshot)
+        return result
+
+
+def make_task(
+    instance: Any,  # noqa: ANN401
+    client: Any,  # noqa: ANN401
+    options: SolveOptions | None,
+    changes: dict[str, Any],
+    progress: ProgressPrinter | None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Task:
+    """Check everything that can be checked before anything is started."""
+    began = time.monotonic()
+    chosen = (options or SolveOptions()).replace(**changes)
+    check_client(client, chosen)
+    if isinstance(instance, Problem):
+        problem, name = instance, instance.name
+    else:
+        found = read_instance(instance)
+        problem, name = FlowShopProblem(found), found.name
+    check_fit(problem, chosen)
+    if progress is None:
+        progress = default_progress(chosen)
+    return Task(problem, name, chosen, progress, should_stop, began)
+
+
+def check_client(client: Any, options: SolveOptions) -> None:  # noqa: ANN401
+    """Raise OptionError for something else, or options that a client excludes."""
+    if client is None:
+        return
+    if not hasattr(client, "scheduler_info"):
+        raise OptionError(f"client: expected a distributed.Client, got {client!r}")
+    for name in ("scheduler", "workers"):
+        if getattr(options, name) is not None:
+            raise OptionError(f"{name}: expected without a client, got both")
+
+
+def default_progress(options: SolveOptions) -> ProgressPrinter:
+    """Return rows on stderr, or nothing if that is asked for."""
+    quiet = options.verbosity is Verbosity.QUIET
+    return ProgressPrinter(
+        None if quiet else sys.stderr, interval_s=options.report_interval_s
+    )
+
+
+def _connect(address: str) -> AbstractContextManager[Any]:
+    from dpbb.cluster.local import connect
+
+    return connect(address)
+
+
+@contextmanager
+def _nothing(value: Any) -> Iterator[Any]:  # noqa: ANN401
+    yield value
+
+
+@contextmanager
+def _background(
+    make: Callable[[], AbstractContextManager[Any]],
+) -> Iterator[Callable[[], Any]]:
+    """Enter a context manager in a thread; yields what waits for its value."""
+    with ThreadPoolExecutor(1, "dpbb-start") as pool, ExitStack() as stack:
+        future = pool.submit(lambda: stack.enter_context(make()))
+        try:
+            yield future.result
+        finally:
+            wait([future])  # to be left, it must have been entered

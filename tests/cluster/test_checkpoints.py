@@ -1,0 +1,240 @@
+"""Runs that are interrupted and go on: counts, schedulers that die, damaged folders."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+from distributed import Client
+from distributed.utils_test import gen_cluster
+
+import dpbb
+from dpbb.cluster.checkpoint_folder import load_checkpoint, resumed_id
+from dpbb.cluster.run import submit_run
+from dpbb.coordination.checkpoint_format import to_bytes
+from dpbb.errors import CheckpointError, ClusterError, OptionError
+from dpbb.result import Status, Termination
+from tests.cluster.support import HUGE, LARGE, MIDDLE, as_is, counts, spec_of, until
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+
+ONE = [("127.0.0.1", 1)]
+
+
+async def submit(client, spec, **options):
+    return await submit_run(client, spec, make_result=as_is, **options)
+
+
+async def go_on(client, source, **changes):
+    saved = load_checkpoint(str(source))
+    run_id = resumed_id(saved.spec.run_id)
+    spec = replace(
+        saved.spec, run_id=run_id, upper_bound=saved.cutoff, permutation=None, **changes
+    )
+    return await submit(client, spec, saved=to_bytes(saved))
+
+
+@gen_cluster(client=True, nthreads=ONE * 2, timeout=100)
+async def test_a_saved_run_goes_on_with_exact_counts(c, s, a, b, tmp_path):
+    """Save, stop, resume, save into the folder, stop, resume: one tree in all."""
+    instance, ub, *golden = LARGE
+    run = await submit(c, spec_of(instance, ub))
+    await until(lambda: sum(len(w.extensions["dpbb"]._links) for w in (a, b)) == 2)
+    file = tmp_path / "saved.dpbb"
+    await run.save(file)
+    await run.close()
+
+    folder = tmp_path / "folder"
+    run = await go_on(c, file, checkpoint=str(folder))
+    snapshot = await run.snapshot()
+    assert snapshot.checkpoint.url == str(folder)
+    status = await run.save_now()
+    assert status.written == 1
+    assert status.files == ("checkpoint-000001.dpbb",)
+    await run.stop()
+    assert (await run.outcome()).termination is Termination.STOPPED
+    await run.close()
+    assert load_checkpoint(str(folder)).spec.run_id == run.run_id
+
+    run = await go_on(c, folder)
+    assert counts(await run.result()) == tuple(golden)
+    snapshot = await run.snapshot()
+    assert "checkpoint" in {event.kind for event in snapshot.events}
+    await run.close()
+    assert load_checkpoint(str(folder)).finished
+
+
+@gen_cluster(client=True, nthreads=ONE, timeout=60)
+async def test_a_folder_that_fails_is_told_and_not_fatal(c, s, a, tmp_path):
+    (tmp_path / "file").write_text("")
+    nowhere = spec_of(*MIDDLE[:2], checkpoint=str(tmp_path / "file" / "run"))
+    with pytest.raises(CheckpointError, match=r"on host .*NotADirectoryError"):
+        await submit(c, nowhere)
+    folder = tmp_path / "run"
+    run = await submit(c, spec_of(*HUGE, checkpoint=str(folder)))
+    await run.save_now()
+    folder.rename(tmp_path / "moved")
+    folder.write_text("in the way")
+    with pytest.raises(CheckpointError, match="cannot write to"):
+        await run.save_now()
+    status = (await run.snapshot()).checkpoint
+    assert status.failures == 1
+    assert "cannot write to" in status.error
+    folder.unlink()
+    (tmp_path / "moved").rename(folder)
+    assert (await run.save_now()).written == 2
+    await run.close()
+    with pytest.raises(CheckpointError, match="of another run"):
+        await submit(c, spec_of(*MIDDLE[:2], checkpoint=str(folder)))
+
+
+@gen_cluster(client=True, nthreads=ONE, timeout=60)
+async def test_runs_without_checkpoints_say_so(c, s, a, tmp_path):
+    run = await submit(c, spec_of(*HUGE))
+    with pytest.raises(CheckpointError, match="expected a run with checkpoints"):
+        await run.save_now()
+    assert (await run.snapshot()).checkpoint is None
+    await run.stop()
+    await run.wait()
+    with pytest.raises(ClusterError, match="which is over"):
+        await run.save(tmp_path / "late")
+    await run.close()
+
+
+def start(*command):
+    return subprocess.Popen(  # noqa: S603
+        [sys.executable, "-m", "distributed.cli.dask_" + command[0], *command[1:]],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
+def test_a_killed_scheduler_costs_an_interval(tmp_path):
+    """SIGKILL of the scheduler's process in mid-run; another one goes on, exactly."""
+    instance, ub, *golden = LARGE
+    port = 21_000 + hash(str(tmp_path)) % 9_000
+    address = f"tcp://127.0.0.1:{port}"
+    folder = tmp_path / "run"
+    scheduler = (
+        "scheduler",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        "--no-dashboard",
+    )
+    worker = ("worker", address, "--nthreads", "1", "--no-dashboard", "--no-nanny")
+    processes = [start(*scheduler), start(*worker)]
+    try:
+        with Client(address, timeout=30) as client:
+            spec = spec_of(instance, ub, checkpoint=str(folder), full_interval_s=0.2)
+            submit_run(client, spec, make_result=as_is)
+            deadline = time.monotonic() + 60
+            while not (folder.exists() and len(list(folder.glob("*.dpbb"))) == 3):
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+            processes[0].kill()
+            processes[0].wait()
+        for process in processes:
+            process.kill()
+            process.wait()
+        saved = load_checkpoint(str(folder))
+        assert saved.counters.decomposed < golden[0]
+        processes = [start(*scheduler), start(*worker)]
+        with Client(address, timeout=30) as client:
+            result = dpbb.resume(folder, client=client, verbosity="quiet")
+        assert (result.decomposed, result.leaves) == tuple(golden)
+        assert result.seconds > saved.seconds
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def test_solve_and_resume(tmp_path):
+    """From the embedded cluster to another one; options that may change, or not."""
+    instance, ub, *golden = LARGE
+    folder = tmp_path / "run"
+    first = dpbb.solve(
+        instance,
+        cutoff=ub,
+        engine="cpu",
+        node_limit=1_000_000,
+        report_interval_s=0.1,
+        checkpoint=str(folder),
+        verbosity="quiet",
+    )
+    assert first.termination is Termination.NODE_LIMIT
+    with pytest.raises(OptionError, match="branching: expected minmin, as the check"):
+        dpbb.resume(folder, branching="maxsum")
+    with pytest.raises(OptionError, match="upper_bound: expected at most 2200"):
+        dpbb.resume(folder, upper_bound=2300, verbosity="quiet")
+    with pytest.raises(OptionError, match="cutoff: expected upper_bound"):
+        dpbb.resume(folder, cutoff=2000)
+    again = dpbb.resume(folder, workers=2, engine="cpu", verbosity="quiet")
+    assert again.status is Status.INFEASIBLE_CUTOFF
+    assert (again.decomposed, again.leaves) == tuple(golden)
+    assert again.tree_seconds > first.tree_seconds
+    assert again.seconds > first.seconds
+    # a resumed run that was over has nothing to do
+    third = dpbb.resume(folder, verbosity="quiet")
+    assert (third.decomposed, third.leaves) == tuple(golden)
+
+
+def test_a_better_schedule_is_taken_along(tmp_path):
+    folder = tmp_path / "run"
+    dpbb.solve(
+        "ta021",
+        engine="cpu",
+        heuristics="neh",
+        time_limit_s=2,
+        checkpoint=str(folder),
+        verbosity="quiet",
+    )
+    saved = load_checkpoint(str(folder))
+    better = dpbb.solve("ta021", heuristic_time_s=1, node_limit=1, verbosity="quiet")
+    result = dpbb.resume(
+        folder, initial=better.permutation, time_limit_s=0.5, verbosity="quiet"
+    )
+    assert result.makespan <= min(saved.value, better.makespan)
+    values = [step.value for step in result.trajectory]
+    assert values == sorted(values, reverse=True)
+
+
+def test_custom_problems_are_given_again(tmp_path):
+    from tests.unit.coordination.world import optimum, tiny
+
+    problem = tiny()
+    folder = tmp_path / "run"
+    result = dpbb.solve(problem, checkpoint=str(folder), verbosity="quiet", workers=1)
+    assert result.makespan == optimum(problem)
+    with pytest.raises(CheckpointError, match="expected the problem beside"):
+        dpbb.resume(folder)
+    again = dpbb.resume(folder, problem=problem, verbosity="quiet")
+    assert again.makespan == result.makespan
+
+
+@pytest.mark.slow
+@gen_cluster(client=True, nthreads=ONE * 3, timeout=100)
+async def test_many_interruptions_at_any_time(c, s, *workers, tmp_path):
+    """Saved and stopped at random moments until the tree is done."""
+    import random
+
+    instance, ub, *golden = LARGE
+    folder = tmp_path / "run"
+    run = await submit(c, spec_of(instance, ub, checkpoint=str(folder)))
+    for _ in range(40):
+        if await run.wait(random.uniform(0.02, 0.3)):
+            break
+        await run.stop()
+        await run.wait()
+        await run.close()
+        run = await go_on(c, folder)
+        await asyncio.sleep(0)
+    assert counts(await run.result()) == tuple(golden)
+    await run.close()
