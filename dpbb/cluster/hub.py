@@ -178,7 +178,7 @@ class Hub:
         """Take in the seats of a worker."""
         self.remove_worker(worker)
         self.table.announce(worker, nthreads, seats)
-        self._sharing.due = True
+        self._sharing.join(self.table.workers[worker].seats)
         self._settle()
 
     def remove_worker(self, worker: str) -> None:

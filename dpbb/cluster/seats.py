@@ -73,6 +73,7 @@ class SeatTable:
     def __init__(self) -> None:
         self.workers: dict[str, WorkerSeats] = {}
         self.seats: dict[SeatId, SeatState] = {}
+        self.moved_up = False  # surplus seats became usable; reset by who looks
 
     def announce(
         self, worker: str, nthreads: int, seats: Iterable[Mapping[str, Any]]
@@ -141,6 +142,7 @@ class SeatTable:
                     other.surplus.remove(seat)
                     other.seats.append(seat)
                     self.seats[seat.id] = seat
+                    self.moved_up = True
         return entry.seats
 
     def usable_by(self, engines: Mapping[str, str]) -> list[SeatState]:

@@ -64,12 +64,37 @@ class SeatSharing:
         )
         return busy >= entry.nthreads
 
+    def join(self, seats: list[SeatState]) -> None:
+        """Find work for seats that are new.
+
+        Among several runs all seats are shared anew. With a single one that would only
+        find these: when thousands of workers join at once, each costs the same.
+        """
+        if self.due or len(self._runs) != 1:
+            self.due = True
+            return
+        (run,) = self._runs.values()
+        entries = self._table.workers
+        for seat in seats:
+            has_gpu = entries[seat.worker].has_gpu
+            if seat.serves(run.engines, worker_has_gpu=has_gpu):
+                self._take(run, seat)
+
+    def _take(self, run: OpenRun, seat: SeatState) -> None:
+        """Give a free seat to a run."""
+        run.seats.add(seat.id)
+        seat.run = run.id
+        run.coordinator.add_seat(seat.for_run(run.engines), self._clock())
+        self.changed[run.id] = None
+
     def give_up(self, run: OpenRun, seat: SeatState) -> None:
         """Take a seat from a run at once."""
         run.coordinator.remove_seat(seat.id, self._clock())
         run.forget_seat(seat.id)
         seat.run = None
-        self.due = True
+        # a seat that is gone with its worker leaves a single run nothing to share
+        gone = seat.id not in self._table.seats
+        self.due |= len(self._runs) > 1 or not gone or self._table.moved_up
         self.changed[run.id] = None
 
     def take_away(self, run: OpenRun, seat: SeatState) -> None:
@@ -91,7 +116,7 @@ class SeatSharing:
 
     def share(self) -> None:
         """Share the seats among the open runs that can use them."""
-        self.due = False
+        self.due = self._table.moved_up = False
         now = self._clock()
         if now - self._turned >= TURN_S:
             self._turn += 1
@@ -109,7 +134,8 @@ class SeatSharing:
     def _share_group(self, runs: list[OpenRun], seats: list[SeatState]) -> None:
         """Share seats that the same runs can use."""
         free = [seat for seat in seats if seat.run is None]
-        held = [[seat for seat in seats if seat.id in run.settled] for run in runs]
+        settled = [run.settled for run in runs]  # sets: made once, not for each seat
+        held = [[seat for seat in seats if seat.id in mine] for mine in settled]
         coming = len(seats) - len(free) - sum(map(len, held))
         demands = [
             len(mine) + run.coordinator.wanted_seats()
@@ -121,10 +147,7 @@ class SeatSharing:
         step = moves([len(mine) for mine in held], shares, len(free), coming)
         for run, mine, take, give in zip(runs, held, step.take, step.give, strict=True):
             for seat in free[:take]:
-                run.seats.add(seat.id)
-                seat.run = run.id
-                run.coordinator.add_seat(seat.for_run(run.engines), self._clock())
-                self.changed[run.id] = None
+                self._take(run, seat)
             del free[:take]
             for seat in sorted(mine, key=lambda seat: seat.id in run.busy)[:give]:
                 self.take_away(run, seat)

@@ -1,13 +1,15 @@
 """Work for idle seats: cutting what waits, and asking the rich for donations.
 
 The roots of units that wait are dealt out first, as that costs nothing. Where they do
-not suffice, one donation is asked for each idle seat, of the seat with the most open
-roots. A seat that is about to run dry is provided for as well, but only by seats that
-have plenty: at the end of a run all are nearly dry, and would only pass crumbs around.
+not suffice, one donation is asked for each idle seat, of the seat that probably has the
+most work left (``donors.py``). A seat that is about to run dry is provided for as well,
+but only by seats that have plenty: at the end of a run all are nearly dry, and would
+only pass crumbs around.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from dpbb.coordination.donors import Donors
@@ -31,6 +33,15 @@ REST_S = 1.0
 PATIENCE_S = 2.0
 """A donor that has not answered for so long does not count any more."""
 
+HAND_OVER_S = 0.005
+"""What a donation and the unit made of it take of the scheduler's event loop.
+
+Measured (``dpbb bench scale``): 1.7 ms for the future, 0.3 ms for each of the five
+RPCs, and a millisecond for the new unit.
+"""
+
+_FEW_LEASES = 16  # cannot keep the event loop busy
+_ANY = 1_000_000  # parts, where the number does not matter
 _NEARLY_DRY = 2  # open roots of a seat that will soon be idle
 _LEAST_ROOTS = 2  # what a donor for an idle seat has
 _RICH_ROOTS = 64  # what a donor for a seat that is nearly dry has
@@ -66,6 +77,24 @@ class Balance:
     def _idle_by_speed(self) -> list[SeatRecord]:
         return sorted(self.idle.values(), key=speed_of, reverse=True)
 
+    def _worth(self, worth_s: float) -> int:
+        """Into how many units so much work may be cut."""
+        least_s = self._worth_s
+        return (
+            max(1, int(worth_s / least_s)) if worth_s < math.inf and least_s else _ANY
+        )
+
+    @property
+    def _worth_s(self) -> float:
+        """How much work is worth a hand-over: the least, in seconds of a seat.
+
+        If all seats asked for less, the event loop would be busy with hand-overs alone,
+        and each report of a seat that still has work would wait in its queue. At the
+        end of a run, when fewer and fewer explore, ever smaller parts are worth it,
+        and with few seats any part is.
+        """
+        return HAND_OVER_S * max(0, len(self._book.leases) - _FEW_LEASES)
+
     @property
     def starving(self) -> int:
         """Idle seats that no waiting unit is there for."""
@@ -87,14 +116,18 @@ class Balance:
         """
         while (missing := self._equal_takers() - len(self._book.waiting)) > 0:
             unit = self._largest_divisible()
-            if unit is None or not self._book.cut(unit, missing + 1):
+            if unit is None:
+                return
+            if not self._book.cut(unit, min(missing + 1, self._worth(unit.worth_s))):
                 return
 
     def _largest_divisible(self) -> Unit | None:
         candidates = [
             unit
             for unit in (*self._book.waiting.values(), *self._book.assigned.values())
-            if len(unit.roots) > 1 and not self._is_for_fast(unit)
+            if len(unit.roots) > 1
+            and self._worth(unit.worth_s) > 1
+            and not self._is_for_fast(unit)
         ]
         return max(candidates, key=lambda unit: unit.leaves, default=None)
 
@@ -124,11 +157,13 @@ class Balance:
         wanted = missing + len(self._nearly_dry)
         chosen = []
         while wanted > 0:
-            donor = self._donors.pop(_LEAST_ROOTS if missing > 0 else _RICH_ROOTS)
+            least = _LEAST_ROOTS if missing > 0 else _RICH_ROOTS
+            donor = self._donors.pop(least, now, self._worth_s)
             if donor is None:
                 break
             if self._is_spared(self._book.leases[donor]):
-                self._donors.put(donor, self._book.leases[donor].open_roots)
+                lease = self._book.leases[donor]
+                self._put(lease, lease.open_roots)
                 break
             self._asked[donor] = now
             chosen.append(self._book.leases[donor])
@@ -168,7 +203,7 @@ class Balance:
     def granted(self, lease: LeaseRecord) -> None:
         """Note a new lease; its first report may take a kernel's compilation."""
         # one root is many as soon as it is decomposed, so it may be asked at once
-        self._donors.put(lease.id, max(_LEAST_ROOTS, len(lease.unit.roots)))
+        self._put(lease, max(_LEAST_ROOTS, len(lease.unit.roots)))
 
     def reported(self, lease: LeaseRecord, now: float, *, donated: int | None) -> None:
         """Note a report; ``donated`` roots, None in a light one."""
@@ -176,15 +211,19 @@ class Balance:
             self._asked.pop(lease.id, None)
             if not donated:
                 lease.rest_until = now + REST_S
+            lease.since += (now - lease.since) / 2  # half of what it has is gone
         if lease.open_roots <= _NEARLY_DRY and not lease.seat.draining:
             self._nearly_dry.add(lease.id)
         else:
             self._nearly_dry.discard(lease.id)
         can_give = lease.open_roots >= _LEAST_ROOTS and now >= lease.rest_until
         if can_give and lease.id not in self._asked and not lease.seat.draining:
-            self._donors.put(lease.id, lease.open_roots)
+            self._put(lease, lease.open_roots)
         else:
             self._donors.discard(lease.id)
+
+    def _put(self, lease: LeaseRecord, open_roots: int) -> None:
+        self._donors.put(lease.id, open_roots, lease.since, speed_of(lease.seat))
 
     def forget(self, lease: LeaseRecord) -> None:
         """Note the end of a lease."""
@@ -192,11 +231,12 @@ class Balance:
         self._nearly_dry.discard(lease.id)
         self._asked.pop(lease.id, None)
 
-    def portions(self, donated: WorkUnit) -> list[WorkUnit]:
+    def portions(self, donated: WorkUnit, worth_s: float = math.inf) -> list[WorkUnit]:
         """Units to make of a donation: for each starving seat that it is for.
 
         A large one is cut into several for each (``RunSpec.units_per_seat``), so that
-        who is idle next finds something waiting.
+        who is idle next finds something waiting; but each is to be worth its hand-over,
+        if the whole is worth ``worth_s`` seconds.
         """
         donors = 1 + len(self._asked)
         seats = max(1, -(-self.starving // donors))
@@ -205,4 +245,5 @@ class Balance:
         several = min(
             seats * self._book.spec.units_per_seat, len(donated) // _PORTION_ROOTS
         )
-        return donated.split(min(max(seats, several), len(donated)))
+        parts = min(max(seats, several), self._worth(worth_s), len(donated))
+        return donated.split(parts)

@@ -266,8 +266,11 @@ class Coordinator(RunReading):
             least_lb = lease.unit.least_lb
             if report.least_lb is not None:  # it covers what was donated, too
                 least_lb = max(least_lb, report.least_lb)
-            for portion in balance.portions(donated):
-                book.make(portion, least_lb, fresh=False)
+            worth_s = now - lease.since
+            portions = balance.portions(donated, worth_s)
+            for portion in portions:
+                unit = book.make(portion, least_lb, fresh=False)
+                unit.worth_s = worth_s / len(portions)
         if full is None:
             book.check_partition()
             return

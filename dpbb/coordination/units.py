@@ -6,6 +6,7 @@ of open leaves, and the span map. It decides nothing; the coordinator does.
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -56,6 +57,7 @@ class Unit:
     cells: NDArray[np.bool_]
     least_lb: int
     fresh: bool  # no engine has seen it, so nobody knows how many roots it has
+    worth_s: float = math.inf  # what a seat probably takes for it
     attempt: int = 1
     losses: int = 0  # leases lost in a row without a full report
     place: Place = Place.WAITING
@@ -96,6 +98,7 @@ class LeaseRecord:
     decomposed: int  # raw; starts as if the roots were loaded already
     exported: int  # owned ancestors to be taken off
     open_roots: int
+    since: float  # of the grant, moved on by donations: see ``donors``
     leaves: int = 0
     explore_s: float = 0.0
     energy_j: float | None = None
@@ -215,6 +218,7 @@ class UnitBook:
             decomposed=basis.leased_ancestors,
             exported=basis.leased_ancestors,
             open_roots=len(unit.roots),
+            since=now,
         )
         self._move(unit, Place.LEASED)
         del self.assigned[unit.id]
@@ -333,8 +337,9 @@ class UnitBook:
         unit.cells = cells_of(unit.roots)
         self.open_leaves += unit.leaves
         self.span_map.add("waiting", unit.cells)
+        unit.worth_s /= len(pieces)
         for piece in pieces[1:]:
-            self.make(piece, unit.least_lb, fresh=unit.fresh)
+            self.make(piece, unit.least_lb, fresh=unit.fresh).worth_s = unit.worth_s
         return len(pieces) - 1
 
     def check_partition(self) -> None:

@@ -496,13 +496,13 @@ def test_large_donation_makes_several_units_for_each_idle_seat():
     assert len(portions(WorkUnit.from_paths(6, paths))) == 8
 
 
-def test_seat_with_the_most_open_roots_is_asked():
+def test_seat_that_explores_for_longest_is_asked():
     world = busy_world(["a", "b", "c"])
     fill(world)
     work = world.coordinator._work
-    for seat, open_roots in (("a", 5), ("b", 90), ("c", 40)):
+    for seat, since in (("a", 5), ("b", 2), ("c", 4)):
         lease = work.seats[seat].unit.lease
-        lease.open_roots = open_roots
+        lease.since = since
         work.balance.reported(lease, world.now, donated=None)
     world.coordinator.add_seat(seat_of("idle"), world.now)
     world.assign()

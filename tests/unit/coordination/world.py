@@ -309,7 +309,7 @@ def check_books(coordinator):
         assert balance.idle == {k: seat for k, seat in work.seats.items() if seat.idle}
     known = set(book.leases)
     assert set(balance._asked) | balance._nearly_dry <= known
-    assert set(balance._donors._bucket_of) <= known
+    assert set(balance._donors._entries) <= known
 
 
 def optimum(problem):
