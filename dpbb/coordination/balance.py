@@ -10,6 +10,7 @@ only pass crumbs around.
 from __future__ import annotations
 
 import math
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from dpbb.coordination.donors import Donors
@@ -42,6 +43,7 @@ RPCs, and a millisecond for the new unit.
 
 _FEW_LEASES = 16  # cannot keep the event loop busy
 _ANY = 1_000_000  # parts, where the number does not matter
+_SOME = 64  # idle seats that stand for all of them
 _NEARLY_DRY = 2  # open roots of a seat that will soon be idle
 _LEAST_ROOTS = 2  # what a donor for an idle seat has
 _RICH_ROOTS = 64  # what a donor for a seat that is nearly dry has
@@ -144,7 +146,7 @@ class Balance:
         return (
             self.mixed
             and seat is not None
-            and all(much_faster(seat, taker) for taker in self.idle.values())
+            and all(much_faster(seat, taker) for taker in self._some_idle())
         )
 
     def choose_donors(self, now: float) -> list[LeaseRecord]:
@@ -180,25 +182,29 @@ class Balance:
         del self._asked[lease.id]  # somebody else gave in the meantime
         return False
 
+    def _some_idle(self) -> list[SeatRecord]:
+        """Idle seats, but not thousands of them: who wants to know asks often."""
+        return list(islice(self.idle.values(), _SOME))
+
     def _is_spared(self, donor: LeaseRecord) -> bool:
         """Whether a fast donor has too little to be disturbed for slow seats."""
         return (
             self.mixed
             and donor.open_roots < PLENTY
-            and all(much_faster(donor.seat, taker) for taker in self.idle.values())
+            and all(much_faster(donor.seat, taker) for taker in self._some_idle())
         )
 
     def gives_all(self, lease: LeaseRecord) -> bool:
         """Whether a donor shall give all it has, to a seat that is much faster."""
         return self.mixed and any(
-            much_faster(taker, lease.seat) for taker in self.idle.values()
+            much_faster(taker, lease.seat) for taker in self._some_idle()
         )
 
     def roots_to_give(self, lease: LeaseRecord, most: int) -> int:
         """How many roots to ask a donor for, ``most`` where all seats are alike."""
         if not self.mixed or not self.idle:
             return most
-        return roots_for(list(self.idle.values()), lease.seat, most)
+        return roots_for(self._some_idle(), lease.seat, most)
 
     def granted(self, lease: LeaseRecord) -> None:
         """Note a new lease; its first report may take a kernel's compilation."""
@@ -241,7 +247,9 @@ class Balance:
         donors = 1 + len(self._asked)
         seats = max(1, -(-self.starving // donors))
         if self.mixed and self.idle:
-            return shares_by_speed(donated, self._idle_by_speed()[:seats])
+            takers = self._idle_by_speed()[:seats]
+            if much_faster(takers[0], takers[-1]):
+                return shares_by_speed(donated, takers)
         several = min(
             seats * self._book.spec.units_per_seat, len(donated) // _PORTION_ROOTS
         )
