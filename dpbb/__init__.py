@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpbb.api import evaluate, resume, solve, submit
+    from dpbb.attaching import attach, runs
     from dpbb.errors import (
         CheckpointError,
         ClusterError,
@@ -41,15 +42,18 @@ __all__ = [
     "SolveOptions",
     "Status",
     "Termination",
+    "attach",
     "evaluate",
     "read_instance",
     "resume",
+    "runs",
     "solve",
     "submit",
 ]
 
 _HOMES = {
     "dpbb.api": ("evaluate", "resume", "solve", "submit"),
+    "dpbb.attaching": ("attach", "runs"),
     "dpbb.errors": (
         "CheckpointError",
         "ClusterError",

@@ -30,12 +30,20 @@ EXIT_INTERRUPTED = 130
 COMMANDS = {
     "solve": "find and prove an optimal schedule",
     "resume": "go on from a checkpoint, on any cluster",
+    "submit": "start a run on a cluster, and leave it to itself",
+    "list": "runs of a cluster",
+    "attach": "follow a run of a cluster to its end",
+    "stop": "stop a run of a cluster",
+    "save": "write the state of a run into a file, or a checkpoint into its folder",
     "info": "size, digest, root bounds and best-known makespan",
     "evaluate": "makespan and schedule of a given order",
     "engines": "which engines can run here, and why not",
     "bench": "benchmarks: counts checked, nodes a second",
 }
 """Commands and what they do, for the help."""
+
+MODULES = {"list": "list_runs"}
+"""Modules that are not called as their command is: it is a name of Python's."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -110,7 +118,7 @@ def _add_commands(
         if name == "bench":
             _add_commands(sub, "dpbb.bench", SUITES, arguments[1:])
             continue
-        module = import_module(f"{package}.{name}")
+        module = import_module(f"{package}.{MODULES.get(name, name)}")
         sub.epilog = getattr(module, "EPILOG", None)
         module.add_arguments(sub)
         sub.set_defaults(run=module.run)

@@ -146,17 +146,17 @@ def logging_to_stderr(verbosity: Verbosity) -> Iterator[None]:
 
 
 @contextmanager
-def stopping() -> Iterator[Any]:
-    """Ctrl-C or SIGTERM ends the search, the second one this process."""
+def stopping(
+    message: str = "dpbb: stopping; Ctrl-C again quits without a result",
+) -> Iterator[Callable[[], bool]]:
+    """Note Ctrl-C or SIGTERM in what is yielded; the second one ends this process."""
     count = 0
 
     def stop(number: int, _frame: FrameType | None) -> None:
         nonlocal count
         count += 1
         if count == 1:
-            print(
-                "dpbb: stopping; Ctrl-C again quits without a result", file=sys.stderr
-            )
+            print(message, file=sys.stderr)
         else:
             # At once, whatever hangs: the worker process ends with its standard input.
             os._exit(128 + number)

@@ -149,3 +149,4 @@ class FinishedRun:
     broken: bool
     version: int
     optima: OptimaFeed
+    blob: bytes  # the pickled RunSpec

@@ -21,6 +21,7 @@ from dpbb.cluster.scheduler_plugin import DpbbSchedulerPlugin
 from dpbb.cluster.store import Folder
 from dpbb.cluster.versions import check_versions, scheduler_probe
 from dpbb.cluster.wire import raised, unwrap, wrap
+from dpbb.coordination.messages import RunId
 from dpbb.errors import ClusterError, InvariantError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from dpbb.cluster.following import Callback
-    from dpbb.coordination.messages import RunId, RunSpec
+    from dpbb.coordination.messages import RunSpec
     from dpbb.coordination.outcome import Outcome
     from dpbb.coordination.snapshot import CheckpointSnapshot, Snapshot
     from dpbb.result import Result
@@ -83,6 +84,68 @@ def submit_run(
     return client.sync(_submit, client, spec, make_result, optima_file, saved)
 
 
+def list_runs(client: Client) -> Any:
+    """Snapshots of all runs that the client's cluster knows, finished ones first.
+
+    Returns
+    -------
+    list of Snapshot, or awaitable
+        Awaitable if the client is asynchronous.
+    """
+    return client.sync(_list_runs, client)
+
+
+async def _list_runs(client: Any) -> list[Snapshot]:
+    await ensure_plugin(client)
+    answer = raised(await client.scheduler.dpbb_runs())
+    return [pickle.loads(entry["snapshot"]) for entry in answer]
+
+
+def attach_run(
+    client: Client,
+    run_id: str,
+    make_result: Callable[[RunSpec, float], Callable[[Outcome], Result]],
+) -> Any:
+    """Find a run by its name, or by what its name begins with.
+
+    Parameters
+    ----------
+    make_result
+        Called with the run's spec and its seconds so far; returns what makes the
+        user's result of its outcome.
+
+    Returns
+    -------
+    Run, or awaitable of Run
+
+    Raises
+    ------
+    ClusterError
+        There is none, or there are several.
+    """
+    return client.sync(_attach, client, run_id, make_result)
+
+
+async def _attach(
+    client: Any,
+    run_id: str,
+    make_result: Callable[[RunSpec, float], Callable[[Outcome], Result]],
+) -> Run:
+    known = [snapshot.run_id for snapshot in await _list_runs(client)]
+    found = [name for name in known if name == run_id] or [
+        name for name in known if name.startswith(run_id)
+    ]
+    if len(found) != 1:
+        raise ClusterError(
+            f"expected the name of one run, or what it begins with, got {run_id!r}; "
+            f"there are {', '.join(found or known) or 'none'}"
+        )
+    name = RunId(found[0])
+    about = raised(await client.scheduler.dpbb_describe(run_id=name))
+    spec = pickle.loads(about["blob"])
+    return Run(client, name, make_result(spec, about["seconds"]), attached=True)
+
+
 async def ensure_plugin(client: Client) -> None:
     """Check the scheduler's dpbb and register the plugin, if it is not there."""
     found = await client.run_on_scheduler(scheduler_probe())
@@ -113,8 +176,8 @@ async def _submit(
 class Run:
     """A run on a cluster.
 
-    It goes on when this handle or its client is gone; ``close`` (or the end of a
-    ``with`` block) stops it.
+    It goes on when this handle or its client is gone. ``close`` (or the end of a
+    ``with`` block) stops it, unless the handle came from ``attach`` or ``runs``.
 
     Parameters
     ----------
@@ -124,11 +187,19 @@ class Run:
         Name of the run.
     make_result
         Makes the user's result of the outcome.
+    attached
+        Somebody else opened the run: closing the handle leaves it alone.
     """
 
     def __init__(
-        self, client: Client, run_id: RunId, make_result: Callable[[Outcome], Result]
+        self,
+        client: Client,
+        run_id: RunId,
+        make_result: Callable[[Outcome], Result],
+        *,
+        attached: bool = False,
     ) -> None:
+        self._attached = attached
         self.run_id = run_id
         self._client: Any = client
         self._make_result = make_result
@@ -258,7 +329,10 @@ class Run:
         self._on_close.append(callback)
 
     def close(self) -> Any:
-        """Stop the run if it goes on, and forget it on the scheduler."""
+        """Stop the run if it goes on, and forget it on the scheduler.
+
+        A handle that was attached to the run only lets go of it.
+        """
         if self._client.asynchronous:
             return self._close_all()
         try:
@@ -266,6 +340,11 @@ class Run:
         finally:
             self._call_on_close()
         return None
+
+    def detach(self) -> Any:
+        """Let go of the run, which goes on; ``dpbb.attach`` finds it again."""
+        self._attached = True
+        return self.close()
 
     def __iter__(self) -> Iterator[Snapshot]:
         return iter(self.stream())
@@ -378,7 +457,7 @@ class Run:
             if task is not None:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
-        if self._client.scheduler is None:
+        if self._client.scheduler is None or self._attached:
             return
         with contextlib.suppress(ClusterError):  # nobody is left to tell
             if not await self._wait(0.0):

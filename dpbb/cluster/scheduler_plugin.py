@@ -20,10 +20,13 @@ import numpy as np
 from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.protocol import pickle
 
+from dpbb.cluster import metrics
 from dpbb.cluster.checkpointing import Checkpointer
+from dpbb.cluster.dashboard import attach
 from dpbb.cluster.elastic import Elastic
 from dpbb.cluster.hub import Hub
 from dpbb.cluster.loader import worker_plugin_bytes
+from dpbb.cluster.monitor import Monitor
 from dpbb.cluster.submitter import Submitter
 from dpbb.cluster.versions import check_versions
 from dpbb.cluster.wire import answers_errors, unwrap, wrap
@@ -79,6 +82,8 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         self.refused: dict[str, ClusterError] = {}
         self.submitter = Submitter(scheduler, self._ended)
         self.hub = Hub(self)
+        self.monitor = Monitor(self.hub)
+        self.page: Any = None  # our part of Dask's dashboard, if it has one
         self.elastic = Elastic(scheduler, self.hub)
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="dpbb-check")
         self._writers = ThreadPoolExecutor(1, thread_name_prefix="dpbb-write")
@@ -98,6 +103,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             "stop": self.stop,
             "offer": self.offer,
             "runs": self.runs,
+            "describe": self.describe,
             "discard": self.discard,
             "save": self.save,
             "save_now": self.save_now,
@@ -106,6 +112,8 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             {f"dpbb_{name}": answers_errors(f) for name, f in handlers.items()}
         )
         self.elastic.install()
+        metrics.register(scheduler)
+        attach(self)
         await scheduler.register_worker_plugin(
             None, worker_plugin_bytes(), name=NAME, idempotent=True
         )
@@ -114,6 +122,9 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
     async def before_close(self) -> None:
         """Leave nothing: no client, thread, task or waiting call of ours."""
         self._closing = True
+        metrics.forget(self.scheduler)
+        if self.page is not None:
+            self.page.stop()
         await self.checkpoints.close()
         self._writers.shutdown(wait=False, cancel_futures=True)
         if self._ticker is not None:
@@ -304,6 +315,15 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         opened = [run.snapshot(now) for run in self.hub.runs.values()]
         return [{"snapshot": pickle.dumps(snapshot)} for snapshot in finished + opened]
 
+    async def describe(self, run_id: RunId) -> dict[str, Any]:
+        """Return the pickled RunSpec of a run, open or finished, and its seconds."""
+        run = self.hub.runs.get(run_id)
+        if run is None:
+            result = self.hub.result(run_id)
+            return {"blob": result.blob, "seconds": result.snapshot.seconds}
+        seconds = run.coordinator.seconds(time.monotonic())
+        return {"blob": run.blob, "seconds": seconds}
+
     async def discard(self, run_id: RunId) -> None:
         """Forget a finished run, and wait until Dask has too; an open one goes on."""
         self.hub.finished.pop(run_id, None)
@@ -337,6 +357,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
 
     def changed(self, run_id: RunId) -> None:
         """See ``Shell``."""
+        self.monitor.ended(run_id)
         event = self._changes.pop(run_id, None)
         if event is not None:
             event.set()
@@ -362,6 +383,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
                 self.hub.tick()
                 self.checkpoints.tick()
                 self.elastic.keep_awake()
+                self.monitor.tick()
             except Exception:
                 logger.exception("a tick failed; the next one tries again")
 

@@ -1,0 +1,60 @@
+"""``dpbb list``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpbb.cli.remote import add_scheduler, connected
+
+if TYPE_CHECKING:
+    import argparse
+
+    from dpbb.coordination.snapshot import Snapshot
+
+HEADER = ("run", "instance", "state", "time", "best", "bound", "gap", "nodes", "seats")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the scheduler and ``--json``."""
+    add_scheduler(parser)
+    parser.add_argument(
+        "--json", action="store_true", help="a JSON object for each run, one a line"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show every run that the cluster knows."""
+    from dpbb.attaching import runs
+    from dpbb.progress import snapshot_json
+
+    with connected(args) as client:
+        snapshots = runs(client)
+    if args.json:
+        for snapshot in snapshots:
+            print(snapshot_json(snapshot))
+        return 0
+    rows = [HEADER, *map(_row, snapshots)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = zip(row, widths, strict=True)
+        print("  ".join(cell.ljust(width) for cell, width in cells).rstrip())
+    return 0
+
+
+def _row(snapshot: Snapshot) -> tuple[str, ...]:
+    from dpbb.progress import format_count, format_seconds
+
+    state = str(snapshot.state)
+    if snapshot.termination is not None and snapshot.error is None:
+        state = snapshot.termination
+    return (
+        snapshot.run_id,
+        snapshot.instance,
+        state,
+        format_seconds(snapshot.seconds),
+        "-" if snapshot.value is None else str(snapshot.value),
+        "-" if snapshot.lower_bound is None else str(snapshot.lower_bound),
+        "-" if snapshot.gap is None else f"{snapshot.gap:.2%}",
+        format_count(snapshot.decomposed + snapshot.leaves),
+        str(len(snapshot.seats)),
+    )

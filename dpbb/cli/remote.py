@@ -1,0 +1,72 @@
+"""What the commands for runs on a cluster share."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from dpbb.errors import OptionError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+VARIABLE = "DPBB_SCHEDULER"
+
+
+def add_scheduler(parser: argparse.ArgumentParser) -> None:
+    """Add ``--scheduler``."""
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="the Dask cluster, such as tcp://host:8786, or the path of a scheduler "
+        f"file; default: ${VARIABLE}, then Dask's own setting",
+    )
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """Add the run and its scheduler."""
+    parser.add_argument(
+        "run_id", metavar="RUN", help="name of the run, or what it begins with"
+    )
+    add_scheduler(parser)
+
+
+def address_of(given: str | None) -> str:
+    """Return the scheduler's address: as given, or from the environment.
+
+    Raises
+    ------
+    OptionError
+        There is none.
+    """
+    address = given or os.environ.get(VARIABLE)
+    if not address:
+        import dask
+
+        address = dask.config.get("scheduler-address", None)
+    if not address:
+        raise OptionError(
+            f"--scheduler: expected the address of a Dask scheduler, got none, nor one "
+            f"in ${VARIABLE} or in Dask's setting scheduler-address"
+        )
+    return str(address)
+
+
+@contextmanager
+def connected(args: argparse.Namespace) -> Iterator[Any]:
+    """Connect to the scheduler; yields a client."""
+    from dpbb.cluster.local import connect
+
+    with connect(address_of(args.scheduler)) as client:
+        yield client
+
+
+@contextmanager
+def attached(args: argparse.Namespace) -> Iterator[Any]:
+    """Connect to the scheduler; yields a handle of the run."""
+    from dpbb.attaching import attach
+
+    with connected(args) as client, attach(args.run_id, client) as run:
+        yield run

@@ -1,0 +1,25 @@
+"""``dpbb stop``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpbb.cli.remote import add_run, attached
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the run."""
+    add_run(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Stop the run, and show what it has found."""
+    with attached(args) as handle:
+        handle.stop()
+        result = handle.result()
+    print(result.to_json(schedule=False) if args.json else result.summary())
+    return 0

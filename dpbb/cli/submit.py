@@ -1,0 +1,41 @@
+"""``dpbb submit``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from dpbb.cli.arguments import add_instance, add_options
+from dpbb.cli.remote import address_of
+from dpbb.cli.shared import given_options, instance_of, logging_to_stderr
+from dpbb.options import SolveOptions
+
+if TYPE_CHECKING:
+    import argparse
+
+EPILOG = """\
+The start heuristics run here, the tree on the cluster. Prints the name of the run; see
+dpbb list, attach, stop and save. With --checkpoint it survives its scheduler."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the instance and all options of a search."""
+    add_instance(parser)
+    parser.add_argument("--config", metavar="FILE", help="TOML file, table [solve]")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    add_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Open the run and print its name."""
+    given = given_options(args)
+    given["scheduler"] = address_of(given.get("scheduler"))
+    options = SolveOptions.from_mapping(given)
+    with logging_to_stderr(options.verbosity):
+        from dpbb import api
+
+        handle = api.submit(instance_of(args), options=options)
+        run_id = handle.run_id
+        handle.detach()
+    print(json.dumps({"run_id": run_id}) if args.json else run_id)
+    return 0

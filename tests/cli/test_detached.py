@@ -1,0 +1,108 @@
+"""Runs that are left to themselves: submit, list, attach, stop, save, resume."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+
+import pytest
+from distributed import Client, LocalCluster
+
+import dpbb as package
+from dpbb.errors import ClusterError
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A cluster that outlives the commands."""
+    with LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def address(cluster, monkeypatch):
+    """Its address, which the commands take from the environment."""
+    monkeypatch.setenv("DPBB_SCHEDULER", cluster.scheduler_address)
+    return cluster.scheduler_address
+
+
+def submit(dpbb, *options):
+    ran = dpbb("submit", *options, "--json", "--quiet")
+    assert ran.code == 0, ran.err
+    return json.loads(ran.out)["run_id"]
+
+
+def test_a_run_goes_on_without_its_client(dpbb, address):
+    """Submitted, listed, attached to: the full result, as if solved here."""
+    run_id = submit(dpbb, "ta016", "--cutoff", "1397", "--engine", "cpu")
+    ran = dpbb("attach", run_id[:8], "--json")
+    assert ran.code == 0
+    result = json.loads(ran.out)
+    assert result["status"] == "infeasible_cutoff"
+    assert (result["decomposed"], result["leaves"]) == (1_586, 0)
+    assert result["instance"] == "ta016"
+    assert result["options"]["cutoff"] == 1397
+    listed = dpbb("list").out.splitlines()
+    assert listed[0].split()[:3] == ["run", "instance", "state"]
+    row = next(line for line in listed if line.startswith(run_id))
+    assert row.split()[1:3] == ["ta016", "exhausted"]
+    rows = [json.loads(line) for line in dpbb("list", "--json").out.splitlines()]
+    assert run_id in {row["run_id"] for row in rows}
+
+
+def test_stop_and_save_and_resume(dpbb, address, tmp_path):
+    folder, file = tmp_path / "run", tmp_path / "saved.dpbb"
+    run_id = submit(
+        dpbb, "ta056", "--cutoff", "3679", "--engine", "cpu", "--checkpoint", folder
+    )
+    time.sleep(1)
+    ran = dpbb("save", run_id, file)
+    assert (ran.code, file.exists()) == (0, True), ran.err
+    ran = dpbb("save", run_id)
+    assert "checkpoint-000001.dpbb in" in ran.out
+    ran = dpbb("stop", run_id, "--json")
+    stopped = json.loads(ran.out)
+    assert stopped["termination"] == "stopped"
+    assert dpbb("save", run_id, file).code == 1
+    ran = dpbb("resume", file, "--time-limit", "1", "--json", "--quiet")
+    assert ran.code == 4
+    assert json.loads(ran.out)["seconds"] > 1
+    ran = dpbb("resume", folder, "--branching", "front")
+    assert (ran.code, "branching: expected minmin" in ran.err) == (2, True)
+
+
+def test_ctrl_c_leaves_the_run(dpbb, address):
+    run_id = submit(dpbb, "ta056", "--cutoff", "3679", "--engine", "cpu")
+    timer = threading.Timer(1.5, signal.raise_signal, (signal.SIGINT,))
+    timer.start()
+    ran = dpbb("attach", run_id)
+    timer.join()
+    assert ran.code == 4
+    assert f"run {run_id} goes on" in ran.err
+    with Client(address) as client:
+        states = {run.run_id: run.state for run in package.runs(client)}
+        assert states[run_id] == "running"
+        with package.attach(run_id, client) as run:
+            run.stop()
+            assert run.result().termination == "stopped"
+
+
+def test_unknown_runs_and_schedulers_are_named(dpbb, address, monkeypatch):
+    ran = dpbb("attach", "nothing")
+    assert ran.code == 1
+    assert "expected the name of one run" in ran.err
+    with (
+        Client(address) as client,
+        pytest.raises(ClusterError, match="expected the name of one run"),
+    ):
+        package.attach("nothing", client)
+    monkeypatch.delenv("DPBB_SCHEDULER")
+    ran = dpbb("list")
+    assert ran.code == 2
+    assert "--scheduler: expected the address of a Dask scheduler" in ran.err
