@@ -43,6 +43,8 @@ def attach_later(scheduler: Any, delay_s: float = DELAY_S) -> None:
     def load() -> None:
         try:
             import distributed.dashboard.scheduler  # noqa: F401
+
+            import dpbb.dashboard.page  # noqa: F401
         except ImportError as error:
             logger.warning("no dashboard: %s", error)
             return
@@ -52,7 +54,13 @@ def attach_later(scheduler: Any, delay_s: float = DELAY_S) -> None:
     def attach() -> None:
         from distributed.dashboard.scheduler import connect
 
-        if not scheduler.status.name.startswith("clos"):
-            connect(scheduler.http_application, scheduler.http_server, scheduler, "/")
+        from dpbb.cluster.dashboard import attach as attach_page
+
+        if scheduler.status.name.startswith("clos"):
+            return
+        connect(scheduler.http_application, scheduler.http_server, scheduler, "/")
+        plugin = scheduler.extensions.get("dpbb")
+        if plugin is not None:
+            attach_page(plugin)
 
     asyncio_loop.call_soon_threadsafe(begin)

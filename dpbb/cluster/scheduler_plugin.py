@@ -123,8 +123,6 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         """Leave nothing: no client, thread, task or waiting call of ours."""
         self._closing = True
         metrics.forget(self.scheduler)
-        if self.page is not None:
-            self.page.stop()
         await self.checkpoints.close()
         self._writers.shutdown(wait=False, cancel_futures=True)
         if self._ticker is not None:
@@ -357,7 +355,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
 
     def changed(self, run_id: RunId) -> None:
         """See ``Shell``."""
-        self.monitor.ended(run_id)
+        self.monitor.changed(run_id)
         event = self._changes.pop(run_id, None)
         if event is not None:
             event.set()

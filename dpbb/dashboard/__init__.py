@@ -1,1 +1,1 @@
-"""The page of Dask's dashboard; reads snapshots only."""
+"""The page ``/dpbb`` in Dask's dashboard: Bokeh documents that read snapshots only."""

@@ -1,0 +1,151 @@
+"""Prometheus metrics of the open runs, on the scheduler's ``/metrics``.
+
+All are gauges: a lost worker's nodes since its last full report are explored again, so
+no count of a run only grows. A run that is over has no series any more.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dpbb.coordination.snapshot import Snapshot
+
+logger = logging.getLogger(__name__)
+
+GAUGES = {
+    "incumbent": "Value of the best permutation known",
+    "upper_bound": "Pruning threshold: the incumbent's value, or the cutoff",
+    "lower_bound": "Least lower bound of the open roots at the last full reports",
+    "gap_ratio": "(upper bound - lower bound) / upper bound",
+    "nodes": "Decomposed nodes and leaves so far",
+    "nodes_per_second": "Decomposed nodes and leaves a second, over a few seconds",
+    "explored_ratio": "Closed leaves over n!; a share of leaves, not of time",
+    "elapsed_seconds": "Time since the run was opened, resumed parts together",
+    "open_roots": "Roots that are not explored yet",
+    "donations": "Donations so far",
+    "requeues": "Leases lost so far",
+    "checkpoint_age_seconds": "Time since the last checkpoint was written",
+    "checkpoint_failures": "Checkpoints that could not be written",
+    "estimate_seconds": "Estimated time until the end",
+}
+"""Names, without ``dask_dpbb_``, and what they mean; a value each for every run."""
+
+LABELS = ("run", "instance")
+
+_registered: list[Any] = []
+
+
+def register(scheduler: Any) -> bool:
+    """Have a scheduler's ``/metrics`` show its runs.
+
+    There is one registry a process; as Dask's own collectors do, ours follows the
+    scheduler that was started last.
+
+    Returns
+    -------
+    bool
+        False without ``prometheus_client``.
+    """
+    try:
+        import prometheus_client
+    except ImportError:
+        return False
+    if not _registered:
+        collector = _make_collector(scheduler)
+        prometheus_client.REGISTRY.register(collector)
+        _registered.append(collector)
+    _registered[0].server = scheduler
+    return True
+
+
+def forget(scheduler: Any) -> None:
+    """Let go of a scheduler that is closing."""
+    if _registered and _registered[0].server is scheduler:
+        _registered[0].server = None
+
+
+def values_of(snapshot: Snapshot) -> dict[str, float]:
+    """Values of ``GAUGES`` for a run; those that are not known are left out."""
+    values: dict[str, float | None] = {
+        "incumbent": snapshot.value,
+        "upper_bound": snapshot.ub,
+        "lower_bound": snapshot.lower_bound,
+        "gap_ratio": snapshot.gap,
+        "nodes": snapshot.decomposed + snapshot.leaves,
+        "nodes_per_second": snapshot.nodes_per_second,
+        "explored_ratio": snapshot.explored,
+        "elapsed_seconds": snapshot.seconds,
+        "open_roots": snapshot.open_roots,
+        "donations": snapshot.donations,
+        "requeues": snapshot.requeues,
+        "estimate_seconds": snapshot.estimate_s,
+    }
+    saved = snapshot.checkpoint
+    if saved is not None:
+        values["checkpoint_failures"] = saved.failures
+        if saved.last_s is not None:
+            values["checkpoint_age_seconds"] = snapshot.seconds - saved.last_s
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _make_collector(scheduler: Any) -> Any:
+    from distributed.http.prometheus import PrometheusCollector
+    from prometheus_client.core import GaugeMetricFamily
+
+    class RunCollector(PrometheusCollector):  # type: ignore[misc]
+        """The open runs of one scheduler."""
+
+        def __init__(self, server: Any) -> None:
+            super().__init__(server)
+            self.subsystem = "dpbb"
+
+        def describe(self) -> list[Any]:
+            """Nothing: the names need not be looked up when it is registered."""
+            return []
+
+        def collect(self) -> Iterator[Any]:
+            """Return the metric families."""
+            extensions = getattr(self.server, "extensions", {})
+            plugin = extensions.get("dpbb")
+            if plugin is None:
+                return
+            snapshots = plugin.monitor.snapshots()
+            yield GaugeMetricFamily(
+                self.build_name("runs"), "Runs that are open", value=len(snapshots)
+            )
+            values = [(_labels(s), values_of(s)) for s in snapshots]
+            for name, help_text in GAUGES.items():
+                family = self._family(name, help_text)
+                for labels, known in values:
+                    if name in known:
+                        family.add_metric(labels, known[name])
+                yield family
+            units = self._family("units", "Open units", "state")
+            seats = self._family("seats", "Seats of the run", "engine", "state")
+            for snapshot in snapshots:
+                labels = _labels(snapshot)
+                units.add_metric([*labels, "leased"], snapshot.leased)
+                units.add_metric([*labels, "waiting"], snapshot.waiting)
+                counts = Counter(
+                    (seat.engine, "busy" if seat.busy else "idle")
+                    for seat in snapshot.seats
+                )
+                for (engine, state), count in sorted(counts.items()):
+                    seats.add_metric([*labels, engine, state], count)
+            yield units
+            yield seats
+
+        def _family(self, name: str, help_text: str, *more: str) -> Any:
+            labels = [*LABELS, *more]
+            return GaugeMetricFamily(self.build_name(name), help_text, labels=labels)
+
+    return RunCollector(scheduler)
+
+
+def _labels(snapshot: Snapshot) -> list[str]:
+    return [snapshot.run_id, snapshot.instance]

@@ -1,0 +1,244 @@
+"""Charts over time, seats and depths. Each has a ``root`` and an ``update``."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from bokeh.models import ColumnDataSource, DataRange1d, HoverTool, Range1d
+
+from dpbb.dashboard.look import legend, plot, si_axis, time_axis
+
+if TYPE_CHECKING:
+    from dpbb.coordination.snapshot import Snapshot
+    from dpbb.dashboard.feed import RunView
+    from dpbb.dashboard.look import Look
+
+MAX_SEATS = 200
+"""Above so many seats a chart shows how many are how fast, not each of them."""
+
+N_BINS = 24
+
+
+class Makespan:
+    """Incumbent and lower bound over time; both as steps."""
+
+    def __init__(self, look: Look) -> None:
+        chart = plot(
+            look, x="time", y="makespan", y_range=DataRange1d(range_padding=0.1)
+        )
+        chart.x_range.start = 0
+        chart.x_range.range_padding = 0.02
+        time_axis(chart.xaxis)
+        self._incumbent = ColumnDataSource({"x": [], "y": []})
+        self._found = ColumnDataSource({"x": [], "y": [], "source": []})
+        self._bound = ColumnDataSource({"x": [], "y": []})
+        step: dict[str, Any] = {"mode": "after", "line_width": 2}
+        chart.step(
+            "x", "y", source=self._incumbent, color=look.incumbent, **step,
+            legend_label="incumbent",
+        )  # fmt: skip
+        dots = chart.scatter("x", "y", source=self._found, color=look.incumbent, size=6)
+        chart.step(
+            "x", "y", source=self._bound, color=look.bound, **step,
+            legend_label="lower bound",
+        )  # fmt: skip
+        chart.add_tools(
+            HoverTool(
+                renderers=[dots],
+                tooltips=[("makespan", "@y"), ("at", "@x{0.0} s"), ("by", "@source")],
+            )
+        )
+        legend(chart, look, "right")
+        self.root = chart
+
+    def update(self, view: RunView) -> None:
+        """Show a run."""
+        snapshot, history = view.snapshot, view.history
+        steps, now = snapshot.trajectory, snapshot.seconds
+        x = [max(0.0, step.seconds) for step in steps]
+        y = [step.value for step in steps]
+        self._found.data = {"x": x, "y": y, "source": [step.source for step in steps]}
+        self._incumbent.data = {"x": [*x, now], "y": [*y, *y[-1:]]} if x else _NOTHING
+        known = [
+            (seconds, bound)
+            for seconds, bound in zip(history.seconds, history.lower_bound, strict=True)
+            if bound is not None
+        ]
+        if known and snapshot.lower_bound is not None:
+            known.append((now, snapshot.lower_bound))
+        self._bound.data = {
+            "x": [seconds for seconds, _ in known],
+            "y": [bound for _, bound in known],
+        }
+
+
+_NOTHING: dict[str, list[float]] = {"x": [], "y": []}
+
+
+class Rates:
+    """Nodes a second over time, of each engine and in total."""
+
+    def __init__(self, look: Look) -> None:
+        self._look = look
+        chart = plot(look, x="time", y="nodes/s", y_range=DataRange1d(start=0))
+        chart.x_range.start = 0
+        chart.x_range.range_padding = 0.02
+        time_axis(chart.xaxis)
+        si_axis(chart.yaxis)
+        self._engines = ColumnDataSource(
+            {"xs": [], "ys": [], "color": [], "engine": []}
+        )
+        self._total = ColumnDataSource({"x": [], "y": []})
+        lines = chart.multi_line(
+            "xs", "ys", source=self._engines, color="color", line_width=1.5,
+            legend_group="engine",
+        )  # fmt: skip
+        chart.line(
+            "x", "y", source=self._total, color=look.total, line_width=2,
+            legend_label="total",
+        )  # fmt: skip
+        chart.add_tools(HoverTool(renderers=[lines], tooltips=[("engine", "@engine")]))
+        legend(chart, look, "bottom_right")
+        self.root = chart
+        self._seen: tuple[object, int] | None = None
+
+    def update(self, view: RunView) -> None:
+        """Show a run."""
+        history = view.history
+        if self._seen == (history, history.version):
+            return
+        self._seen = (history, history.version)
+        self._total.data = {"x": history.seconds[:], "y": history.total_rate[:]}
+        names = list(history.rates)
+        self._engines.data = {
+            "xs": [history.seconds[:] for _ in names],
+            "ys": [history.rates[name][:] for name in names],
+            "color": [self._look.engine(name) for name in names],
+            "engine": names,
+        }
+
+
+class Depths:
+    """How many subtrees were closed (pruned, or visited as a leaf) at each depth."""
+
+    def __init__(self, look: Look) -> None:
+        chart = plot(
+            look,
+            x="depth",
+            y="closed subtrees",
+            y_axis_type="log",
+            x_range=Range1d(-0.6, 1.6),
+            y_range=Range1d(0.5, 10),
+        )
+        si_axis(chart.yaxis)
+        chart.yaxis.ticker.desired_num_ticks = 5
+        self._source = ColumnDataSource({"depth": [], "count": [], "text": []})
+        bars = chart.vbar(
+            x="depth", top="count", bottom=0.5, width=0.8, source=self._source,
+            color=look.bars,
+        )  # fmt: skip
+        chart.add_tools(
+            HoverTool(
+                renderers=[bars],
+                tooltips=[("depth", "@depth"), ("closed", "@text")],
+            )
+        )
+        self.root = chart
+        self._shown: tuple[int, ...] | None = None
+
+    def update(self, view: RunView) -> None:
+        """Show a run."""
+        closed = view.snapshot.closed
+        if closed == self._shown:
+            return
+        self._shown = closed
+        some = [(depth, count) for depth, count in enumerate(closed) if count]
+        self._source.data = {
+            "depth": [depth for depth, _ in some],
+            "count": [float(count) for _, count in some],
+            "text": [f"{count:,}" for _, count in some],
+        }
+        self.root.x_range.end = len(closed) - 0.4
+        self.root.y_range.end = 2.0 * max([5, *closed])
+
+
+class Seats:
+    """Nodes a second of each seat; of many, how many are how fast."""
+
+    def __init__(self, look: Look) -> None:
+        self._look = look
+        chart = plot(
+            look,
+            x="seat",
+            y="nodes/s",
+            x_range=Range1d(0, 1),
+            y_range=DataRange1d(start=0, range_padding=0.1),
+        )
+        chart.xgrid.grid_line_color = None
+        si_axis(chart.yaxis)
+        self._source = ColumnDataSource(
+            {"left": [], "right": [], "top": [], "color": [], "text": []}
+        )
+        bars = chart.quad(
+            left="left", right="right", top="top", bottom=0, source=self._source,
+            fill_color="color", line_color=None,
+        )  # fmt: skip
+        chart.add_tools(HoverTool(renderers=[bars], tooltips="@text"))
+        self.root = chart
+        self._aggregate: bool | None = None
+
+    def update(self, view: RunView) -> None:
+        """Show a run."""
+        snapshot = view.snapshot
+        aggregate = len(snapshot.seats) > MAX_SEATS
+        if aggregate != self._aggregate:
+            self._aggregate = aggregate
+            x, y = self.root.xaxis[0], self.root.yaxis[0]
+            x.axis_label, y.axis_label = (
+                ("nodes/s of a busy seat", "seats")
+                if aggregate
+                else ("seat", "nodes/s")
+            )
+            si_axis(x)
+            x.ticker.min_interval = 0 if aggregate else 1
+        self._source.data = (
+            self._histogram(snapshot) if aggregate else self._bars(snapshot)
+        )
+
+    def _bars(self, snapshot: Snapshot) -> dict[str, list[Any]]:
+        look, seats = self._look, snapshot.seats
+        self.root.x_range.start = 0.4
+        self.root.x_range.end = max(1, len(seats)) + 0.6
+        return {
+            "left": [number + 0.6 for number in range(len(seats))],
+            "right": [number + 1.4 for number in range(len(seats))],
+            "top": [seat.nodes_per_second for seat in seats],
+            "color": [look.engine(seat.engine) for seat in seats],
+            "text": [
+                f"{seat.seat} on {seat.device}: "
+                + (
+                    f"unit {seat.unit}, {seat.decomposed:,} nodes, "
+                    f"{seat.open_roots:,} open roots"
+                    if seat.busy
+                    else "idle"
+                )
+                for seat in seats
+            ],
+        }
+
+    def _histogram(self, snapshot: Snapshot) -> dict[str, list[Any]]:
+        rates = np.array([s.nodes_per_second for s in snapshot.seats if s.busy])
+        highest = float(rates.max()) if rates.size else 0.0
+        end = 10.0 ** math.ceil(math.log10(highest)) if highest > 0 else 1.0
+        end = next(end * part for part in (0.2, 0.5, 1) if highest <= end * part)
+        counts, edges = np.histogram(rates, N_BINS, (0.0, end))
+        self.root.x_range.start, self.root.x_range.end = 0.0, end
+        return {
+            "left": edges[:-1].tolist(),
+            "right": edges[1:].tolist(),
+            "top": counts.tolist(),
+            "color": [self._look.bars] * N_BINS,
+            "text": [f"{count} seats" for count in counts.tolist()],
+        }

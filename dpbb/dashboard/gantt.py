@@ -1,0 +1,115 @@
+"""Gantt chart of the incumbent: when which job is on which machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from bokeh import palettes
+from bokeh.models import (
+    ColumnDataSource,
+    CustomJSTickFormatter,
+    HoverTool,
+    Range1d,
+    Span,
+)
+
+from dpbb.dashboard.look import FONT, plot
+from dpbb.flowshop import FlowShopProblem, schedule
+
+if TYPE_CHECKING:
+    from dpbb.dashboard.feed import RunView
+    from dpbb.dashboard.look import Look
+
+MAX_OUTLINED = 3000
+"""Operations: of more, the outlines would be all that one sees."""
+
+_EMPTY: dict[str, list[float]] = {
+    name: [] for name in ("left", "right", "machine", "job", "place", "color", "line")
+}
+
+
+class Gantt:
+    """The incumbent's schedule; machines from the top, a color for each job."""
+
+    def __init__(self, look: Look) -> None:
+        self._look = look
+        chart = plot(
+            look,
+            x="time in the instance's units",
+            y="machine",
+            x_range=Range1d(0, 1),
+            y_range=Range1d(1.5, -0.5),
+        )
+        chart.ygrid.grid_line_color = None
+        chart.yaxis.ticker.min_interval = 1
+        chart.yaxis.formatter = CustomJSTickFormatter(code="return String(tick);")
+        chart.xaxis.formatter = CustomJSTickFormatter(code="return String(tick);")
+        self._source = ColumnDataSource(_EMPTY)
+        bars = chart.hbar(
+            y="machine", left="left", right="right", height=0.86, source=self._source,
+            fill_color="color", line_color="line", line_width=0.5,
+        )  # fmt: skip
+        chart.add_tools(
+            HoverTool(
+                renderers=[bars],
+                tooltips=[
+                    ("job", "@job, position @place"),
+                    ("machine", "@machine"),
+                    ("time", "@left to @right"),
+                ],
+            )
+        )
+        self._end = Span(
+            location=0, dimension="height", line_color=look.incumbent, line_dash=[4, 3]
+        )
+        chart.add_layout(self._end)
+        chart.title.text_font, chart.title.text_font_size = FONT, "11px"
+        chart.title.text_font_style = "normal"
+        chart.title.text_color = look.muted
+        self.root = chart
+        self._shown: object = ()
+
+    def update(self, view: RunView) -> None:
+        """Show a run."""
+        permutation, problem = view.snapshot.permutation, view.problem
+        shown = (view.snapshot.run_id, permutation)
+        if shown == self._shown:
+            return
+        self._shown = shown
+        if not isinstance(problem, FlowShopProblem):
+            self._nothing("only flow shops have a Gantt chart")
+        elif permutation is None:
+            self._nothing("no incumbent yet")
+        else:
+            self._draw(problem, permutation)
+
+    def _nothing(self, why: str) -> None:
+        self.root.title.text = why
+        self._source.data = _EMPTY
+
+    def _draw(self, problem: FlowShopProblem, permutation: tuple[int, ...]) -> None:
+        start, end = schedule(problem.instance.times, permutation)
+        n_jobs, n_machines = start.shape
+        place = np.empty(n_jobs, np.int64)
+        place[list(permutation)] = np.arange(n_jobs)
+        palette = getattr(palettes, self._look.jobs)
+        # neighbors in the order must differ, so the colors go up and down in steps
+        shade = (place * 101 % 256) if n_jobs > 1 else place
+        color = [palette[index] for index in shade.tolist()]
+        line = self._look.card if start.size <= MAX_OUTLINED else None
+        jobs, machines = np.divmod(np.arange(start.size), n_machines)
+        last = int(end.max())
+        self.root.title.text = f"makespan {last}: {n_jobs} jobs, {n_machines} machines"
+        self._source.data = {
+            "left": start.ravel(),
+            "right": end.ravel(),
+            "machine": machines,
+            "job": jobs,
+            "place": place[jobs],
+            "color": [color[job] for job in jobs.tolist()],
+            "line": [line] * start.size,
+        }
+        self._end.location = last
+        self.root.x_range.end = last * 1.01
+        self.root.y_range.start = n_machines - 0.5

@@ -1,0 +1,111 @@
+"""What a run was like over time: the few series that a snapshot does not hold.
+
+Kept on the scheduler, so that a browser that opens late sees the run from its start.
+Memory is bounded: when ``MAX_SAMPLES`` are full every second one is dropped, and from
+then on they are taken half as often.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpbb.coordination.snapshot import RunState
+from dpbb.coordination.span_map import N_CELLS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from dpbb.coordination.snapshot import Snapshot
+
+MAX_SAMPLES = 240
+FIRST_STEP_S = 0.5
+
+FINISHED, WAITING, LEASED = 0, 1, 2
+"""What a cell of the map is."""
+
+_CODES = {"waiting": WAITING, "leased": LEASED}
+
+
+def cells_of(spans: Sequence[tuple[float, float, str]]) -> NDArray[np.uint8]:
+    """Map of [0, n!) as an array.
+
+    Returns
+    -------
+    ndarray of uint8, shape (N_CELLS,)
+        ``FINISHED``, ``WAITING`` or ``LEASED``.
+    """
+    cells = np.zeros(N_CELLS, np.uint8)
+    for begin, end, state in spans:
+        cells[round(begin * N_CELLS) : round(end * N_CELLS)] = _CODES[state]
+    return cells
+
+
+def rates_of(snapshot: Snapshot) -> dict[str, float]:
+    """Nodes a second of each engine, as of the seats' last reports."""
+    rates: dict[str, float] = {}
+    for seat in snapshot.seats:
+        rate = seat.nodes_per_second if seat.busy else 0.0
+        rates[seat.engine] = rates.get(seat.engine, 0.0) + rate
+    return rates
+
+
+class History:
+    """Samples of one run, oldest first.
+
+    Attributes
+    ----------
+    version
+        Another number whenever there is something new.
+    seconds, lower_bound, total_rate, cells
+        A value a sample; None where no lower bound is known.
+    rates
+        Nodes a second of each engine, a value a sample.
+    """
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.step_s = FIRST_STEP_S
+        self.complete = False
+        self.seconds: list[float] = []
+        self.lower_bound: list[int | None] = []
+        self.total_rate: list[float] = []
+        self.rates: dict[str, list[float]] = {}
+        self.cells: list[NDArray[np.uint8]] = []
+
+    def note(self, snapshot: Snapshot) -> None:
+        """Take a sample, unless the last one is too young; the end always counts."""
+        ended = snapshot.state in (RunState.FINISHED, RunState.FAILED)
+        if self.complete:
+            return
+        if self.seconds and not ended:
+            if snapshot.seconds - self.seconds[-1] < self.step_s:
+                return
+        self.complete = ended
+        if len(self.seconds) >= MAX_SAMPLES:
+            self._thin_out()
+        rates = {} if ended else rates_of(snapshot)
+        for engine in rates:
+            self.rates.setdefault(engine, [0.0] * len(self.seconds))
+        for engine, series in self.rates.items():
+            series.append(rates.get(engine, 0.0))
+        self.seconds.append(snapshot.seconds)
+        self.lower_bound.append(snapshot.lower_bound)
+        self.total_rate.append(0.0 if ended else snapshot.nodes_per_second)
+        self.cells.append(cells_of(snapshot.spans))
+        self.version += 1
+
+    def _thin_out(self) -> None:
+        self.step_s *= 2
+        # in place: nobody else holds these lists, and the newest sample stays
+        for series in (
+            self.seconds,
+            self.lower_bound,
+            self.total_rate,
+            self.cells,
+            *self.rates.values(),
+        ):
+            del series[:-1:2]

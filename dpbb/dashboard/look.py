@@ -1,0 +1,148 @@
+"""How the page looks: two palettes, and figures that follow them.
+
+Colors are told apart by lightness too, and none stands for two things.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bokeh.models import AdaptiveTicker, CustomJSTickFormatter, WheelZoomTool
+from bokeh.plotting import figure
+
+FONT = "Helvetica, Arial, sans-serif"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Colors of one theme."""
+
+    name: str
+    text: str
+    muted: str
+    grid: str
+    card: str
+    incumbent: str
+    bound: str
+    total: str
+    leased: str
+    waiting: str
+    finished: str
+    bars: str
+    jobs: str  # name of a Bokeh palette of 256 colors
+
+    def engine(self, name: str) -> str:
+        """Color of an engine's line."""
+        return {"gpu": "#2ca25f", "cpu": "#d98a1f"}.get(name, "#8c6bb1")
+
+
+LIGHT = Look(
+    name="light",
+    text="#2b2f33",
+    muted="#6b737b",
+    grid="#e3e6e9",
+    card="#ffffff",
+    incumbent="#c4532d",
+    bound="#2f6fa7",
+    total="#3d444b",
+    leased="#eaaa6d",
+    waiting="#9ecae1",
+    finished="#33715a",
+    bars="#5b8db8",
+    jobs="Viridis256",
+)
+DARK = Look(
+    name="dark",
+    text="#dfe3e6",
+    muted="#98a1a9",
+    grid="#343a40",
+    card="#1f2428",
+    incumbent="#f08a5d",
+    bound="#6fb1e4",
+    total="#c5ccd2",
+    leased="#d9934f",
+    waiting="#3f6f8c",
+    finished="#3f8f72",
+    bars="#6d9dc5",
+    jobs="Viridis256",
+)
+
+_DURATION = """
+const size = Math.abs(tick);
+const show = (value, unit) => String(Math.round(100 * value) / 100) + " " + unit;
+if (size < 60) return tick === 0 ? "0" : show(tick, "s");
+if (size < 3600) return show(tick / 60, "min");
+if (size < 172800) return show(tick / 3600, "h");
+return show(tick / 86400, "d");
+"""
+
+_SI = """
+const size = Math.abs(tick);
+const steps = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+for (const [unit, name] of steps) {
+    if (size >= unit) return String(Math.round(1000 * tick / unit) / 1000) + " " + name;
+}
+return String(Math.round(1000 * tick) / 1000);
+"""
+
+
+def plot(look: Look, *, x: str, y: str, **options: Any) -> Any:  # noqa: ANN401
+    """Return an empty figure that fills its place, with labeled axes."""
+    options.setdefault("tools", "xpan,xwheel_zoom,box_zoom,reset,save")
+    options.setdefault("toolbar_location", "above")
+    chart = figure(
+        sizing_mode="stretch_both",
+        min_height=120,
+        output_backend="canvas",
+        **options,
+    )
+    chart.xaxis.axis_label, chart.yaxis.axis_label = x, y
+    chart.toolbar.logo = None
+    chart.toolbar.autohide = True
+    # a page that scrolls must not zoom what passes under the wheel
+    for tool in chart.select({"type": WheelZoomTool}):
+        if chart.toolbar.active_scroll is tool:
+            chart.toolbar.active_scroll = None
+    chart.background_fill_color = chart.border_fill_color = None
+    chart.outline_line_color = None
+    chart.min_border_left = chart.min_border_right = 8
+    chart.min_border_top = chart.min_border_bottom = 2
+    chart.grid.grid_line_color = look.grid
+    for axis in chart.axis:
+        axis.axis_label_text_color = look.muted
+        axis.axis_label_text_font = axis.major_label_text_font = FONT
+        axis.axis_label_text_font_style = "normal"
+        axis.axis_label_text_font_size = axis.major_label_text_font_size = "11px"
+        axis.axis_label_standoff = 4
+        axis.major_label_text_color = look.text
+        axis.axis_line_color = axis.major_tick_line_color = look.muted
+        axis.minor_tick_line_color = None
+    return chart
+
+
+def time_axis(axis: Any) -> None:  # noqa: ANN401
+    """Label an axis of seconds with the unit that fits."""
+    axis.ticker = AdaptiveTicker(
+        base=60, mantissas=[1, 2, 5, 10, 15, 30], desired_num_ticks=5
+    )
+    axis.formatter = CustomJSTickFormatter(code=_DURATION)
+
+
+def si_axis(axis: Any) -> None:  # noqa: ANN401
+    """Label an axis with k, M, G."""
+    axis.formatter = CustomJSTickFormatter(code=_SI)
+
+
+def legend(chart: Any, look: Look, place: str) -> None:  # noqa: ANN401
+    """Make the legend small and calm."""
+    box = chart.legend
+    box.location = place
+    box.label_text_font, box.label_text_font_size = FONT, "11px"
+    box.label_text_color = look.text
+    box.background_fill_color = look.card
+    box.background_fill_alpha = 0.8
+    box.border_line_color = None
+    box.padding, box.spacing, box.margin = 4, 0, 4
+    box.glyph_height = box.label_height = 14
+    box.glyph_width = 16
