@@ -8,6 +8,7 @@ SUITES = {
     "cpu": "golden trees with the CPU engine: counts, nodes a second",
     "dask": "the same tree raw in one process and through a LocalCluster",
     "gpu": "golden trees with the GPU engine: counts, nodes a second",
+    "scale": "the real coordinator with up to 4,096 simulated GPU seats",
     "multigpu": "one tree through `dpbb.solve` on 1, 2, 4, ... GPUs of this host",
 }
 """Suites and what they show, for the command line's help."""

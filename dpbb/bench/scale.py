@@ -1,0 +1,306 @@
+"""Up to 4,096 GPU seats: the real coordinator under a simulated cluster.
+
+A discrete-event simulation (``scale_world.py``) drives the real hub, coordinator,
+ledger and messages; work falls apart as a recorded tree does (``traces``), scaled to
+the length of the run asked for; times come from this machine (``scale_costs.py``).
+Efficiency is the share of the seats' time, from the first worker's joining to the
+proof, in which they explored with the best UB known.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.bench import scale_costs
+from dpbb.bench.scale_tree import ReplayedTree
+from dpbb.bench.scale_world import Drop, Physics, Tally, World
+from dpbb.bench.traces.tree import load_tree
+from dpbb.coordination.checkpoint import SavedUnit
+from dpbb.coordination.checkpoint_format import checksum, encode_unit
+from dpbb.coordination.ledger import LeaseBasis
+from dpbb.coordination.messages import LeaseId, RunId, RunSpec
+from dpbb.coordination.span_map import cells_of
+from dpbb.engines.base import Candidate
+from dpbb.errors import OptionError
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.flowshop.taillard import taillard_instance
+from dpbb.options import TreeOptions
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from dpbb.bench.scale_costs import Costs
+
+SEATS = (16, 64, 256, 1024, 2048, 4096)
+TRACE = Path(__file__).parent / "traces" / "ta056_3655.npz"
+N_JOBS = 50  # of the simulated run: ta056, 50 jobs on 20 machines
+DROPS = ((0.01, 1.05), (0.05, 1.05), (0.2, 1.05), (0.4, 1.05))
+"""When better permutations are found, as shares of the run, and their gain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One simulated run."""
+
+    seats: int
+    name: str = "as measured"
+    factor: float = 1.0
+    shuffled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A case and what it came to."""
+
+    case: Case
+    tally: Tally
+    wall_s: float
+
+    @property
+    def efficiency(self) -> float:
+        """Share of the seats' time that was useful."""
+        return self.share(self.tally.useful_s)
+
+    def share(self, seconds: float) -> float:
+        """Seconds of all seats as a share of their time."""
+        return seconds / (self.case.seats * self.tally.seconds)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the suite's arguments."""
+    parser.add_argument("--seats", type=int, nargs="+", default=SEATS, metavar="N")
+    parser.add_argument(
+        "--seconds", type=float, default=600.0, help="length of an ideal run"
+    )
+    parser.add_argument("--speed", type=float, default=5e9, help="nodes/s of a seat")
+    parser.add_argument("--roots", type=int, default=16_384, help="open roots of one")
+    parser.add_argument("--trace", type=Path, default=TRACE, metavar="FILE")
+    parser.add_argument("--repeat", type=int, default=20, help="of what is measured")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--no-variants",
+        action="store_true",
+        help="do without doubled costs and the shuffled trace (at the most seats)",
+    )
+    parser.add_argument(
+        "--costs-only", action="store_true", help="simulate nothing: reports, state"
+    )
+    parser.add_argument("--processes", type=int, default=1, help="runs at a time")
+    parser.add_argument("--json", type=Path, default=None, help="also write this file")
+    parser.add_argument("--plot", type=Path, default=None, help="draw the curve there")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the suite; returns 0, as wrong counts stop it with an InvariantError."""
+    for name in ("seats", "processes", "repeat", "roots"):
+        if np.min(getattr(args, name)) < 1:
+            raise OptionError(f"--{name}: expected at least 1, got {vars(args)[name]}")
+    reports = {n: report_costs(n, args.roots, args.repeat) for n in (50, 100)}
+    states = {n: state_costs(n, args.roots, max(args.seats)) for n in (50, 100)}
+    _print_costs(reports, states, args.roots, max(args.seats))
+    record: dict[str, Any] = {"reports": reports, "states": states}
+    if not args.costs_only:
+        costs = scale_costs.measure(N_JOBS, args.roots, args.repeat)
+        print("ms on the loop: " + _in_ms(costs))
+        physics = Physics(speed=args.speed, roots=args.roots)
+        simulate = partial(
+            simulate_case,
+            costs=costs,
+            physics=physics,
+            seconds=args.seconds,
+            trace=args.trace,
+            seed=args.seed,
+        )
+        cases = [Case(seats) for seats in args.seats]
+        if not args.no_variants:
+            most = max(args.seats)
+            cases.append(Case(most, "costs doubled", factor=2.0))
+            cases.append(Case(most, "shuffled", shuffled=True))
+        print(
+            "seats  case             s     efficient    idle  starting  reporting"
+            "   stale    loop  threads  queue s   units  MB/s"
+        )
+        rows = []
+        with ProcessPoolExecutor(
+            args.processes, mp_context=get_context("spawn")
+        ) as pool:
+            for row in pool.map(simulate, cases):
+                _print_row(row)
+                rows.append(row)
+        record |= {
+            "costs": asdict(costs),
+            "physics": asdict(physics),
+            "trace": args.trace.name,
+            "rows": [{**asdict(row), "efficiency": row.efficiency} for row in rows],
+        }
+        if args.plot is not None:
+            from dpbb.plotting.scale import plot_scale
+
+            plot_scale([_point(row) for row in rows], args.seconds, args.plot)
+    if args.json is not None:
+        args.json.write_text(json.dumps(record, indent=1))
+    return 0
+
+
+# -- simulation -----------------------------------------------------------------
+
+
+def simulate_case(
+    case: Case,
+    *,
+    costs: Costs,
+    physics: Physics,
+    seconds: float,
+    trace: Path = TRACE,
+    seed: int = 0,
+) -> Row:
+    """Simulate one run, to its proof."""
+    began = time.perf_counter()
+    recorded = load_tree(trace)
+    tree = ReplayedTree(
+        recorded,
+        N_JOBS,
+        physics.speed * seconds * case.seats,
+        seed=seed,
+        shuffled=case.shuffled,
+    )
+    problem = FlowShopProblem(taillard_instance("ta056"))
+    spec = RunSpec(RunId("simulated"), problem, TreeOptions(), engine="gpu")
+    world = World(
+        spec,
+        tree,
+        case.seats,
+        costs,
+        physics,
+        factor=case.factor,
+        drops=_drops(problem, seconds, seed),
+        seed=seed,
+    )
+    return Row(case, world.run(), time.perf_counter() - began)
+
+
+def _drops(problem: FlowShopProblem, seconds: float, seed: int) -> list[Drop]:
+    """Ever better permutations, which the run does not know at its start."""
+    rng = np.random.default_rng(seed)
+    found: dict[int, Candidate] = {}
+    for _ in range(200):
+        jobs = rng.permutation(problem.n_jobs).astype(np.intp)
+        value = problem.evaluate(jobs)
+        found[value] = Candidate(value, jobs)
+    values = sorted(found, reverse=True)[-len(DROPS) :]
+    return [
+        Drop(share * seconds, found[value], gain)
+        for (share, gain), value in zip(DROPS, values, strict=True)
+    ]
+
+
+# -- costs ----------------------------------------------------------------------
+
+
+def report_costs(n_jobs: int, n_roots: int, repeat: int) -> dict[str, float]:
+    """Least and median milliseconds of a full report, and its bytes."""
+    times = scale_costs.time_full_reports(n_jobs, n_roots, repeat)
+    parts = {"encode": times.encode, "thread": times.thread, "loop": times.loop}
+    costs = {"bytes": float(times.n_bytes)}
+    for name, seconds in parts.items():
+        costs[f"{name}_least_ms"] = 1e3 * min(seconds)
+        costs[f"{name}_median_ms"] = 1e3 * statistics.median(seconds)
+    return costs
+
+
+def state_costs(n_jobs: int, n_roots: int, seats: int) -> dict[str, float]:
+    """Memory of the coordinator's open units, and a checkpoint of them.
+
+    Measured with one unit (the largest of the times of five) and multiplied, as all
+    hold as many roots.
+    """
+    roots = scale_costs.sample_roots(n_jobs, n_roots)
+    problem = FlowShopProblem(taillard_instance(scale_costs.INSTANCES[n_jobs]))
+    basis = LeaseBasis.start(LeaseId("l"), problem, roots)
+    arrays = (roots.digits, roots.depths, cells_of(roots), basis.leased, basis.donated)
+    worst = 0.0
+    content = b""
+    for _ in range(5):
+        begin = time.thread_time()
+        content, _ = encode_unit(SavedUnit(roots, (), 0, fresh=False))
+        checksum(content)
+        worst = max(worst, time.thread_time() - begin)
+    return {
+        "memory_bytes": float(seats * sum(array.nbytes for array in arrays)),
+        "checkpoint_bytes": float(seats * len(content)),
+        "checkpoint_s": seats * worst,
+    }
+
+
+# -- output ---------------------------------------------------------------------
+
+
+def _print_costs(
+    reports: dict[int, dict[str, float]],
+    states: dict[int, dict[str, float]],
+    n_roots: int,
+    seats: int,
+) -> None:
+    print(f"full report of {n_roots} roots: least / median ms")
+    for n_jobs, costs in reports.items():
+        times = "  ".join(
+            f"{name} {costs[f'{part}_least_ms']:.2f} / {costs[f'{part}_median_ms']:.2f}"
+            for name, part in (
+                ("on the loop", "loop"),
+                ("in a thread", "thread"),
+                ("seat", "encode"),
+            )
+        )
+        print(f"  n = {n_jobs:<4}{times}  {costs['bytes'] / 1e3:.0f} kB")
+    print(f"{seats} seats with as many: open units in memory, all of a checkpoint")
+    for n_jobs, state in states.items():
+        print(
+            f"  n = {n_jobs:<4}{state['memory_bytes'] / 1e9:.2f} GB in memory, "
+            f"{state['checkpoint_bytes'] / 1e9:.2f} GB in {state['checkpoint_s']:.1f} s"
+            f" of a thread, without the disk"
+        )
+
+
+def _in_ms(costs: Costs) -> str:
+    names = {
+        "rpc_s": "RPC",
+        "task_s": "future",
+        "hint_s": "hint",
+        "heartbeat_s": "beat",
+    }
+    return ", ".join(
+        f"{name} {1e3 * getattr(costs, key):.2f}" for key, name in names.items()
+    )
+
+
+def _print_row(row: Row) -> None:
+    case, tally = row.case, row.tally
+    print(
+        f"{case.seats:>5}  {case.name:<14}{tally.seconds:>6.1f}{row.efficiency:>11.1%}"
+        f"{row.share(tally.idle_s):>8.1%}{row.share(tally.starting_s):>10.1%}"
+        f"{row.share(tally.reporting_s):>11.1%}{row.share(tally.stale_s):>8.1%}"
+        f"{tally.loop_s / tally.seconds:>8.1%}{tally.thread_s / tally.seconds:>9.1%}"
+        f"{tally.worst_queue_s:>9.2f}{tally.units:>8}"
+        f"{tally.bytes / tally.seconds / 1e6:>6.1f}",
+        flush=True,
+    )
+
+
+def _point(row: Row) -> tuple[str, int, float, float]:
+    """Case, seats, efficiency, share of the loop's time."""
+    busy = row.tally.loop_s / row.tally.seconds
+    return row.case.name, row.case.seats, row.efficiency, busy
+
+
+__all__: Sequence[str] = ["Case", "Row", "add_arguments", "run", "simulate_case"]

@@ -1,0 +1,357 @@
+"""What a report and a hand-over cost the scheduler, measured on this machine.
+
+The hub's own calls are timed while the simulation makes them. What the simulation does
+not do is measured here, once at its start: Dask's part of an RPC, of a hint and of a
+pinned future, with a real scheduler and a worker process; and the bytes and the decode
+and check times of reports with as many roots as a GPU holds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import time
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.cluster.hub import Hub
+from dpbb.cluster.wire import unwrap, wrap
+from dpbb.coordination.ledger import check_report
+from dpbb.coordination.messages import FullReport, Report, RunId, RunSpec, UnitId
+from dpbb.coordination.wire import decode_report, encode_report
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.flowshop.taillard import taillard_instance
+from dpbb.options import TreeOptions
+from dpbb.tree.work_unit import WorkUnit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpbb.cluster.open_run import OpenRun
+    from dpbb.coordination.messages import Assignment, SeatId
+
+INSTANCES = {50: "ta056", 100: "ta081"}  # 20 machines
+GIFT_ROOTS = 4096  # ``Order.max_roots``
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Seconds and bytes; ``loop`` is time of the event loop, ``thread`` of a checker.
+
+    Parameters
+    ----------
+    rpc_s, byte_s
+        Loop, an RPC of a worker with an empty handler; and for each byte of its body.
+    task_s
+        Loop, a pinned future from its submission until it is forgotten.
+    hint_s
+        Loop, a message on a worker's stream.
+    heartbeat_s
+        Loop, a worker's heartbeat.
+    full_s, gift_s
+        Thread, decoding and checking a full report and a donation.
+    full_loop_s, gift_loop_s
+        Loop, applying them.
+    encode_s
+        The seat's, for a full report.
+    full_bytes, gift_bytes
+        On the wire.
+    """
+
+    rpc_s: float
+    byte_s: float
+    task_s: float
+    hint_s: float
+    heartbeat_s: float
+    full_s: float
+    gift_s: float
+    full_loop_s: float
+    gift_loop_s: float
+    encode_s: float
+    full_bytes: int
+    gift_bytes: int
+
+    def times(self, factor: float) -> Costs:
+        """All seconds multiplied."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return Costs(
+            **{k: v * factor if k.endswith("_s") else v for k, v in values.items()}
+        )
+
+
+# -- reports --------------------------------------------------------------------
+
+
+class NoShell:
+    """A shell for a hub that nobody watches."""
+
+    def submit(self, run_id: RunId, assignment: Assignment, worker: str) -> None:
+        """Keep what is to be done."""
+        self.assignment = assignment
+
+    def release(self, run_id: RunId, assignment: Assignment) -> None:
+        """Nothing to release."""
+
+    def hint(
+        self, worker: str, run_id: RunId, seat: SeatId | None, ub: int | None
+    ) -> None:
+        """Nobody to tell."""
+
+    def forget(self, worker: str, run_id: RunId) -> None:
+        """Nobody to tell."""
+
+    def changed(self, run_id: RunId) -> None:
+        """Nobody to wake."""
+
+    def write_last(self, run: OpenRun) -> None:
+        """Nothing to write."""
+
+
+def sample_roots(n_jobs: int, n_roots: int, seed: int = 0) -> WorkUnit:
+    """Open roots as a GPU's explorers leave them: siblings along many long paths."""
+    rng = np.random.default_rng(seed)
+    paths: set[tuple[int, ...]] = set()
+    top, bottom = 6, (3 * n_jobs) // 5
+    while len(paths) < n_roots:
+        # an explorer below a root of its own, with open siblings to its right
+        path = [int(rng.integers(0, n_jobs - level)) for level in range(bottom)]
+        path[:top] = [int(v) for v in rng.integers(0, 4, top)]
+        level = int(rng.integers(top + 4, bottom))
+        if any(tuple(path[:depth]) in paths for depth in range(level)):
+            continue
+        width = n_jobs - level
+        for digit in sorted(rng.choice(width, min(6, width), replace=False).tolist()):
+            paths.add((*path[:level], digit))
+    chosen = sorted(paths)
+    kept: list[tuple[int, ...]] = []
+    for path_ in chosen:  # none inside another
+        if not kept or path_[: len(kept[-1])] != kept[-1]:
+            kept.append(path_)
+    return WorkUnit.from_paths(n_jobs, kept[:n_roots])
+
+
+@dataclass(slots=True)
+class ReportTimes:
+    """Samples of one kind of report; seconds, and bytes of one."""
+
+    encode: list[float]
+    thread: list[float]
+    loop: list[float]
+    n_bytes: int
+
+
+class OneSeat:
+    """A real hub with a run and a seat that has leased the whole tree."""
+
+    def __init__(self, n_jobs: int) -> None:
+        self.hub = Hub(shell := NoShell())
+        problem = FlowShopProblem(taillard_instance(INSTANCES[n_jobs]))
+        self.spec = RunSpec(RunId("costs"), problem, TreeOptions(), engine="gpu")
+        self.hub.hello("w", 1, [seat_message("w")])
+        self.hub.open(self.spec, b"")
+        given = shell.assignment
+        self.lease = self.hub.lease(
+            self.spec.run_id, UnitId(given.unit), given.attempt, given.seat
+        )
+        self._seq = 0
+
+    def deliver(self, times: ReportTimes, **parts: Any) -> None:  # noqa: ANN401
+        """Send a report through encode, decode, check and the hub."""
+        self._seq += 1
+        report = Report(self.lease.id, self._seq, **parts)
+        begin = time.thread_time()
+        message = wrap(encode_report(report))
+        encoded = time.thread_time()
+        coordinator = self.hub.run(self.spec.run_id).coordinator
+        basis = coordinator.basis(self.lease.id)
+        started = time.thread_time()
+        came = decode_report(unwrap(message))
+        checked = check_report(basis, came)
+        ready = time.thread_time()
+        self.hub.on_report(self.spec.run_id, came, checked)
+        times.loop.append(time.thread_time() - ready)
+        times.thread.append(ready - started)
+        times.encode.append(encoded - begin)
+        times.n_bytes = came.n_bytes
+
+
+def seat_message(worker: str) -> dict[str, Any]:
+    """Return a GPU as a worker announces it."""
+    return {
+        "id": f"{worker}/cuda0",
+        "kind": "cuda",
+        "uuid": worker,
+        "index": 0,
+        "threads": 1,
+        "name": "simulated",
+    }
+
+
+def time_full_reports(n_jobs: int, n_roots: int, repeat: int) -> ReportTimes:
+    """Full reports of so many roots, each checked against the one before."""
+    seat, times = OneSeat(n_jobs), ReportTimes([], [], [], 0)
+    remaining = sample_roots(n_jobs, n_roots)
+    counts = _counts(seat, remaining, remaining)
+    for _ in range(repeat + 2):
+        full = FullReport(
+            counts["closed"], remaining, WorkUnit.empty(n_jobs), last=False
+        )
+        seat.deliver(times, **counts["report"], full=full)
+    return _without(times, 2)
+
+
+def time_gifts(n_jobs: int, n_roots: int, repeat: int) -> ReportTimes:
+    """Donations of ``GIFT_ROOTS`` of so many roots, without a list of the rest."""
+    total = ReportTimes([], [], [], 0)
+    remaining = sample_roots(n_jobs, n_roots)
+    for _ in range(repeat):
+        seat, times = OneSeat(n_jobs), ReportTimes([], [], [], 0)
+        counts = _counts(seat, remaining, remaining)
+        full = FullReport(
+            counts["closed"], remaining, WorkUnit.empty(n_jobs), last=False
+        )
+        seat.deliver(times, **counts["report"], full=full)
+        seat.deliver(times, **counts["report"], gift=remaining.donate(GIFT_ROOTS)[1])
+        total.encode.append(times.encode[1])
+        total.thread.append(times.thread[1])
+        total.loop.append(times.loop[1])
+        total.n_bytes = times.n_bytes
+    return total
+
+
+def _counts(seat: OneSeat, open_roots: WorkUnit, covered: WorkUnit) -> dict[str, Any]:
+    """Return the counts of a session that closed all but ``open_roots`` of the tree."""
+    closed = WorkUnit.whole(open_roots.n_jobs).subtract(covered).depth_counts
+    return {
+        "closed": closed,
+        "report": {
+            "decomposed": open_roots.owned_ancestors,
+            "leaves": 0,
+            "open_roots": len(open_roots),
+            "least_lb": None,
+            "best": None,
+        },
+    }
+
+
+def _without(times: ReportTimes, first: int) -> ReportTimes:
+    """Leave out the first samples."""
+    return ReportTimes(
+        times.encode[first:], times.thread[first:], times.loop[first:], times.n_bytes
+    )
+
+
+# -- Dask -----------------------------------------------------------------------
+
+
+def _nothing() -> None:
+    """Do what a task does besides exploring."""
+
+
+async def _call(times: int, n_bytes: int) -> None:
+    """Send light or full reports of an unknown run from a worker."""
+    from distributed import get_worker
+
+    worker: Any = get_worker()
+    body = wrap({"remaining": np.zeros(n_bytes, np.uint8)} if n_bytes else {"seq": 1})
+    for _ in range(times):
+        await worker.scheduler.dpbb_report(
+            run_id="none", lease="none/1.1", seq=1, full=bool(n_bytes), body=body
+        )
+
+
+async def _dask(repeat: int) -> dict[str, float]:
+    """Loop time of an RPC, a byte, a task, a hint and a heartbeat."""
+    from distributed import Client, LocalCluster
+
+    from dpbb.cluster.scheduler_plugin import HINT, DpbbSchedulerPlugin
+
+    async def loop_s(action: Callable[[], Any], times: int) -> float:
+        """Least of three, for one of ``times``: the loop runs in this thread."""
+        least = float("inf")
+        for _ in range(3):
+            begin = time.thread_time()
+            await action()
+            least = min(least, (time.thread_time() - begin) / times)
+        return least
+
+    async with (
+        LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            processes=True,
+            asynchronous=True,
+            dashboard_address="127.0.0.1:0",
+        ) as cluster,
+        Client(cluster, asynchronous=True, set_as_default=False) as client,
+    ):
+        scheduler: Any = cluster.scheduler
+        await client.register_plugin(DpbbSchedulerPlugin())
+        await client.wait_for_workers(1)
+        (worker,) = scheduler.workers
+        big = 1_000_000
+
+        async def rpcs(n_bytes: int) -> None:
+            await client.submit(_call, repeat, n_bytes, pure=False)
+
+        async def tasks() -> None:
+            futures = [
+                client.submit(
+                    _nothing, workers=[worker], allow_other_workers=False, pure=False
+                )
+                for _ in range(repeat)
+            ]
+            await asyncio.gather(*(future.exception() for future in futures))
+            for future in futures:
+                future.release()
+            while any(future.key in scheduler.tasks for future in futures):
+                await asyncio.sleep(0.002)
+
+        async def hints() -> None:
+            for _ in range(repeat):
+                message = {"op": HINT, "run_id": "none", "seat": None, "ub": 1}
+                scheduler.worker_send(worker, {**message, "report": False})
+            await asyncio.sleep(0.1)
+
+        async def heartbeats() -> None:
+            await client.submit(_beat, repeat, pure=False)
+
+        await rpcs(0)  # warm
+        await tasks()
+        rpc_s = await loop_s(lambda: rpcs(0), repeat)
+        rpc_big_s = await loop_s(lambda: rpcs(big), repeat)
+        return {
+            "rpc_s": rpc_s,
+            "byte_s": max(0.0, rpc_big_s - rpc_s) / big,
+            "task_s": await loop_s(tasks, repeat),
+            "hint_s": await loop_s(hints, repeat),
+            "heartbeat_s": await loop_s(heartbeats, repeat),
+        }
+
+
+async def _beat(times: int) -> None:
+    """Send heartbeats from a worker."""
+    from distributed import get_worker
+
+    worker: Any = get_worker()
+    for _ in range(times):
+        await worker.heartbeat()
+
+
+def measure(n_jobs: int, n_roots: int, repeat: int) -> Costs:
+    """Measure all costs of seats that hold so many roots; takes some seconds."""
+    full = time_full_reports(n_jobs, n_roots, repeat)
+    gift = time_gifts(n_jobs, n_roots, max(3, repeat // 8))
+    median = statistics.median
+    return Costs(
+        **asyncio.run(_dask(10 * repeat)),
+        full_s=median(full.thread),
+        gift_s=median(gift.thread),
+        full_loop_s=median(full.loop),
+        gift_loop_s=median(gift.loop),
+        encode_s=median(full.encode),
+        full_bytes=full.n_bytes,
+        gift_bytes=gift.n_bytes,
+    )

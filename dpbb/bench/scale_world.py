@@ -1,0 +1,621 @@
+"""A discrete-event simulation of a run: the real hub and coordinator, simulated seats.
+
+The event loop of the scheduler is one server with a queue, the threads that check
+reports are others; a seat explores nothing while a report of its own is on the way,
+as in ``dpbb.cluster.exploration``, whose rules ``SimulatedSeat`` follows. Reports,
+orders and leases are the real ones, and pass through their wire form and all checks;
+the run ends when the real ledger says that n! leaves are closed.
+
+Time on the loop is the time that the real call took on this machine just then, plus
+the measured ``Costs`` of what is not there: Dask, and reports with as many roots as a
+GPU holds (a simulated seat holds fewer).
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+import time
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from dpbb.bench.scale_costs import seat_message
+from dpbb.bench.scale_seat import SeatSession
+from dpbb.cluster.exploration import FIRST_REPORT_S, FULL_REPORT_SHARE, ROOT_S
+from dpbb.cluster.hub import Hub
+from dpbb.coordination.ledger import check_report
+from dpbb.coordination.messages import FullReport, OrderKind, Report
+from dpbb.coordination.wire import (
+    decode_lease,
+    decode_order,
+    decode_report,
+    encode_lease,
+    encode_order,
+    encode_report,
+)
+from dpbb.errors import StaleLeaseError
+from dpbb.tree.work_unit import WorkUnit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dpbb.bench.scale_costs import Costs
+    from dpbb.bench.scale_tree import ReplayedTree
+    from dpbb.cluster.open_run import OpenRun
+    from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
+    from dpbb.coordination.messages import (
+        Assignment,
+        Lease,
+        Order,
+        RunId,
+        RunSpec,
+        SeatId,
+    )
+    from dpbb.coordination.wire import Message
+    from dpbb.engines.base import Candidate
+
+    Event = tuple[float, int, Callable[..., None], tuple[object, ...]]
+
+TICK_S = 0.1  # of the scheduler plugin
+WATCH_S = 1.0  # somebody looks at the run
+N_THREADS = 2  # of the scheduler plugin
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """A better permutation: found after so many seconds, by some seat.
+
+    ``gain`` is how much less work the whole tree is from then on, as a factor of the
+    speed of those who know of it.
+    """
+
+    seconds: float
+    candidate: Candidate
+    gain: float
+
+
+@dataclass(frozen=True, slots=True)
+class Physics:
+    """What the simulation assumes of cluster and seats; all seconds but the speed.
+
+    Parameters
+    ----------
+    speed
+        Nodes a second of a seat.
+    roots
+        Open roots of a seat, for the cost of its reports.
+    latency_s
+        Of a message, one way.
+    start_s
+        From the arrival of a task at the worker to its request for the lease.
+    load_s
+        From the lease to full speed.
+    slice_s
+        Between two looks at what others want.
+    join_s
+        The workers join within this time.
+    donate_s
+        Of the donor, to take the roots out of its session.
+    """
+
+    speed: float = 5e9
+    roots: int = 16_384
+    latency_s: float = 0.0005
+    start_s: float = 0.004
+    load_s: float = 0.05
+    slice_s: float = 0.1
+    join_s: float = 1.0
+    donate_s: float = 0.02
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a simulated run came to; seconds are sums over all seats."""
+
+    seconds: float = 0.0
+    useful_s: float = 0.0  # exploring with the best UB known
+    stale_s: float = 0.0  # lost by exploring with an older UB
+    reporting_s: float = 0.0  # waiting for answers, making reports
+    starting_s: float = 0.0  # between a lease's assignment and full speed
+    idle_s: float = 0.0  # nothing to do
+    loop_s: float = 0.0  # the event loop is busy
+    thread_s: float = 0.0
+    worst_queue_s: float = 0.0  # of the event loop
+    ramp_s: float = 0.0  # until 95 % of the seats explored
+    bytes: int = 0
+    units: int = 0
+    donations: int = 0
+    events: dict[str, int] = field(default_factory=dict)  # on the loop, by kind
+    loop_by: dict[str, float] = field(default_factory=dict)
+
+    def note(self, kind: str, busy_s: float) -> None:
+        """Count an event of the loop."""
+        self.loop_s += busy_s
+        self.events[kind] = self.events.get(kind, 0) + 1
+        self.loop_by[kind] = self.loop_by.get(kind, 0.0) + busy_s
+
+
+class SimulatedSeat:
+    """One seat; see ``Exploration`` for the rules."""
+
+    def __init__(self, world: World, index: int) -> None:
+        self.world = world
+        self.worker = f"w{index}"
+        self.id: SeatId = seat_message(self.worker)["id"]
+        self.session = SeatSession(world.tree, world.physics.speed)
+        self.lease: Lease | None = None
+        self.next: Assignment | None = None
+        self.exploring_since: float | None = None
+        self.idle_since = 0.0
+        self.gain = 1.0
+        self.turn = 0  # a planned event of an older turn is void
+        self.has_worked = False
+        self.wanted = False  # a hint asks for a report
+        self.best: Candidate | None = None
+
+    # -- leases -----------------------------------------------------------------
+
+    def start(self, assignment: Assignment) -> None:
+        """Take a task that has just arrived; it waits for the one before."""
+        world = self.world
+        if self.lease is not None:
+            self.next = assignment
+            return
+        self.assignment = assignment
+        world.tally.idle_s += world.now - self.idle_since
+        self.began = world.now
+        world.later(world.physics.start_s, self._ask)
+
+    def _ask(self) -> None:
+        self.world.call(
+            "lease", self.world.costs.rpc_s, self._leased_on_loop, self._leased
+        )
+
+    def _leased_on_loop(self) -> Message | None:
+        world, given = self.world, self.assignment
+        try:
+            lease = world.hub.lease(
+                world.spec.run_id, given.unit, given.attempt, given.seat
+            )
+        except StaleLeaseError:
+            return None
+        return encode_lease(lease)
+
+    def _leased(self, message: Message | None) -> None:
+        world = self.world
+        if message is None:
+            self.end()
+            return
+        self.lease = decode_lease(message)
+        self.seq = 0
+        self.session.start()
+        self.session.load(self.lease.roots)
+        self.gain = world.gain_of(self.lease.ub)
+        self.report_s = world.spec.report_interval_s
+        self.full_s = world.spec.full_interval_s
+        self.full_since = world.now
+        self.full_share = world.jitter()
+        self.light_at = world.now + FIRST_REPORT_S * world.jitter()
+        world.later(world.physics.load_s, self._loaded)
+
+    def _loaded(self) -> None:
+        self.world.tally.starting_s += self.world.now - self.began
+        if not self.has_worked:
+            self.has_worked = True
+            self.world.note_first_work()
+        self.go_on()
+
+    def end(self) -> None:
+        """Take note that the task is over."""
+        world = self.world
+        self.lease = None
+        self.idle_since = world.now
+        given = self.assignment
+        # what Dask does at the end of a task is in ``Costs.task_s``
+        world.call(
+            "ended", 0.0, lambda: world.hub.ended(world.spec.run_id, given, None)
+        )
+        if self.next is not None:
+            after, self.next = self.next, None
+            self.start(after)
+
+    # -- exploring --------------------------------------------------------------
+
+    def go_on(self) -> None:
+        """Explore until something is due."""
+        world = self.world
+        self.exploring_since = world.now
+        self.turn += 1
+        turn = self.turn
+        if self.wanted or self.best is not None:
+            world.later(world.physics.slice_s, self._due, turn)
+            return
+        end = self.session.size / (world.physics.speed * self.gain)
+        rest = world.physics.roots * ROOT_S / FULL_REPORT_SHARE
+        full_at = self.full_since + max(self.full_share * self.full_s, rest)
+        due = max(0.0, min(self.light_at, full_at) - world.now)
+        world.later(min(end, due), self._due, turn)
+
+    def poke(self) -> None:
+        """Report at the end of this slice."""
+        self.wanted = True
+        if self.exploring_since is not None:
+            self.turn += 1
+            wait = self.world.random.uniform(0.0, self.world.physics.slice_s)
+            self.world.later(wait, self._due, self.turn)
+
+    def learn(self, gain: float) -> None:
+        """Hear of a better UB."""
+        if gain <= self.gain:
+            return
+        if self.exploring_since is None:
+            self.gain = gain
+            return
+        self._account()
+        self.gain = gain
+        self.go_on()
+
+    def _account(self) -> None:
+        """Take note of what was explored since the last time."""
+        world, since = self.world, self.exploring_since
+        if since is None:
+            return
+        seconds = world.now - since
+        self.exploring_since = None
+        self.session.work(seconds * world.physics.speed * self.gain)
+        share = self.gain / world.gain
+        world.tally.useful_s += seconds * share
+        world.tally.stale_s += seconds * (1 - share)
+
+    def _due(self, turn: int) -> None:
+        if turn != self.turn or self.exploring_since is None:
+            return
+        world = self.world
+        left = self.session.size - (world.now - self.exploring_since) * (
+            world.physics.speed * self.gain
+        )
+        self._account()
+        if left <= world.physics.speed * 1e-6:
+            self.session.finish()
+            self._report(full=True, last=True)
+            return
+        rest = world.physics.roots * ROOT_S / FULL_REPORT_SHARE
+        full_at = self.full_since + max(self.full_share * self.full_s, rest)
+        self._report(full=world.now >= full_at)
+
+    # -- reports ----------------------------------------------------------------
+
+    def _report(
+        self, *, full: bool = False, last: bool = False, gift: WorkUnit | None = None
+    ) -> None:
+        world, session, physics = self.world, self.session, self.world.physics
+        assert self.lease is not None  # noqa: S101 - a report belongs to a lease
+        self.wanted = False
+        self.seq += 1
+        open_roots = len(session) + (0 if gift is None else len(gift))
+        part = None
+        listing = 0.0
+        if full:
+            remaining = session.remaining(export=last)
+            part = FullReport(
+                session.closed.copy(),
+                remaining,
+                WorkUnit.empty(world.tree.n_jobs),
+                last=last,
+            )
+            self.full_since, self.full_share = world.now, world.jitter()
+            if len(remaining):
+                listing = physics.roots * ROOT_S
+        report = Report(
+            lease=self.lease.id,
+            seq=self.seq,
+            decomposed=session.decomposed,
+            leaves=0,
+            open_roots=open_roots,
+            least_lb=None,
+            best=self.best,
+            full=part,
+            gift=gift,
+        )
+        self.best = None
+        self.waiting_since = world.now
+        world.later(
+            listing + (0.0 if gift is None else physics.donate_s),
+            lambda: world.report(self, report, self._answered),
+        )
+
+    def _answered(self, order: Order) -> None:
+        world = self.world
+        world.tally.reporting_s += world.now - self.waiting_since
+        self.gain = max(self.gain, world.gain_of(order.ub))
+        self.report_s = order.report_s or world.spec.report_interval_s
+        self.full_s = order.full_s or world.spec.full_interval_s
+        if order.kind is OrderKind.DROP:
+            self.end()
+            return
+        if order.kind in (OrderKind.DRAIN, OrderKind.STOP):
+            self._report(full=True, last=True)
+            return
+        if order.kind is OrderKind.DONATE:
+            self._report(gift=self.session.donate(order.max_roots))
+            return
+        self.light_at = world.now + world.jitter() * self.report_s
+        self.go_on()
+
+
+class World:
+    """The event queue, the scheduler's servers and the seats; is the hub's shell."""
+
+    def __init__(
+        self,
+        spec: RunSpec,
+        tree: ReplayedTree,
+        n_seats: int,
+        costs: Costs,
+        physics: Physics,
+        *,
+        factor: float = 1.0,
+        drops: Sequence[Drop] = (),
+        seed: int = 0,
+    ) -> None:
+        self.spec, self.tree, self.physics = spec, tree, physics
+        self.costs, self.factor = costs.times(factor), factor
+        self.tally = Tally()
+        self.now = self._loop_free = 0.0
+        self.random = random.Random(seed)  # noqa: S311 - no secret
+        self._queue: list[
+            tuple[float, int, Callable[..., None], tuple[object, ...]]
+        ] = []
+        self._ties = count()
+        self._threads = [0.0] * N_THREADS  # when each is free
+        self._hub_now = 0.0  # when the loop gets to what it does
+        self._extra_s = 0.0  # of Dask, in the call under way
+        self._outbox: list[
+            tuple[SimulatedSeat, Callable[..., None], tuple[object, ...]]
+        ]
+        self._outbox = []
+        self._drops = list(drops)
+        self._gains: list[tuple[int, float]] = []  # UB, gain
+        self.gain = 1.0  # of those who know the best UB found so far
+        for drop in self._drops:
+            self.gain /= drop.gain
+        self._first_gain = self.gain
+        self._started = 0
+        self.hub = Hub(self, lambda: self._hub_now)
+        self.seats = {}
+        for index in range(n_seats):
+            seat = SimulatedSeat(self, index)
+            self.seats[seat.id] = seat
+        self._by_worker = {seat.worker: seat for seat in self.seats.values()}
+
+    @property
+    def over(self) -> bool:
+        """Whether the run has ended."""
+        return self.spec.run_id in self.hub.finished
+
+    def run(self) -> Tally:
+        """Simulate to the end of the run."""
+        self.hub.open(self.spec, b"")
+        for seat in self.seats.values():
+            self.later(
+                self.random.uniform(0.0, self.physics.join_s), self._join, seat.worker
+            )
+        for drop in self._drops:
+            self.later(drop.seconds, self._improve, drop)
+        self.later(TICK_S, self._tick)
+        self.later(WATCH_S, self._watch)
+        while self._queue and not self.over:
+            self.now, _, action, args = heapq.heappop(self._queue)
+            action(*args)
+        self._close()
+        return self.tally
+
+    # -- events -----------------------------------------------------------------
+
+    def later(self, seconds: float, action: Callable[..., None], *args: object) -> None:
+        """Plan an event."""
+        heapq.heappush(
+            self._queue, (self.now + seconds, next(self._ties), action, args)
+        )
+
+    def at(self, moment: float, action: Callable[..., None], *args: object) -> None:
+        """Plan an event for a moment."""
+        heapq.heappush(self._queue, (moment, next(self._ties), action, args))
+
+    def jitter(self) -> float:
+        """See ``dpbb.cluster.exploration.jittered``."""
+        return self.random.uniform(0.5, 1.5)
+
+    def call(
+        self,
+        name: str,
+        dask_s: float,
+        on_loop: Callable[[], Any],
+        answer: Callable[[Any], None] | None = None,
+    ) -> None:
+        """Send an RPC: have something done on the loop, and its answer sent back."""
+        self.later(
+            self.physics.latency_s, lambda: self.serve(name, dask_s, on_loop, answer)
+        )
+
+    def serve(
+        self,
+        name: str,
+        dask_s: float,
+        on_loop: Callable[[], Any],
+        answer: Callable[[Any], None] | None = None,
+    ) -> None:
+        """Do something on the loop, as soon as it is free."""
+        start = max(self.now, self._loop_free)
+        self.tally.worst_queue_s = max(self.tally.worst_queue_s, start - self.now)
+        self._hub_now, self._extra_s = start, 0.0
+        begin = time.thread_time()
+        result = on_loop()
+        real_s = (time.thread_time() - begin) * self.factor
+        busy_s = real_s + dask_s + self._extra_s
+        self._loop_free = start + busy_s
+        self.tally.note(name, busy_s)
+        arrival = self._loop_free + self.physics.latency_s
+        for action, args in self._outbox:
+            self.at(arrival, action, *args)
+        self._outbox.clear()
+        if answer is not None:
+            self.at(arrival, answer, result)
+
+    def report(
+        self, seat: SimulatedSeat, report: Report, answered: Callable[[Order], None]
+    ) -> None:
+        """Send a report; a full one or a donation is checked in a thread."""
+        message = encode_report(report)
+        costs = self.costs
+        if not report.has_roots:
+            decoded = decode_report(message)
+            self.call(
+                "light",
+                costs.rpc_s,
+                lambda: self._apply(decoded, None),
+                lambda order: answered(decode_order(order)),
+            )
+            return
+        ends = report.full is not None and not len(report.full.remaining)
+        gift = report.gift is not None
+        n_bytes = 0 if ends else costs.gift_bytes if gift else costs.full_bytes
+        thread_s = 0.0 if ends else costs.gift_s if gift else costs.full_s
+        apply_s = 0.0 if ends else costs.gift_loop_s if gift else costs.full_loop_s
+        self.tally.bytes += n_bytes
+        name = "last" if ends else "gift" if gift else "full"
+
+        def receive() -> LeaseBasis | None:
+            coordinator = self.hub.run(self.spec.run_id).coordinator
+            known = coordinator.admit(report.lease, report.seq) is not None
+            return None if known else coordinator.basis(report.lease)
+
+        def check(basis: LeaseBasis | None) -> None:
+            index = min(range(N_THREADS), key=self._threads.__getitem__)
+            start = max(self.now, self._threads[index])
+            begin = time.thread_time()
+            came = decode_report(message)
+            if came.full is not None and n_bytes:
+                came = _with_bytes(came, n_bytes)
+            checked = None if basis is None else check_report(basis, came)
+            real_s = (time.thread_time() - begin) * self.factor
+            busy_s = max(real_s, thread_s)
+            self._threads[index] = start + busy_s
+            self.tally.thread_s += busy_s
+            self.at(
+                start + busy_s,
+                lambda: self.serve(
+                    name,
+                    apply_s,
+                    lambda: self._apply(came, checked),
+                    lambda order: answered(decode_order(order)),
+                ),
+            )
+
+        self.later(
+            self.physics.latency_s + n_bytes / 1e9,
+            lambda: (
+                None
+                if self.over
+                else self.serve(
+                    name, costs.rpc_s + n_bytes * costs.byte_s, receive, check
+                )
+            ),
+        )
+
+    def _apply(self, report: Report, checked: Checked | CheckedGift | None) -> Message:
+        return encode_order(self.hub.on_report(self.spec.run_id, report, checked))
+
+    def _join(self, worker: str) -> None:
+        self.serve(
+            "hello",
+            self.costs.rpc_s,
+            lambda: self.hub.hello(worker, 1, [seat_message(worker)]),
+        )
+
+    def _tick(self) -> None:
+        workers = len(self.seats)
+        beats = TICK_S * workers / (workers / 200 + 1)  # Dask's own interval
+        self.serve("tick", beats * self.costs.heartbeat_s, self.hub.tick)
+        self.later(TICK_S, self._tick)
+
+    def _watch(self) -> None:
+        coordinator = self.hub.run(self.spec.run_id).coordinator
+        self.serve("watch", self.costs.rpc_s, lambda: coordinator.snapshot(self.now))
+        self.later(WATCH_S, self._watch)
+
+    def _improve(self, drop: Drop) -> None:
+        """Let a seat that explores find a better permutation."""
+        exploring = [s for s in self.seats.values() if s.exploring_since is not None]
+        if not exploring:
+            self.later(TICK_S, self._improve, drop)
+            return
+        for seat in exploring:
+            seat._account()
+        self.gain *= drop.gain
+        self._gains.append((drop.candidate.value, self.gain))
+        finder = self.random.choice(exploring)
+        finder.best, finder.gain = drop.candidate, self.gain
+        for seat in exploring:
+            seat.go_on()
+
+    def gain_of(self, ub: int) -> float:
+        """Speed of those who know this UB, against those who know the last."""
+        known = self._first_gain
+        for value, gain in self._gains:
+            if ub <= value:
+                known = gain
+        return known
+
+    def note_first_work(self) -> None:
+        """Note when nearly all seats have had work."""
+        self._started += 1
+        if self._started == round(0.95 * len(self.seats)):
+            self.tally.ramp_s = self.now
+
+    def _close(self) -> None:
+        """Complete the tally."""
+        tally = self.tally
+        tally.seconds = self._hub_now
+        for seat in self.seats.values():
+            if seat.lease is None:
+                tally.idle_s += max(0.0, tally.seconds - seat.idle_since)
+        outcome = self.hub.finished[self.spec.run_id].outcome
+        tally.units, tally.donations = outcome.units, outcome.donations
+
+    # -- the hub's shell ----------------------------------------------------------
+
+    def submit(self, run_id: RunId, assignment: Assignment, worker: str) -> None:
+        """See ``dpbb.cluster.hub.Shell``."""
+        self._extra_s += self.costs.task_s
+        seat = self.seats[assignment.seat]
+        self._outbox.append((seat.start, (assignment,)))
+
+    def release(self, run_id: RunId, assignment: Assignment) -> None:
+        """See ``Shell``; in ``Costs.task_s``."""
+
+    def hint(
+        self, worker: str, run_id: RunId, seat: SeatId | None, ub: int | None
+    ) -> None:
+        """See ``Shell``."""
+        self._extra_s += self.costs.hint_s
+        to = self._by_worker[worker]
+        if seat is not None:
+            self._outbox.append((to.poke, ()))
+        if ub is not None:
+            self._outbox.append((to.learn, (self.gain_of(ub),)))
+
+    def forget(self, worker: str, run_id: RunId) -> None:
+        """See ``Shell``."""
+
+    def changed(self, run_id: RunId) -> None:
+        """See ``Shell``."""
+
+    def write_last(self, run: OpenRun) -> None:
+        """See ``Shell``; the simulated run writes no checkpoints."""
+
+
+def _with_bytes(report: Report, n_bytes: int) -> Report:
+    """Return the report as if it were as large as a GPU's."""
+    return replace(report, n_bytes=n_bytes)
