@@ -371,10 +371,7 @@ class World:
         self._threads = [0.0] * N_THREADS  # when each is free
         self._hub_now = 0.0  # when the loop gets to what it does
         self._extra_s = 0.0  # of Dask, in the call under way
-        self._outbox: list[
-            tuple[SimulatedSeat, Callable[..., None], tuple[object, ...]]
-        ]
-        self._outbox = []
+        self._outbox: list[tuple[Callable[..., None], tuple[object, ...]]] = []
         self._drops = list(drops)
         self._gains: list[tuple[int, float]] = []  # UB, gain
         self.gain = 1.0  # of those who know the best UB found so far
