@@ -62,13 +62,25 @@ class Task:
     def _embedded(self) -> Iterator[Callable[[], Any]]:
         self.embedded = True
         # What can fail is looked at first, what cannot while the cluster starts.
-        sure = self.options.engine in (EngineName.AUTO, EngineName.CPU)
+        sure = self._is_sure()
         if not sure:
             self._choose_engine()
         with _background(self._start) as get_client:
             if sure:
                 self._choose_engine()
             yield get_client
+
+    def _is_sure(self) -> bool:
+        """Whether the engine can run here, as far as a look of milliseconds can tell.
+
+        Importing CuPy takes a second, in which the workers do so, too.
+        """
+        from dpbb.cluster.gpus import gpus_for
+
+        engine = self.options.engine
+        if engine is EngineName.GPU:
+            return bool(gpus_for("gpu", self.problem, self._warm_up_tree()))
+        return engine in (EngineName.AUTO, EngineName.CPU)
 
     def _choose_engine(self) -> None:
         """Fail now, not after the heuristics, when the engine cannot run here."""
