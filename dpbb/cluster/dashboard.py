@@ -137,7 +137,7 @@ def _attach(plugin: DpbbSchedulerPlugin, main: Any) -> Any:
 
     scheduler = plugin.scheduler
     ours = Path(dpbb.dashboard.__file__).parent / "templates"
-    loaders = [FileSystemLoader(ours), components.env.loader]
+    loaders: list[Any] = [FileSystemLoader(ours), components.env.loader]
     templates = Environment(loader=ChoiceLoader(loaders))  # noqa: S701 (as Dask's)
     controls = PageControls(plugin)
 
@@ -172,7 +172,7 @@ def _attach(plugin: DpbbSchedulerPlugin, main: Any) -> Any:
         for url, name in plots.items():
             variables["plots"].append({"url": url, "name": f"dpbb {TITLES[name]}"})
 
-    class AllIndividualPlots(IndividualPlots):  # type: ignore[misc]
+    class AllIndividualPlots(IndividualPlots):
         """Dask lists the plots of its first Bokeh application only, for JupyterLab."""
 
         def write(self, chunk: Any) -> None:

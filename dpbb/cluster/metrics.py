@@ -97,11 +97,11 @@ def _make_collector(scheduler: Any) -> Any:
     from distributed.http.prometheus import PrometheusCollector
     from prometheus_client.core import GaugeMetricFamily
 
-    class RunCollector(PrometheusCollector):  # type: ignore[misc]
+    class RunCollector(PrometheusCollector):
         """The open runs of one scheduler."""
 
         def __init__(self, server: Any) -> None:
-            super().__init__(server)
+            super().__init__(server)  # type: ignore[no-untyped-call]
             self.subsystem = "dpbb"
 
         def describe(self) -> list[Any]:
@@ -116,7 +116,7 @@ def _make_collector(scheduler: Any) -> Any:
                 return
             snapshots = plugin.monitor.snapshots()
             yield GaugeMetricFamily(
-                self.build_name("runs"), "Runs that are open", value=len(snapshots)
+                self._name("runs"), "Runs that are open", value=len(snapshots)
             )
             values = [(_labels(s), values_of(s)) for s in snapshots]
             for name, help_text in GAUGES.items():
@@ -140,9 +140,12 @@ def _make_collector(scheduler: Any) -> Any:
             yield units
             yield seats
 
+        def _name(self, name: str) -> str:
+            return f"{self.namespace}_{self.subsystem}_{name}".removeprefix("_")
+
         def _family(self, name: str, help_text: str, *more: str) -> Any:
             labels = [*LABELS, *more]
-            return GaugeMetricFamily(self.build_name(name), help_text, labels=labels)
+            return GaugeMetricFamily(self._name(name), help_text, labels=labels)
 
     return RunCollector(scheduler)
 

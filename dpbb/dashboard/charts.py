@@ -6,7 +6,13 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource, DataRange1d, HoverTool, Range1d
+from bokeh.models import (
+    ColumnDataSource,
+    CustomJSTickFormatter,
+    DataRange1d,
+    HoverTool,
+    Range1d,
+)
 
 from dpbb.dashboard.look import legend, plot, si_axis, time_axis
 
@@ -31,13 +37,15 @@ class Makespan:
         chart.x_range.start = 0
         chart.x_range.range_padding = 0.02
         time_axis(chart.xaxis)
+        chart.yaxis.ticker.min_interval = 1
+        chart.yaxis.formatter = CustomJSTickFormatter(code="return String(tick);")
         self._incumbent = ColumnDataSource({"x": [], "y": []})
         self._found = ColumnDataSource({"x": [], "y": [], "source": []})
         self._bound = ColumnDataSource({"x": [], "y": []})
         step: dict[str, Any] = {"mode": "after", "line_width": 2}
         chart.step(
             "x", "y", source=self._incumbent, color=look.incumbent, **step,
-            legend_label="incumbent",
+            legend_label="upper bound",
         )  # fmt: skip
         dots = chart.scatter("x", "y", source=self._found, color=look.incumbent, size=6)
         chart.step(
@@ -60,7 +68,9 @@ class Makespan:
         x = [max(0.0, step.seconds) for step in steps]
         y = [step.value for step in steps]
         self._found.data = {"x": x, "y": y, "source": [step.source for step in steps]}
-        self._incumbent.data = {"x": [*x, now], "y": [*y, *y[-1:]]} if x else _NOTHING
+        if not y:  # a cutoff that no permutation is known for
+            x, y = [0.0], [snapshot.ub]
+        self._incumbent.data = {"x": [*x, now], "y": [*y, y[-1]]}
         known = [
             (seconds, bound)
             for seconds, bound in zip(history.seconds, history.lower_bound, strict=True)
@@ -72,9 +82,6 @@ class Makespan:
             "x": [seconds for seconds, _ in known],
             "y": [bound for _, bound in known],
         }
-
-
-_NOTHING: dict[str, list[float]] = {"x": [], "y": []}
 
 
 class Rates:
@@ -92,11 +99,11 @@ class Rates:
         )
         self._total = ColumnDataSource({"x": [], "y": []})
         lines = chart.multi_line(
-            "xs", "ys", source=self._engines, color="color", line_width=1.5,
-            legend_group="engine",
+            "xs", "ys", source=self._engines, color="color", line_width=5,
+            line_alpha=0.55, legend_field="engine",
         )  # fmt: skip
         chart.line(
-            "x", "y", source=self._total, color=look.total, line_width=2,
+            "x", "y", source=self._total, color=look.total, line_width=1.5,
             legend_label="total",
         )  # fmt: skip
         chart.add_tools(HoverTool(renderers=[lines], tooltips=[("engine", "@engine")]))

@@ -7,7 +7,7 @@ then on they are taken half as often.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,12 +45,14 @@ def cells_of(spans: Sequence[tuple[float, float, str]]) -> NDArray[np.uint8]:
 
 
 def rates_of(snapshot: Snapshot) -> dict[str, float]:
-    """Nodes a second of each engine, as of the seats' last reports."""
+    """Nodes a second of each engine: the total, shared as the seats' reports say."""
     rates: dict[str, float] = {}
     for seat in snapshot.seats:
         rate = seat.nodes_per_second if seat.busy else 0.0
         rates[seat.engine] = rates.get(seat.engine, 0.0) + rate
-    return rates
+    together = sum(rates.values())
+    scale = snapshot.nodes_per_second / together if together else 0.0
+    return {engine: rate * scale for engine, rate in rates.items()}
 
 
 class History:
@@ -81,9 +83,9 @@ class History:
         ended = snapshot.state in (RunState.FINISHED, RunState.FAILED)
         if self.complete:
             return
-        if self.seconds and not ended:
-            if snapshot.seconds - self.seconds[-1] < self.step_s:
-                return
+        age = snapshot.seconds - self.seconds[-1] if self.seconds else self.step_s
+        if age < self.step_s and not ended:
+            return
         self.complete = ended
         if len(self.seconds) >= MAX_SAMPLES:
             self._thin_out()
@@ -101,11 +103,12 @@ class History:
     def _thin_out(self) -> None:
         self.step_s *= 2
         # in place: nobody else holds these lists, and the newest sample stays
-        for series in (
+        all_series: tuple[list[Any], ...] = (
             self.seconds,
             self.lower_bound,
             self.total_rate,
             self.cells,
             *self.rates.values(),
-        ):
+        )
+        for series in all_series:
             del series[:-1:2]

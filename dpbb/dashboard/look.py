@@ -99,7 +99,7 @@ def plot(look: Look, *, x: str, y: str, **options: Any) -> Any:  # noqa: ANN401
     )
     chart.xaxis.axis_label, chart.yaxis.axis_label = x, y
     chart.toolbar.logo = None
-    chart.toolbar.autohide = True
+    chart.toolbar.autohide = chart.toolbar_inner = True
     # a page that scrolls must not zoom what passes under the wheel
     for tool in chart.select({"type": WheelZoomTool}):
         if chart.toolbar.active_scroll is tool:
@@ -107,7 +107,7 @@ def plot(look: Look, *, x: str, y: str, **options: Any) -> Any:  # noqa: ANN401
     chart.background_fill_color = chart.border_fill_color = None
     chart.outline_line_color = None
     chart.min_border_left = chart.min_border_right = 8
-    chart.min_border_top = chart.min_border_bottom = 2
+    chart.min_border_top, chart.min_border_bottom = 6, 2
     chart.grid.grid_line_color = look.grid
     for axis in chart.axis:
         axis.axis_label_text_color = look.muted

@@ -63,7 +63,7 @@ TITLES = {
 }
 
 
-def show(  # noqa: PLR0913
+def show(
     doc: Any,  # noqa: ANN401
     feed: Feed,
     controls: Controls,

@@ -23,10 +23,10 @@ _STYLE = """
 .tile b { display: block; font-weight: 600; font-size: 17px; white-space: nowrap;
   font-variant-numeric: tabular-nums; }
 .tile span, .muted { color: var(--muted); font-size: 11px; }
-.small .tile b { font-size: 14px; }
-.small { gap: 2px 18px; }
-.state { border-radius: 9px; padding: 1px 8px; font-size: 11px; font-weight: 600;
-  color: #fff; vertical-align: 2px; margin-left: 6px; }
+.count { margin-right: 12px; white-space: nowrap; }
+i { font-style: normal; color: var(--muted); display: inline-block; width: 44px; }
+.tile span.state { border-radius: 9px; padding: 1px 8px; font-size: 11px;
+  font-weight: 600; color: #fff; vertical-align: 2px; margin-left: 6px; }
 .running { background: %(leased)s; } .finished { background: %(finished)s; }
 .stopping { background: %(muted)s; } .failed { background: #b3261e; }
 table { border-collapse: collapse; width: 100%%; }
@@ -134,19 +134,30 @@ class Counts(_Panel):
         workers = len({seat.worker for seat in now.seats})
         engines = Counter(seat.engine for seat in now.seats)
         kinds = ", ".join(f"{count} {name}" for name, count in engines.items())
-        tiles = [
-            _tile("busy seats", str(busy)),
-            _tile("idle", str(len(now.seats) - busy)),
-            _tile("left", str(now.seats_left)),
-            _tile("workers", str(workers)),
-            _tile("units leased", f"{now.leased:,}"),
-            _tile("waiting", f"{now.waiting:,}"),
-            _tile("made", f"{now.made:,}"),
-            _tile("donated", f"{now.donations:,}"),
-            _tile("lost", f"{now.requeues:,}"),
-        ]
-        line = f'<div class="muted">{escape(kinds)}</div>' if kinds else ""
-        return f'<div class="tiles small">{"".join(tiles)}</div>{line}'
+        where = f"on {workers} workers" if workers != 1 else "on 1 worker"
+        seats = _line(
+            ("busy", busy),
+            ("idle", len(now.seats) - busy),
+            ("left", now.seats_left),
+        )
+        units = _line(
+            ("leased", now.leased),
+            ("waiting", now.waiting),
+            ("made", now.made),
+            ("donations", now.donations),
+            ("lost", now.requeues),
+        )
+        note = f"{where}: {kinds}" if kinds else where
+        return (
+            f"<div><i>Seats</i>{seats}<span>{escape(note)}</span></div>"
+            f"<div><i>Units</i>{units}</div>"
+        )
+
+
+def _line(*counts: tuple[str, int]) -> str:
+    return "".join(
+        f'<span class="count"><b>{count:,}</b> {name}</span>' for name, count in counts
+    )
 
 
 _CLASSES = {

@@ -19,7 +19,7 @@ from bokeh.models import (
 
 from dpbb.coordination.span_map import N_CELLS
 from dpbb.dashboard.history import cells_of
-from dpbb.dashboard.look import legend, plot, time_axis
+from dpbb.dashboard.look import plot, time_axis
 
 if TYPE_CHECKING:
     from dpbb.dashboard.feed import RunView
@@ -45,14 +45,14 @@ class Strip:
     def __init__(self, look: Look) -> None:
         chart = plot(
             look,
-            x="share of the n! permutations, in the tree's order",
+            x="",
             y="",
             x_range=Range1d(0, 1),
             y_range=Range1d(0, 1),
             tools="",
             toolbar_location=None,
         )
-        chart.min_height = 50
+        chart.min_height = 30
         chart.yaxis.visible = False
         chart.grid.visible = False
         _share_axis(chart.xaxis)
@@ -91,12 +91,6 @@ class Eaten:
             "image", x=0, y=0, dw=1, dh="height", source=self._source,
             color_mapper=_mapper(look),
         )  # fmt: skip
-        for name in ("finished", "waiting", "leased"):
-            chart.scatter(
-                [], [], marker="square", size=9, color=getattr(look, name),
-                legend_label=name,
-            )  # fmt: skip
-        legend(chart, look, "bottom_left")
         self.root = chart
         self._seen: tuple[object, int] | None = None
 

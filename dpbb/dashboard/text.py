@@ -6,7 +6,7 @@ _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 
 
 def short(number: float) -> str:
-    """Three significant digits and an SI prefix: ``1.23 M``."""
+    """Write three significant digits and an SI prefix: ``1.23 M``."""
     if abs(number) < 1000:
         return f"{number:.3g}" if isinstance(number, float) else str(number)
     power = 0
@@ -19,7 +19,7 @@ def short(number: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Two units at most: ``12.3 s``, ``4 min 05 s``, ``3 h 20 min``, ``2 d 04 h``."""
+    """Write two units at most: ``12.3 s``, ``4 min 05 s``, ``2 d 04 h``."""
     seconds = max(0.0, seconds)
     if seconds < 59.95:
         return f"{seconds:.1f} s"
@@ -34,14 +34,14 @@ def duration(seconds: float) -> str:
 
 
 def size(n_bytes: int) -> str:
-    """Bytes with an SI prefix: ``1.23 MB``."""
+    """Write bytes with an SI prefix: ``1.23 MB``."""
     if n_bytes < 1000:
         return f"{n_bytes} B"
     return f"{short(n_bytes)}B"
 
 
 def percent(share: float) -> str:
-    """A share; as many digits as tell it from 0 and 1."""
+    """Write a share; as many digits as tell it from 0 and 1."""
     if share in (0.0, 1.0):
         return f"{share:.0%}"
     if share < 1e-4:
