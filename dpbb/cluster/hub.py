@@ -177,6 +177,8 @@ class Hub:
     def hello(self, worker: str, nthreads: int, seats: list[dict[str, Any]]) -> None:
         """Take in the seats of a worker."""
         self.remove_worker(worker)
+        for message in seats:  # a worker of the same GPUs may have more than its part
+            self._sharing.let_go_if_idle(self.table.seat_of_gpu(str(message["uuid"])))
         self.table.announce(worker, nthreads, seats)
         self._sharing.join(self.table.workers[worker].seats)
         self._settle()

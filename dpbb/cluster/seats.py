@@ -73,6 +73,7 @@ class SeatTable:
     def __init__(self) -> None:
         self.workers: dict[str, WorkerSeats] = {}
         self.seats: dict[SeatId, SeatState] = {}
+        self._gpus: dict[str, SeatState] = {}  # seats of GPUs by UUID
         self.moved_up = False  # surplus seats became usable; reset by who looks
 
     def announce(
@@ -97,8 +98,7 @@ class SeatTable:
             )
             seat = SeatState(SeatId(message["id"]), worker, device)
             if self._can_hold(entry, device):
-                entry.seats.append(seat)
-                self.seats[seat.id] = seat
+                self._hold(entry, seat)
             else:
                 entry.surplus.append(seat)
         if entry.surplus and not entry.has_gpu:
@@ -115,17 +115,26 @@ class SeatTable:
         """Whether the worker gets the device, perhaps from one that has too many."""
         if device.kind != "cuda":
             return True
-        for holder in self.workers.values():
-            for seat in holder.seats:
-                if seat.device.uuid != device.uuid:
-                    continue
-                if seat.run is not None or holder.n_gpus <= entry.n_gpus + 1:
-                    return False
-                holder.seats.remove(seat)
-                holder.surplus.append(seat)
-                del self.seats[seat.id]
-                return True
+        seat = self._gpus.get(device.uuid)
+        if seat is None:
+            return True
+        holder = self.workers[seat.worker]
+        if seat.run is not None or holder.n_gpus <= entry.n_gpus + 1:
+            return False
+        holder.seats.remove(seat)
+        holder.surplus.append(seat)
+        del self.seats[seat.id]
         return True
+
+    def _hold(self, entry: WorkerSeats, seat: SeatState) -> None:
+        entry.seats.append(seat)
+        self.seats[seat.id] = seat
+        if seat.device.kind == "cuda":
+            self._gpus[seat.device.uuid] = seat
+
+    def seat_of_gpu(self, uuid: str) -> SeatState | None:
+        """Return the seat that explores on a GPU, if there is one."""
+        return self._gpus.get(uuid)
 
     def remove(self, worker: str) -> list[SeatState]:
         """Forget a worker; returns its seats. Surplus seats of others move up."""
@@ -134,14 +143,14 @@ class SeatTable:
             return []
         for seat in entry.seats:
             del self.seats[seat.id]
+            self._gpus.pop(seat.device.uuid, None)
         free = {seat.device.uuid for seat in entry.seats if seat.device.kind == "cuda"}
         for other in self.workers.values():
             for seat in list(other.surplus):
                 if seat.device.uuid in free:
                     free.discard(seat.device.uuid)
                     other.surplus.remove(seat)
-                    other.seats.append(seat)
-                    self.seats[seat.id] = seat
+                    self._hold(other, seat)
                     self.moved_up = True
         return entry.seats
 

@@ -97,6 +97,14 @@ class SeatSharing:
         self.due |= len(self._runs) > 1 or not gone or self._table.moved_up
         self.changed[run.id] = None
 
+    def let_go_if_idle(self, seat: SeatState | None) -> None:
+        """Take a seat from the run that it waits in, so that it can be moved."""
+        if seat is None or seat.run is None:
+            return
+        run = self._runs[seat.run]
+        if seat.id not in run.busy:
+            self.give_up(run, seat)
+
     def take_away(self, run: OpenRun, seat: SeatState) -> None:
         """Take a seat from a run as soon as it has given back its unit."""
         if seat.id not in run.busy:

@@ -10,7 +10,7 @@ from dpbb.cluster.sharing import TURN_S
 from dpbb.coordination.snapshot import RunState
 from dpbb.errors import ClusterError, InvariantError, StaleLeaseError
 from dpbb.result import Termination
-from tests.unit.cluster.support import World, tiny_spec, whole_tree
+from tests.unit.cluster.support import World, seat_message, tiny_spec, whole_tree
 
 
 def held(world, spec):
@@ -366,3 +366,19 @@ def test_counts_are_exact_whatever_comes_and_goes(data):
     if outcome.value is None:  # a fixed UB, so a fixed tree
         counters = outcome.counters
         assert (counters.decomposed, counters.leaves) == whole_tree(spec)
+
+
+def test_workers_of_one_host_share_its_gpus_in_a_run_too():
+    """The first sees all and has one thread: what it cannot use goes to the others."""
+    world, spec = World(), tiny_spec(n_jobs=8, engine="gpu")
+    world.open(spec)
+    uuids = ("G0", "G1", "G2")
+    for worker in "abc":
+        seats = [seat_message(worker, "cuda", i, uuid) for i, uuid in enumerate(uuids)]
+        world.hub.hello(worker, 1, seats)
+    table = world.hub.table
+    assert [table.workers[worker].n_gpus for worker in "abc"] == [1, 1, 1]
+    assert {seat.device.uuid for seat in table.seats.values()} == set(uuids)
+    assert held(world, spec) == 3
+    (assignment,) = world.shell.futures.values()  # at work, so it did not move
+    assert assignment.seat in table.seats
