@@ -107,7 +107,7 @@ class Rates:
             legend_label="total",
         )  # fmt: skip
         chart.add_tools(HoverTool(renderers=[lines], tooltips=[("engine", "@engine")]))
-        legend(chart, look, "bottom_right")
+        legend(chart, look, "top_left")
         self.root = chart
         self._seen: tuple[object, int] | None = None
 

@@ -196,18 +196,20 @@ class Checkpoints(_Panel):
                 '<span class="muted">This run writes none: start it with '
                 "<code>checkpoint=</code> and it can go on after an outage.</span>"
             )
-        return _checkpoints(saved, view.snapshot.seconds)
+        over = view.snapshot.state in (RunState.FINISHED, RunState.FAILED)
+        return _checkpoints(saved, view.snapshot.seconds, over=over)
 
 
-def _checkpoints(saved: CheckpointSnapshot, now: float) -> str:
+def _checkpoints(saved: CheckpointSnapshot, now: float, *, over: bool) -> str:
     last = "none yet"
     if saved.last_s is not None:
-        last = f"{duration(now - saved.last_s)} ago"
+        at = f"at {duration(saved.last_s)}"
+        last = at if over else f"{duration(now - saved.last_s)} ago"
         details = []
         if saved.last_bytes is not None:
             details.append(size(saved.last_bytes))
         if saved.last_duration_s is not None:
-            details.append(f"in {duration(saved.last_duration_s)}")
+            details.append(f"in {saved.last_duration_s:.2f} s")
         if details:
             last += f", {' '.join(details)}"
     due = "–"  # noqa: RUF001

@@ -36,14 +36,12 @@ _STYLE = """
 .bad { color: var(--bad); }
 """
 
-_FIELD = InlineStyleSheet(
-    css="""
+_FIELD = """
 .bk-input, .bk-btn { font-size: 13px; height: 28px; padding: 0 10px;
   background: var(--card); color: var(--text); border: 1px solid var(--line); }
 .bk-btn:hover:not([disabled]) { border-color: var(--text); }
 .bk-btn[disabled] { opacity: 0.45; }
 """
-)
 
 
 class Picker:
@@ -54,7 +52,11 @@ class Picker:
         self._followed: str | None = None
         self.picked = run_id is not None
         self.root = Select(
-            title="", value=run_id or "", options=[], width=330, stylesheets=[_FIELD]
+            title="",
+            value=run_id or "",
+            options=[],
+            width=330,
+            stylesheets=[InlineStyleSheet(css=_FIELD)],
         )
         self.root.on_change("value", self._changed)
 
@@ -100,7 +102,9 @@ class Buttons:
         self._commands = commands
 
         def button(action: str, label: str, question: str) -> Any:  # noqa: ANN401
-            made = Button(label=label, width=100, stylesheets=[_FIELD])
+            made = Button(
+                label=label, width=100, stylesheets=[InlineStyleSheet(css=_FIELD)]
+            )
             args = {
                 "commands": commands,
                 "picker": picker.root,

@@ -1,0 +1,173 @@
+"""The page in a browser, against runs on a cluster of this machine."""
+
+import pytest
+from distributed import Client, LocalCluster
+
+from dpbb.cluster.run import submit_run
+from dpbb.result import Termination
+from tests.browser import support
+from tests.cluster.support import HUGE, as_is, spec_of
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.cluster,
+    pytest.mark.timeout(240),
+    pytest.mark.skipif(support.missing() is not None, reason=str(support.missing())),
+]
+
+WAIT_MS = 30_000
+
+LENGTH = """([name, series]) => {
+    const model = Bokeh.documents[0].get_model_by_name(name);
+    return model.renderers[0].data_source.data[series].length;
+}"""
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with support.browser() as chromium:
+        yield chromium
+
+
+@pytest.fixture
+def page(chromium):
+    context = chromium.new_context(viewport={"width": 1400, "height": 900})
+    page = context.new_page()
+    page.set_default_timeout(WAIT_MS)
+    page.errors = []
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    yield page
+    context.close()
+
+
+def huge_run(client, **options):
+    permutation = tuple(range(50))
+    return submit_run(
+        client,
+        spec_of(*HUGE, permutation=permutation, full_interval_s=1.0, **options),
+        make_result=as_is,
+    )
+
+
+def nodes(page):
+    """Number of nodes on the status line."""
+    return page.locator("#dpbb-status .tile", has_text="nodes").first.inner_text()
+
+
+def test_a_run_is_watched_saved_and_stopped(client, page, tmp_path):
+    with huge_run(client, checkpoint=str(tmp_path / "saved")) as run:
+        page.goto(support.page_address(client, "status"))
+        page.click("a[href='dpbb']")
+        page.wait_for_url("**/dpbb")
+        page.locator("#dpbb-status", has_text="ta056").wait_for()
+        page.locator("#dpbb-status", has_text="running").wait_for()
+
+        # data grows without a reload
+        page.wait_for_function("() => window.Bokeh && Bokeh.documents.length")
+        samples = page.evaluate(
+            "Bokeh.documents[0].get_model_by_name('rate')"
+            ".renderers[1].data_source.data.x.length"
+        )
+        before = nodes(page)
+        page.wait_for_function(
+            "([before]) => Bokeh.documents[0].get_model_by_name('rate')"
+            ".renderers[1].data_source.data.x.length > before + 2",
+            arg=[samples],
+        )
+        page.locator("#dpbb-status .tile", has_text="nodes/s").first.wait_for()
+        page.locator(
+            "#dpbb-status .tile", has_text="nodes"
+        ).first.filter(has_not_text=before).wait_for()  # fmt: skip
+        # 50 jobs on 20 machines
+        assert page.evaluate(LENGTH, ["gantt", "left"]) == 1000
+        page.locator("#dpbb-checkpoint", has_text="saved").wait_for()
+
+        page.get_by_role("button", name="Save now").click()
+        page.locator("#dpbb-message", has_text="Saved.").wait_for()
+        assert list((tmp_path / "saved").iterdir())
+
+        page.once("dialog", lambda dialog: dialog.accept())
+        page.get_by_role("button", name="Stop run").click()
+        assert run.result(timeout=60).termination is Termination.STOPPED
+        page.locator("#dpbb-status", has_text="stopped").wait_for()
+    # a run that is over stays, also when its client is gone
+    page.reload()
+    page.locator("#dpbb-status", has_text="stopped").wait_for()
+    assert page.evaluate(LENGTH, ["gantt", "left"]) == 1000
+    assert page.errors == []
+
+
+def test_the_page_follows_the_newest_run_to_a_gap_of_0(client, page):
+    page.goto(support.page_address(client) + "?theme=dark")
+    spec = spec_of("ta016", 1397, permutation=tuple(range(20)), upper_bound=None)
+    with submit_run(client, spec, make_result=as_is) as run:
+        outcome = run.result()
+    page.locator("#dpbb-status", has_text="exhausted").wait_for()
+    gap = page.locator("#dpbb-status .tile", has_text="gap").locator("b")
+    assert gap.inner_text() == "0"
+    value = page.locator("#dpbb-status .tile", has_text="upper bound").locator("b")
+    assert value.inner_text() == f"{outcome.value:,}"
+    assert page.evaluate(LENGTH, ["gantt", "left"]) == 100
+    assert (
+        page.evaluate("document.querySelector('meta[name=color-scheme]').content")
+        == "dark"
+    )
+    assert page.errors == []
+
+
+def test_a_command_without_the_key_of_the_page_does_nothing(client, page):
+    """Pages of other sites can open a connection, but do not know the key."""
+    with huge_run(client) as run:
+        page.goto(support.page_address(client) + f"?run={run.id}")
+        page.locator("#dpbb-status", has_text="running").wait_for()
+        page.evaluate("window.dpbbKey = 'guessed'")
+        page.once("dialog", lambda dialog: dialog.accept())
+        page.get_by_role("button", name="Stop run").click()
+        page.locator("#dpbb-message", has_text="Refused").wait_for()
+        assert not run.done()
+
+
+def test_parts_fit_into_the_page_and_none_overlaps(client, page):
+    with huge_run(client):
+        page.goto(support.page_address(client))
+        page.locator("#dpbb-status", has_text="running").wait_for()
+        boxes = [card.bounding_box() for card in page.locator(".card").all()]
+        assert len(boxes) == 10
+        for box in boxes:
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= 1400
+            assert box["y"] + box["height"] <= 900
+        for index, one in enumerate(boxes):
+            for other in boxes[index + 1 :]:
+                beside = (
+                    one["x"] + one["width"] <= other["x"]
+                    or other["x"] + other["width"] <= one["x"]
+                )
+                above = (
+                    one["y"] + one["height"] <= other["y"]
+                    or other["y"] + other["height"] <= one["y"]
+                )
+                assert beside or above
+
+
+def test_a_plot_alone(client, page):
+    """As JupyterLab shows it."""
+    with huge_run(client):
+        page.goto(support.page_address(client, "individual-dpbb-makespan"))
+        page.wait_for_function(
+            "() => window.Bokeh && Bokeh.documents.length"
+            " && Bokeh.documents[0].get_model_by_name('makespan')"
+        )
+        page.locator("canvas").first.wait_for()
+    assert page.errors == []
