@@ -106,6 +106,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--limit-s", type=float, default=None, help="end a run then, unproved"
     )
     parser.add_argument(
+        "--checkpoint-interval",
+        type=float,
+        default=30.0,
+        help="seconds between full reports of a seat, as of `dpbb solve`",
+    )
+    parser.add_argument(
         "--data", metavar="FOLDER", help="benchmark files; default: $DPBB_DATA"
     )
     parser.add_argument("--rows", action="store_true", help="progress rows on stderr")
@@ -218,6 +224,7 @@ def _solve(
     engine: str,
     *,
     limit_s: float | None,
+    interval_s: float = 30.0,
     rows: bool = False,
 ) -> Result:
     from dpbb.api import solve
@@ -228,6 +235,7 @@ def _solve(
         cutoff=ub,
         engine=engine,
         time_limit_s=limit_s,
+        checkpoint_interval_s=interval_s,
         verbosity="normal" if rows else "quiet",
     )
     return result
@@ -246,7 +254,13 @@ def _measure(
     loop_s, process_s = _loop_time(cluster), time.process_time()
     began = time.perf_counter()
     result = _solve(
-        instance, ub, client, args.engine, limit_s=args.limit_s, rows=args.rows
+        instance,
+        ub,
+        client,
+        args.engine,
+        limit_s=args.limit_s,
+        interval_s=args.checkpoint_interval,
+        rows=args.rows,
     )
     wall_s = time.perf_counter() - began
     loop_s, process_s = _loop_time(cluster) - loop_s, time.process_time() - process_s
