@@ -38,7 +38,7 @@ def pack(
     """
     shared = np.zeros(len(depths), np.uint16)
     shared[1:] = (digits[:-1] != digits[1:]).argmax(axis=1)
-    columns = np.arange(digits.shape[1])
+    columns = np.arange(digits.shape[1], dtype=np.uint16)  # as narrow as the others
     kept = (columns >= shared[:, None]) & (columns < depths[:, None])
     return {"depths": depths, "shared": shared, "tails": digits[kept]}
 
@@ -69,10 +69,11 @@ def unpack(
     if not len(tails):  # no roots, or the tree's root
         return depths, np.zeros((len(depths), 1), np.uint16)
 
-    columns = np.arange(int(depths.max()))
+    columns = np.arange(int(depths.max()), dtype=np.uint16)
     # Where the digit of (row, column) stands in tails: in the last row so far that
     # did not share the column. starts never falls (its step is depth - next shared),
-    # so the last such row is the one with the largest start.
+    # so the last such row is the one with the largest start. As intp, which ``take``
+    # needs: narrower indices were slower.
     starts = np.cumsum(lengths) - lengths - shared
     own = columns >= shared[:, None]
     index = np.where(own, starts[:, None], starts[0])
