@@ -139,7 +139,6 @@ def _attach(plugin: DpbbSchedulerPlugin, main: Any) -> Any:
     ours = Path(dpbb.dashboard.__file__).parent / "templates"
     loaders: list[Any] = [FileSystemLoader(ours), components.env.loader]
     templates = Environment(loader=ChoiceLoader(loaders))  # noqa: S701 (as Dask's)
-    controls = PageControls(plugin)
 
     def document(
         _scheduler: Any, variables: dict[str, Any], doc: Any, only: str | None = None
@@ -148,7 +147,7 @@ def _attach(plugin: DpbbSchedulerPlugin, main: Any) -> Any:
         show(
             doc,
             plugin.monitor,
-            controls,
+            plugin.controls,
             template=templates.get_template(name),
             theme=components.BOKEH_THEME,
             variables=variables,

@@ -35,7 +35,7 @@ GAUGES = {
 }
 """Names, without ``dask_dpbb_``, and what they mean; a value each for every run."""
 
-LABELS = ("run", "instance")
+LABELS = ("run", "problem")
 
 _registered: list[Any] = []
 

@@ -22,7 +22,7 @@ from distributed.protocol import pickle
 
 from dpbb.cluster import metrics
 from dpbb.cluster.checkpointing import Checkpointer
-from dpbb.cluster.dashboard import attach
+from dpbb.cluster.dashboard import PageControls, attach
 from dpbb.cluster.elastic import Elastic
 from dpbb.cluster.hub import Hub
 from dpbb.cluster.loader import worker_plugin_bytes
@@ -84,6 +84,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         self.hub = Hub(self)
         self.monitor = Monitor(self.hub)
         self.page: Any = None  # our part of Dask's dashboard, if it has one
+        self.controls = PageControls(self)
         self.elastic = Elastic(scheduler, self.hub)
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="dpbb-check")
         self._writers = ThreadPoolExecutor(1, thread_name_prefix="dpbb-write")
@@ -221,6 +222,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         keeper = await self.checkpoints.keeper(spec, state)
         await self.submitter.start()
         self.hub.open(spec, blob, saved=state, keeper=keeper)
+        self.monitor.tick()
         if self._ticker is None or self._ticker.done():
             self._ticker = asyncio.create_task(self._tick())
 

@@ -1,5 +1,7 @@
 """The page in a browser, against runs on a cluster of this machine."""
 
+from dataclasses import replace
+
 import pytest
 from distributed import Client, LocalCluster
 
@@ -110,7 +112,8 @@ def test_a_run_is_watched_saved_and_stopped(client, page, tmp_path):
 
 def test_the_page_follows_the_newest_run_to_a_gap_of_0(client, page):
     page.goto(support.page_address(client) + "?theme=dark")
-    spec = spec_of("ta016", 1397, permutation=tuple(range(20)), upper_bound=None)
+    spec = spec_of("ta016", 1397, permutation=tuple(range(20)))
+    spec = replace(spec, upper_bound=None)
     with submit_run(client, spec, make_result=as_is) as run:
         outcome = run.result()
     page.locator("#dpbb-status", has_text="exhausted").wait_for()
@@ -118,7 +121,7 @@ def test_the_page_follows_the_newest_run_to_a_gap_of_0(client, page):
     assert gap.inner_text() == "0"
     value = page.locator("#dpbb-status .tile", has_text="upper bound").locator("b")
     assert value.inner_text() == f"{outcome.value:,}"
-    assert page.evaluate(LENGTH, ["gantt", "left"]) == 100
+    assert page.evaluate(LENGTH, ["gantt", "left"]) == 200
     assert (
         page.evaluate("document.querySelector('meta[name=color-scheme]').content")
         == "dark"
@@ -129,7 +132,7 @@ def test_the_page_follows_the_newest_run_to_a_gap_of_0(client, page):
 def test_a_command_without_the_key_of_the_page_does_nothing(client, page):
     """Pages of other sites can open a connection, but do not know the key."""
     with huge_run(client) as run:
-        page.goto(support.page_address(client) + f"?run={run.id}")
+        page.goto(support.page_address(client) + f"?run={run.run_id}")
         page.locator("#dpbb-status", has_text="running").wait_for()
         page.evaluate("window.dpbbKey = 'guessed'")
         page.once("dialog", lambda dialog: dialog.accept())

@@ -1,0 +1,161 @@
+"""Page and metrics on a running scheduler, over HTTP."""
+
+import json
+import time
+import urllib.error
+import urllib.request
+
+import dask
+import pytest
+from distributed import Client, LocalCluster
+
+from dpbb.cluster import metrics
+from dpbb.cluster.dashboard import attach, is_loopback
+from dpbb.cluster.local import embedded_cluster
+from dpbb.cluster.run import submit_run
+from dpbb.errors import ClusterError
+from tests.cluster.support import HUGE, SMALL, as_is, spec_of
+
+pytest.importorskip("bokeh")
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with LocalCluster(
+        n_workers=1,
+        threads_per_worker=1,
+        processes=False,
+        host="127.0.0.1",
+        protocol="tcp://",
+        dashboard_address="127.0.0.1:0",
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def client(cluster):
+    with Client(cluster, set_as_default=False) as client:
+        yield client
+
+
+def get(client, path):
+    """Status and text of one of the dashboard's pages."""
+    address = client.dashboard_link.rpartition("/")[0] + path
+    try:
+        with urllib.request.urlopen(address, timeout=30) as answer:  # noqa: S310
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, ""
+
+
+def series(client):
+    """Our metrics: name with labels, and value."""
+    text = get(client, "/metrics")[1]
+    lines = [line for line in text.splitlines() if line.startswith("dask_dpbb_")]
+    return {name: float(value) for name, _, value in (x.rpartition(" ") for x in lines)}
+
+
+def test_the_page_comes_with_the_first_run(client):
+    if client.run_on_scheduler(has_plugin):
+        pytest.skip("another test was first")
+    assert get(client, "/dpbb")[0] == 404
+    with submit_run(client, spec_of(*SMALL[:2]), make_result=as_is) as run:
+        run.result()
+    status, page = get(client, "/dpbb")
+    assert status == 200
+    assert "cdn.bokeh.org" not in page  # it must work without the Internet
+    # Dask's own pages and JupyterLab's panel know of it
+    assert 'href="dpbb"' in get(client, "/status")[1]
+    plots = json.loads(get(client, "/individual-plots.json")[1])
+    assert plots["dpbb Gantt chart"] == "/individual-dpbb-gantt"
+    assert "Individual Task Stream" in plots
+    for path in plots.values():
+        if "dpbb" in path:
+            assert get(client, path)[0] == 200
+
+
+def has_plugin(dask_scheduler):
+    """Whether dpbb is on the scheduler."""
+    return "dpbb" in dask_scheduler.extensions
+
+
+def test_finished_runs_stay_and_the_page_is_attached_once(cluster, client):
+    with submit_run(client, spec_of(*SMALL[:2]), make_result=as_is) as run:
+        outcome = run.result()
+    plugin = cluster.scheduler.extensions["dpbb"]
+    view = plugin.monitor.view(run.run_id)
+    assert view.snapshot.termination == "exhausted"
+    assert view.snapshot.decomposed == outcome.counters.decomposed
+    assert view.snapshot.closed == tuple(outcome.counters.closed.tolist())
+    assert view.history.complete
+    applications = len(cluster.scheduler.http_application.applications)
+    assert attach(plugin)
+    assert len(cluster.scheduler.http_application.applications) == applications
+
+
+def test_metrics_of_an_open_run(client):
+    pytest.importorskip("prometheus_client")
+    spec = spec_of(*HUGE, permutation=tuple(range(50)), report_interval_s=0.1)
+    with submit_run(client, spec, make_result=as_is) as run:
+        labels = f'problem="ta056",run="{run.run_id}"'
+        while not (found := series(client)).get(f"dask_dpbb_nodes{{{labels}}}"):
+            time.sleep(0.05)
+        assert found["dask_dpbb_runs"] == 1
+        assert found[f"dask_dpbb_upper_bound{{{labels}}}"] == HUGE[1]
+        assert found[f"dask_dpbb_incumbent{{{labels}}}"] > HUGE[1]
+        assert found[f"dask_dpbb_nodes{{{labels}}}"] > 0
+        assert f"dask_dpbb_checkpoint_age_seconds{{{labels}}}" not in found
+        seats = 'engine="cpu",' + f'problem="ta056",run="{run.run_id}",state="busy"'
+        assert found[f"dask_dpbb_seats{{{seats}}}"] == 1
+        run.stop()
+        run.result()
+    assert series(client) == {"dask_dpbb_runs": 0}
+
+
+def test_metrics_are_registered_once_a_process(cluster):
+    prometheus_client = pytest.importorskip("prometheus_client")
+    assert metrics.register(cluster.scheduler)
+    assert metrics.register(cluster.scheduler)
+    text = prometheus_client.generate_latest().decode()
+    assert text.count("# TYPE dask_dpbb_runs gauge") == 1
+
+
+def test_controls_on_loopback_alone_unless_somebody_said_so(cluster, client):
+    with submit_run(client, spec_of(*HUGE), make_result=as_is) as run:
+        plugin = cluster.scheduler.extensions["dpbb"]
+        assert is_loopback(cluster.scheduler)
+        assert plugin.controls.refused is None
+        with dask.config.set({"dpbb.dashboard.controls": False}):
+            assert "dpbb.dashboard.controls is false" in plugin.controls.refused
+            with pytest.raises(ClusterError, match=r"dpbb\.dashboard\.controls"):
+                client.sync(plugin.controls.stop, run.run_id)
+        assert not run.done()
+        assert client.sync(plugin.controls.stop, run.run_id) == "Stopped."
+        run.result()
+
+
+def test_controls_are_off_on_a_dashboard_for_everybody():
+    with (
+        LocalCluster(
+            n_workers=0, processes=False, dashboard_address="0.0.0.0:0"
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+        submit_run(client, spec_of(*HUGE), make_result=as_is),
+    ):
+        controls = cluster.scheduler.extensions["dpbb"].controls
+        assert not is_loopback(cluster.scheduler)
+        assert "no login" in controls.refused
+        with dask.config.set({"dpbb.dashboard.controls": True}):
+            assert controls.refused is None
+
+
+def test_the_embedded_cluster_gets_the_page_a_little_later():
+    with (
+        embedded_cluster(threads=1, dashboard_address="127.0.0.1:0") as (_, client),
+        submit_run(client, spec_of(*HUGE), make_result=as_is),
+    ):
+        while get(client, "/dpbb")[0] != 200:
+            time.sleep(0.05)
+        assert 'href="dpbb"' in get(client, "/status")[1]
