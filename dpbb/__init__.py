@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dpbb.flowshop.formats import read_instance
     from dpbb.flowshop.instance import FlowShopInstance
     from dpbb.options import SolveOptions
+    from dpbb.proof.verify import verify
     from dpbb.result import Result, Status, Termination
 
 __version__ = "0.1.0"
@@ -49,11 +50,13 @@ __all__ = [
     "runs",
     "solve",
     "submit",
+    "verify",
 ]
 
 _HOMES = {
     "dpbb.api": ("evaluate", "resume", "solve", "submit"),
     "dpbb.attaching": ("attach", "runs"),
+    "dpbb.proof.verify": ("verify",),
     "dpbb.errors": (
         "CheckpointError",
         "ClusterError",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dpbb.errors import ClusterError
 from dpbb.options import SolveOptions
 from dpbb.plan import Plan
+from dpbb.task import certified
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,6 +82,7 @@ def _result_maker(spec: RunSpec, seconds: float) -> Callable[[Outcome], Result]:
         plan = Plan.from_request(
             spec.problem, spec.instance, spec.request, opened=opened, options=options
         )
-        return plan.result(outcome, opened=opened, engine=spec.engine)
+        result = plan.result(outcome, opened=opened, engine=spec.engine)
+        return certified(spec, outcome, result)
 
     return make_result

@@ -223,6 +223,11 @@ class SolveOptions:
         "on from it",
     )
     checkpoint_keep: int = _option(3, kinds.whole(1), "how many checkpoints are kept")
+    certificate: str | None = _option(
+        None,
+        kinds.optional(kinds.text("FILE", "the path of a file to write, .json.gz")),
+        "write a certificate of the proof here; dpbb verify checks it",
+    )
     slice_s: float = _option(
         0.05, kinds.number(least=0.001, most=1), "seconds between looks at new orders"
     )

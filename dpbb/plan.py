@@ -138,6 +138,7 @@ class Plan:
             units_per_seat=options.units_per_seat,
             checkpoint=options.checkpoint,
             checkpoint_keep=options.checkpoint_keep,
+            certificate=options.certificate is not None,
             request=self.to_request(now),
         )
 
@@ -302,6 +303,11 @@ def check_fit(problem: Problem[Any], options: SolveOptions) -> None:
             raise OptionError(
                 f"{option}: expected {problem.n_jobs} jobs, got {len(jobs)}"
             )
+    if options.certificate is not None and not isinstance(problem, FlowShopProblem):
+        raise OptionError(
+            f"certificate: expected a flow shop, got {problem.name}: a checker has to "
+            "know the bounds"
+        )
     none = options.heuristics is Heuristics.NONE
     if none or not isinstance(problem, FlowShopProblem):
         given = (options.initial, options.upper_bound, options.cutoff)

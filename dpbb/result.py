@@ -13,6 +13,7 @@ from dpbb.options import SolveOptions
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from dpbb.proof.certificate import Certificate
     from dpbb.schedule import Schedule
 
 
@@ -107,6 +108,8 @@ class Result:
         (package, version) pairs.
     operations
         The schedule; see ``schedule``.
+    certificate
+        Of the proof, where the option asked for one and the tree was exhausted.
 
     Raises
     ------
@@ -141,6 +144,7 @@ class Result:
     options: SolveOptions = field(default_factory=SolveOptions)
     versions: tuple[tuple[str, str], ...] = ()
     operations: Schedule | None = field(default=None, compare=False, repr=False)
+    certificate: Certificate | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         has_schedule = self.status in (Status.OPTIMAL, Status.FEASIBLE)

@@ -154,6 +154,11 @@ def read_saved(
             raise OptionError(
                 f"{name}: expected {old}, as the checkpoint's tree has it, got {new}"
             )
+    if options.certificate is not None and not saved.spec.certificate:
+        raise OptionError(
+            "certificate: expected a run that kept a journal from its start (option "
+            f"certificate), got one that did not: {options.certificate}"
+        )
     if options.cutoff is not None:
         raise OptionError(
             f"cutoff: expected upper_bound, which may be smaller than before, got "

@@ -18,6 +18,7 @@ from dpbb.options import EngineName, SolveOptions, Verbosity
 from dpbb.plan import check_fit, make_plan
 from dpbb.problem import Problem
 from dpbb.progress import ProgressPrinter
+from dpbb.proof.certificate import make_certificate
 from dpbb.result import Termination
 
 if TYPE_CHECKING:
@@ -154,7 +155,11 @@ class Task:
             self.progress.note(f"checkpoints {spec.checkpoint}")
 
         def make_result(outcome: Outcome) -> Result:
-            return plan.result(outcome, opened=opened, engine=engine)
+            result = plan.result(outcome, opened=opened, engine=engine)
+            result = certified(spec, outcome, result)
+            if self.options.certificate is not None and result.certificate is not None:
+                result.certificate.write(self.options.certificate)
+            return result
 
         return submit_run(
             client,
@@ -215,6 +220,14 @@ def make_task(
     if progress is None:
         progress = default_progress(chosen)
     return Task(problem, name, chosen, progress, should_stop, began)
+
+
+def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
+    """Return the result with its certificate, if the run has what one takes."""
+    if outcome.journal is None or not outcome.exhausted:
+        return result
+    certificate = make_certificate(spec.problem, spec.tree, outcome, result)
+    return replace(result, certificate=certificate)
 
 
 def check_client(client: Any, options: SolveOptions) -> None:  # noqa: ANN401

@@ -28,7 +28,7 @@ from dpbb.bench.traces.tree import load_tree
 from dpbb.coordination.checkpoint import SavedUnit
 from dpbb.coordination.checkpoint_format import checksum, encode_unit
 from dpbb.coordination.ledger import LeaseBasis
-from dpbb.coordination.messages import LeaseId, RunId, RunSpec
+from dpbb.coordination.messages import LeaseId, RunId, RunSpec, UnitId
 from dpbb.coordination.span_map import cells_of
 from dpbb.engines.base import Candidate
 from dpbb.errors import OptionError
@@ -233,7 +233,7 @@ def state_costs(n_jobs: int, n_roots: int, seats: int) -> dict[str, float]:
     content = b""
     for _ in range(5):
         begin = time.thread_time()
-        content, _ = encode_unit(SavedUnit(roots, (), 0, fresh=False))
+        content, _ = encode_unit(SavedUnit(UnitId(1), roots, (), 0, fresh=False))
         checksum(content)
         worst = max(worst, time.thread_time() - begin)
     return {

@@ -35,6 +35,7 @@ COMMANDS = {
     "attach": "follow a run of a cluster to its end",
     "stop": "stop a run of a cluster",
     "save": "write the state of a run into a file, or a checkpoint into its folder",
+    "verify": "check the certificate of a proof",
     "info": "size, digest, root bounds and best-known makespan",
     "evaluate": "makespan and schedule of a given order",
     "engines": "which engines can run here, and why not",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpbb.cli.remote import add_run, attached
 from dpbb.cli.shared import EXIT_CODES, EXIT_CODES_TEXT, stopping
+from dpbb.errors import OptionError
 
 if TYPE_CHECKING:
     import argparse
@@ -25,6 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--log-json",
         action="store_true",
         help="progress as JSON, a snapshot a line, instead of rows",
+    )
+    parser.add_argument(
+        "--certificate", metavar="FILE", help="write the certificate, if it keeps one"
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
 
@@ -47,5 +51,12 @@ def run(args: argparse.Namespace) -> int:
         if snapshot is not None:
             progress.finish(snapshot)
         result = handle.result()
+    if args.certificate is not None:
+        if result.certificate is None:
+            raise OptionError(
+                "--certificate: expected a run with the option certificate that is "
+                "exhausted, got one without"
+            )
+        result.certificate.write(args.certificate)
     print(result.to_json(schedule=False) if args.json else result.summary())
     return EXIT_CODES[result.status]

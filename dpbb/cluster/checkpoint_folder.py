@@ -24,6 +24,7 @@ from dpbb.coordination.checkpoint_format import (
     encode_unit,
     from_bytes,
     header_length,
+    sections_beside,
 )
 from dpbb.coordination.messages import RunId
 from dpbb.errors import CheckpointError
@@ -122,7 +123,9 @@ class CheckpointFolder:
                 entry = _Known(unit, UnitSection(add(content), n_roots))
             now[id(unit.roots)] = entry
         optima = add(saved.optima.astype("<u2").tobytes())
-        extras = {name: add(content) for name, content in saved.extras.items()}
+        extras = {
+            name: add(content) for name, content in sections_beside(saved).items()
+        }
         sections = [now[id(unit.roots)].at for unit in saved.units]
         header = encode_header(saved, sections, optima, extras)
         self.folder.write(part, chunks)

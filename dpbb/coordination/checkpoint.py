@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dpbb.coordination.messages import RunSpec, SeatId
+    from dpbb.coordination.journal import Journal
+    from dpbb.coordination.messages import RunSpec, SeatId, UnitId
     from dpbb.coordination.units import Unit
     from dpbb.problem import Problem
     from dpbb.result import Improvement
@@ -32,11 +33,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SavedUnit:
-    """An open unit: ``roots`` without ``gifts``, which left them since.
+    """An open unit, by its id: ``roots`` without ``gifts``, which left them since.
 
     ``least_lb`` is a lower bound of all of it; ``fresh``: no engine has seen it.
     """
 
+    id: UnitId
     roots: WorkUnit
     gifts: tuple[WorkUnit, ...]
     least_lb: int
@@ -45,7 +47,9 @@ class SavedUnit:
     @classmethod
     def of(cls, unit: Unit) -> SavedUnit:
         """Take what is to be saved of a unit."""
-        return cls(unit.last_roots, tuple(unit.gifts), unit.least_lb, unit.fresh)
+        return cls(
+            unit.id, unit.last_roots, tuple(unit.gifts), unit.least_lb, unit.fresh
+        )
 
     @property
     def open_roots(self) -> WorkUnit:
@@ -79,6 +83,8 @@ class Checkpoint:
         Seats that ever leased a unit, with their engine.
     error
         Why the run failed; None if it did not.
+    journal
+        For a certificate; None without one.
     extras
         Further sections, by name: whoever writes one reads it.
     """
@@ -100,6 +106,7 @@ class Checkpoint:
     made: int
     seats: Mapping[SeatId, str]
     error: str | None = None
+    journal: Journal | None = None
     extras: Mapping[str, bytes] = field(default_factory=dict)
 
     @property

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
-from dpbb.coordination.messages import RunId, RunSpec, SeatId
+from dpbb.coordination.journal import Journal
+from dpbb.coordination.messages import RunId, RunSpec, SeatId, UnitId
 from dpbb.engines.base import Tuning
 from dpbb.errors import CheckpointError, DpbbError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
@@ -43,6 +44,8 @@ MAGIC = b"dpbb-checkpoint"
 SCHEMA = 1
 """Raised whenever the format changes; a reader refuses all others."""
 
+JOURNAL = "journal"
+
 MAX_LINE = 120
 """Bytes that the first line has at most."""
 
@@ -58,6 +61,7 @@ _SPEC_FIELDS = (
     "lease_timeout_s",
     "checkpoint",
     "checkpoint_keep",
+    "certificate",
 )
 
 
@@ -96,6 +100,14 @@ class UnitSection:
 
     section: Section
     n_roots: int
+
+
+def sections_beside(saved: Checkpoint) -> dict[str, bytes]:
+    """Sections besides units and optima: the journal, and the extras."""
+    if saved.journal is None:
+        return dict(saved.extras)
+    journal = json.dumps(saved.journal.to_json(), separators=(",", ":")).encode()
+    return {JOURNAL: journal, **saved.extras}
 
 
 def checksum(content: bytes) -> str:
@@ -175,7 +187,7 @@ def encode_header(
         "seats": dict(saved.seats),
         "error": saved.error,
         "units": [
-            [*at.section.to_json(), at.n_roots, unit.least_lb, unit.fresh]
+            [*at.section.to_json(), at.n_roots, unit.id, unit.least_lb, unit.fresh]
             for at, unit in zip(units, saved.units, strict=True)
         ],
         "optima": optima.to_json(),
@@ -289,20 +301,21 @@ def _decode(
     )
 
     units = []
-    for index, (*at, n_roots, least_lb, fresh) in enumerate(header["units"]):
-        section, what = Section.from_json(at), f"{name}: unit {index}"
+    for *at, n_roots, unit_id, least_lb, fresh in header["units"]:
+        section, what = Section.from_json(at), f"{name}: unit {unit_id}"
         content = section.check(read(section, what), what)
         try:
             roots = decode_unit(found.n_jobs, content, n_roots)
         except ValueError as error:
             raise CheckpointError(f"{what}: {error}") from error
-        units.append(SavedUnit(roots, (), least_lb, fresh))
+        units.append(SavedUnit(UnitId(unit_id), roots, (), least_lb, fresh))
     at = Section.from_json(header["optima"])
     optima = np.frombuffer(at.check(read(at, f"{name}: optima"), "optima"), "<u2")
     extras = {}
     for key, values in header["extras"].items():
         section = Section.from_json(values)
         extras[key] = section.check(read(section, f"{name}: {key}"), f"{name}: {key}")
+    journal = extras.pop(JOURNAL, None)
     saved = Checkpoint(
         spec=spec,
         cutoff=incumbent["cutoff"],
@@ -317,6 +330,9 @@ def _decode(
         units=tuple(units),
         seats={SeatId(seat): engine for seat, engine in header["seats"].items()},
         error=header["error"],
+        journal=None
+        if journal is None
+        else Journal.from_json(found.n_jobs, json.loads(journal)),
         extras=extras,
         **header["totals"],
     )
@@ -374,7 +390,7 @@ def to_bytes(saved: Checkpoint) -> bytes:
         content, n_roots = encode_unit(unit)
         units.append(UnitSection(add(content), n_roots))
     optima = add(saved.optima.astype("<u2").tobytes())
-    extras = {name: add(content) for name, content in saved.extras.items()}
+    extras = {name: add(content) for name, content in sections_beside(saved).items()}
     return b"".join([encode_header(saved, units, optima, extras), *sections])
 
 

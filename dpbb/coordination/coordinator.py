@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 from dpbb.coordination.checkpoint import resumed_incumbent
 from dpbb.coordination.dispatch import Dispatcher
 from dpbb.coordination.incumbent import Incumbent, evaluate_candidate, jobs_of
+from dpbb.coordination.journal import WITNESS_ROOTS, Journal
 from dpbb.coordination.messages import Lease, Order, OrderKind
 from dpbb.coordination.pace import Pace
 from dpbb.coordination.reading import (
@@ -110,8 +111,14 @@ class Coordinator(RunReading):
         self._stop_asked = now
         self._pace = Pace(spec)
         self._last_save = 0
+        self._witnesses: set[LeaseId] = set()  # asked for roots for a certificate
         self._saves: dict[int, set[LeaseId]] = {}  # leases yet to report in full
         book = self._work.book
+        book.ub = lambda: self.ub
+        if spec.certificate:
+            book.journal = (
+                Journal(spec.problem.n_jobs) if saved is None else saved.journal
+            )
         if saved is None:
             whole = WorkUnit.whole(spec.problem.n_jobs)
             book.make(whole, root_bound(spec.problem), fresh=True)
@@ -233,7 +240,7 @@ class Coordinator(RunReading):
         self._go_on(now)
         if lease is None:
             return Order(OrderKind.DROP, self.ub)
-        lease.answer = self._order(lease)
+        lease.answer = self._order(lease, now)
         return lease.answer
 
     def _take(
@@ -267,10 +274,14 @@ class Coordinator(RunReading):
             if report.least_lb is not None:  # it covers what was donated, too
                 least_lb = max(least_lb, report.least_lb)
             worth_s = now - lease.since
-            portions = balance.portions(donated, worth_s)
+            if lease.id in self._witnesses:
+                portions = donated.split(len(donated))
+            else:
+                portions = balance.portions(donated, worth_s)
             for portion in portions:
-                unit = book.make(portion, least_lb, fresh=False)
+                unit = book.make(portion, least_lb, fresh=False, parent=lease.unit)
                 unit.worth_s = worth_s / len(portions)
+        self._witnesses.discard(lease.id)
         if full is None:
             book.check_partition()
             return
@@ -285,7 +296,7 @@ class Coordinator(RunReading):
         elif full.last:
             self._work.requeue(lease.unit)
 
-    def _order(self, lease: LeaseRecord) -> Order:
+    def _order(self, lease: LeaseRecord, now: float) -> Order:
         """Return the answer to a lease's report."""
         if lease.id not in self._work.book.leases:
             kind = OrderKind.DROP
@@ -299,9 +310,21 @@ class Coordinator(RunReading):
             lease.asked_to_donate = True
             most = self._work.balance.roots_to_give(lease, MAX_DONATION)
             return Order(OrderKind.DONATE, self.ub, most)
+        elif self._shall_give_witnesses(lease, now):
+            self._witnesses.add(lease.id)
+            return Order(OrderKind.DONATE, self.ub, WITNESS_ROOTS)
         else:
             kind = OrderKind.SAVE if lease.save else OrderKind.CONTINUE
         return self._pace.order(kind, self.ub, len(self._work.book.leases))
+
+    def _shall_give_witnesses(self, lease: LeaseRecord, now: float) -> bool:
+        """Whether a seat is asked for roots that become units of their own."""
+        journal = self._work.book.journal
+        return (
+            journal is not None
+            and lease.open_roots > WITNESS_ROOTS
+            and journal.wants_witness(now, self._run.opened)
+        )
 
     # -- steering ---------------------------------------------------------------
 

@@ -45,7 +45,8 @@ class Dispatcher:
         book.explore_s, book.energy_j = saved.explore_s, saved.energy_j
         book.made = saved.made
         for unit in saved.units:
-            book.make(unit.open_roots, unit.least_lb, fresh=unit.fresh)
+            roots = unit.open_roots
+            book.make(roots, unit.least_lb, fresh=unit.fresh, known=unit.id)
         self.requeues = saved.requeues
         self.used_seats = dict(saved.seats)
 

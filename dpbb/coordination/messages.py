@@ -61,6 +61,14 @@ class RunSpec:
         Units that a large donation is cut into for every seat that waits for work.
     lease_timeout_s
         A seat that has not reported for so long has lost its lease.
+    checkpoint, checkpoint_keep
+        Folder of checkpoints, a path or URL of the scheduler's, and how many are kept;
+        None: there are none.
+    certificate
+        Keep a journal for a certificate.
+    request
+        What the client wants to know again when it makes a result of the run; only
+        values that JSON has.
     max_reports, max_report_bytes
         Periodic reports of all seats a second, and bytes of the full ones among them:
         with many seats the intervals are stretched to stay below (``pace.py``).
@@ -85,6 +93,7 @@ class RunSpec:
     lease_timeout_s: float = 60.0
     checkpoint: str | None = None
     checkpoint_keep: int = 3
+    certificate: bool = False
     request: Mapping[str, Any] = field(default_factory=dict)
     max_reports: float = 400.0
     max_report_bytes: float = 20e6

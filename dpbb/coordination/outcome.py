@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpbb.coordination.incumbent import Optima
+    from dpbb.coordination.journal import Journal
     from dpbb.coordination.snapshot import Improvement
     from dpbb.result import Termination
     from dpbb.tree.counters import Counters
@@ -49,6 +50,8 @@ class Outcome:
         With all optima: how many optimal permutations were found in all.
     error
         Why the run failed; None when it did not.
+    journal
+        For a certificate; None if the run kept none.
     engines
         The engines of ``seats``, each once.
     """
@@ -71,4 +74,5 @@ class Outcome:
     n_optima: int = 0
     error: str | None = None
     engines: tuple[str, ...] = ()
+    journal: Journal | None = None
     energy_j: float | None = None

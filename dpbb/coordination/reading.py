@@ -287,6 +287,7 @@ class RunReading:
             made=book.made,
             seats=dict(run.work.used_seats),
             error=run.error,
+            journal=None if book.journal is None else book.journal.copy(),
         )
 
     def outcome(self, now: float) -> Outcome:
@@ -314,4 +315,5 @@ class RunReading:
             optima=incumbent.optima() if run.spec.all_optima else None,
             n_optima=incumbent.n_optima,
             error=run.error,
+            journal=book.journal,
         )

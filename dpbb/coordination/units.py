@@ -22,9 +22,12 @@ from dpbb.tree.factoradic import n_leaves
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
+    from dpbb.coordination.journal import Journal
     from dpbb.coordination.ledger import Checked
     from dpbb.coordination.messages import Order, Report, RunSpec, Seat, SeatId
 
@@ -57,6 +60,7 @@ class Unit:
     cells: NDArray[np.bool_]
     least_lb: int
     fresh: bool  # no engine has seen it, so nobody knows how many roots it has
+    whole: bool = True  # its roots are those it was made with
     worth_s: float = math.inf  # what a seat probably takes for it
     attempt: int = 1
     losses: int = 0  # leases lost in a row without a full report
@@ -108,6 +112,8 @@ class LeaseRecord:
     asked_to_donate: bool = False  # the last answer said so
     rest_until: float = 0.0  # had nothing to give
     save: bool = False
+    ub: int = 0  # the run's upper bound at the grant
+    whole: bool = False  # the unit was untouched then
 
     @property
     def shown_decomposed(self) -> int:
@@ -164,6 +170,8 @@ class UnitBook:
     ahead_leaves: int = 0
     explore_s: float = 0.0  # of ended leases
     energy_j: float | None = None  # of ended leases on devices that say
+    journal: Journal | None = None  # for a certificate
+    ub: Callable[[], int] = lambda: 0  # the run's, now
 
     def __post_init__(self) -> None:
         self.counters = Counters.zero(self.spec.problem.n_jobs)
@@ -180,17 +188,23 @@ class UnitBook:
         fresh: bool,
         leaves: int | None = None,
         cells: NDArray[np.bool_] | None = None,
+        parent: Unit | None = None,
+        known: UnitId | None = None,
     ) -> Unit:
-        """Add a waiting unit."""
-        self.made += 1
+        """Add a waiting unit, made from another, or known from a checkpoint."""
+        if known is None:
+            self.made += 1
         unit = Unit(
-            id=UnitId(self.made),
+            id=UnitId(self.made) if known is None else known,
             last_roots=roots,
             leaves=roots.leaves if leaves is None else leaves,
             cells=cells_of(roots) if cells is None else cells,
             least_lb=least_lb,
             fresh=fresh,
         )
+        unit.whole = known is None
+        if self.journal is not None and known is None:
+            self.journal.made(unit, 0 if parent is None else parent.id)
         self.units[unit.id] = self.waiting[unit.id] = unit
         self.open_leaves += unit.leaves
         self.span_map.add("waiting", unit.cells)
@@ -218,6 +232,8 @@ class UnitBook:
             decomposed=basis.leased_ancestors,
             exported=basis.leased_ancestors,
             open_roots=len(unit.roots),
+            ub=self.ub(),
+            whole=unit.whole,
             since=now,
         )
         self._move(unit, Place.LEASED)
@@ -284,6 +300,7 @@ class UnitBook:
         """Take a gift out of a leased unit; what was counted stays as it is."""
         self._require_current(lease, checked)
         unit = lease.unit
+        unit.whole = False
         if report.gift is not None and len(report.gift):
             unit.gifts.append(report.gift)
         unit.leaves -= checked.donated_leaves
@@ -306,6 +323,7 @@ class UnitBook:
         unit.roots, unit.leaves = checked.next.roots, checked.remaining_leaves
         unit.cells = checked.remaining_cells
         unit.losses = 0
+        unit.whole = False
         lease.basis, lease.exported = checked.next, checked.exported_ancestors
 
     def requeue(self, unit: Unit) -> None:
@@ -322,7 +340,7 @@ class UnitBook:
     def finish(self, unit: Unit) -> None:
         """Strike out a leased unit of which nothing remains."""
         self._free_seat(unit)
-        self._end_lease(unit)
+        self._end_lease(unit, finished=True)
         self.span_map.add("leased", unit.cells, -1)
         del self.units[unit.id]
 
@@ -333,13 +351,15 @@ class UnitBook:
             return 0
         self.open_leaves -= unit.leaves
         self.span_map.add("waiting", unit.cells, -1)
+        unit.whole = False
         unit.roots, unit.leaves = pieces[0], pieces[0].leaves
         unit.cells = cells_of(unit.roots)
         self.open_leaves += unit.leaves
         self.span_map.add("waiting", unit.cells)
         unit.worth_s /= len(pieces)
         for piece in pieces[1:]:
-            self.make(piece, unit.least_lb, fresh=unit.fresh).worth_s = unit.worth_s
+            made = self.make(piece, unit.least_lb, fresh=unit.fresh, parent=unit)
+            made.worth_s = unit.worth_s
         return len(pieces) - 1
 
     def check_partition(self) -> None:
@@ -371,8 +391,10 @@ class UnitBook:
             unit.seat.unit = None
         unit.seat = None
 
-    def _end_lease(self, unit: Unit) -> None:
+    def _end_lease(self, unit: Unit, *, finished: bool = False) -> None:
         if unit.lease is not None:
+            if self.journal is not None:
+                self.journal.ended(unit.lease, self.ub(), finished=finished)
             self._forget_ahead(unit.lease)
             self.explore_s += unit.lease.explore_s
             if unit.lease.energy_j is not None:

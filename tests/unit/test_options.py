@@ -119,7 +119,7 @@ def test_mapping_round_trip_keeps_every_option():
     assert SolveOptions.from_mapping(options.to_mapping()) == options
 
 
-ANY_TEXT = ("checkpoint", "optima_file", "scheduler")
+ANY_TEXT = ("certificate", "checkpoint", "optima_file", "scheduler")
 
 
 @pytest.mark.parametrize(

@@ -120,5 +120,5 @@ def test_a_missing_part_is_named(tmp_path):
     with pytest.raises(CheckpointError, match=r"cannot read from .*units-000001"):
         load_checkpoint(str(tmp_path))
     (tmp_path / "units-000001.bin").write_bytes(b"\0" * 1000)
-    with pytest.raises(CheckpointError, match=r"unit 0: expected .* bytes with"):
+    with pytest.raises(CheckpointError, match=r"unit \d+: expected .* bytes with"):
         load_checkpoint(str(tmp_path))

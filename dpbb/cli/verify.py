@@ -1,0 +1,64 @@
+"""``dpbb verify``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from dpbb.errors import OptionError
+
+if TYPE_CHECKING:
+    import argparse
+
+EPILOG = """\
+exit codes: 0 the certificate holds; 1 it does not; 2 it is none.
+--print-checker writes a program of one file, which needs nothing but Python and shares
+no code with dpbb: dpbb verify --print-checker > checker.py"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the certificate and how to check it."""
+    parser.add_argument("certificate", metavar="CERTIFICATE", nargs="?")
+    parser.add_argument(
+        "--witnesses",
+        type=int,
+        default=20,
+        metavar="K",
+        help="finished subtrees to explore again (default: 20)",
+    )
+    parser.add_argument(
+        "--engine",
+        default="cpu",
+        choices=("cpu", "gpu", "reference"),
+        help="what explores them (default: cpu)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="chooses them, with a hash (default: 0)"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    parser.add_argument(
+        "--print-checker", action="store_true", help="print the program of one file"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check a certificate and show what was found."""
+    if args.print_checker:
+        print(files("dpbb.proof").joinpath("checker.py").read_text("utf-8"), end="")
+        return 0
+    if args.certificate is None:
+        raise OptionError("certificate: expected the path of a certificate, got none")
+    from dpbb.proof.verify import verify
+
+    found = verify(
+        args.certificate,
+        witnesses=args.witnesses,
+        engine=args.engine,
+        seed=args.seed,
+    )
+    print(
+        json.dumps({**asdict(found), "ok": found.ok}) if args.json else found.summary()
+    )
+    return 0 if found.ok else 1

@@ -1,0 +1,192 @@
+"""What a run leaves for a certificate: every unit, and every lease of it.
+
+A unit is made of roots that another one gave away (or of the whole tree); a lease
+closes a part of it, and gives parts away. So for every unit, in exact integers::
+
+    leaves of its roots = closed by its leases + leaves of the units made from it
+
+which anybody can add up afterwards. A unit that one lease finished alone, at one upper
+bound, is also a *witness*: whoever explores its roots at that bound must get the same
+counts, node by node. Some units are made for that (``wants_witness``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.tree.counters import Counters
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpbb.coordination.units import LeaseRecord, Unit
+
+MAX_ROOTS = 64
+"""Roots of a unit that has more are not listed, only counted."""
+
+MAX_ENTRIES = 20_000
+"""Beyond so many units, the leases of further ones are only summed up."""
+
+WITNESS_ROOTS = 4
+"""Roots that are asked for at a time, each to be a unit of its own."""
+
+WITNESS_S = 0.5
+WITNESS_SHARE = 0.05
+"""Between two such requests: so many seconds, or this part of the run's time."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnitEntry:
+    """A unit: where it came from, its leaves, its roots unless there are too many."""
+
+    id: int
+    parent: int
+    leaves: int
+    n_roots: int
+    roots: tuple[tuple[int, ...], ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseEntry:
+    """A lease that is over, and what its last full report counts for.
+
+    ``closed`` holds (depth, subtrees) pairs; ``ub`` the upper bounds at its begin and
+    end; ``alone`` says that it found the unit untouched, gave nothing away and left
+    nothing.
+    """
+
+    unit: int
+    attempt: int
+    seat: str
+    engine: str
+    decomposed: int
+    leaves: int
+    closed: tuple[tuple[int, int], ...]
+    ub: tuple[int, int]
+    alone: bool
+
+
+@dataclass(slots=True, eq=False)
+class Journal:
+    """Entries of a run, in the order in which things happened."""
+
+    n_jobs: int
+    units: list[UnitEntry] = field(default_factory=list)
+    leases: list[LeaseEntry] = field(default_factory=list)
+    rest: Counters = field(init=False)  # leases of units that are not listed
+    _listed: set[int] = field(default_factory=set)
+    _next_witness: float | None = None
+
+    def __post_init__(self) -> None:
+        self.rest = Counters.zero(self.n_jobs)
+
+    def made(self, unit: Unit, parent: int) -> None:
+        """Note a unit that was made from another; 0: from nothing."""
+        if len(self.units) >= MAX_ENTRIES:
+            return
+        roots = unit.last_roots
+        listed = len(roots) <= MAX_ROOTS
+        self._listed.add(unit.id)
+        self.units.append(
+            UnitEntry(
+                unit.id,
+                parent,
+                unit.leaves,
+                len(roots),
+                tuple(map(roots.path, range(len(roots)))) if listed else None,
+            )
+        )
+
+    def ended(self, lease: LeaseRecord, ub: int, *, finished: bool) -> None:
+        """Note a lease that is over, with the run's upper bound now."""
+        counts = lease.basis.counted
+        if not (finished or counts.closed.any()):
+            return  # lost before its first full report: somebody else did it again
+        if lease.unit.id not in self._listed:
+            self.rest = self.rest + counts
+            return
+        self.leases.append(
+            LeaseEntry(
+                lease.unit.id,
+                lease.unit.attempt,
+                lease.seat.id,
+                lease.seat.seat.engine,
+                counts.decomposed,
+                counts.leaves,
+                _pairs(counts),
+                (lease.ub, ub),
+                finished and lease.whole and not lease.basis.donated.any(),
+            )
+        )
+
+    def wants_witness(self, now: float, opened: float) -> bool:
+        """Whether some roots are to be made units of their own now."""
+        if self._next_witness is None:
+            self._next_witness = now + WITNESS_S
+        if now < self._next_witness:
+            return False
+        self._next_witness = now + max(WITNESS_S, WITNESS_SHARE * (now - opened))
+        return True
+
+    def copy(self) -> Journal:
+        """Return the journal as it is now, which does not change any more."""
+        copy = Journal(self.n_jobs, list(self.units), list(self.leases))
+        copy.rest, copy._listed = self.rest, set(self._listed)
+        return copy
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values for a certificate or a checkpoint."""
+        return {
+            "units": [
+                [u.id, u.parent, str(u.leaves), u.n_roots, u.roots] for u in self.units
+            ],
+            "leases": [
+                [
+                    e.unit,
+                    e.attempt,
+                    e.seat,
+                    e.engine,
+                    e.decomposed,
+                    e.leaves,
+                    e.closed,
+                    e.ub,
+                    e.alone,
+                ]
+                for e in self.leases
+            ],
+            "rest": {
+                "decomposed": self.rest.decomposed,
+                "leaves": self.rest.leaves,
+                "closed": _pairs(self.rest),
+            },
+        }
+
+    @classmethod
+    def from_json(cls, n_jobs: int, values: Mapping[str, Any]) -> Journal:
+        """Inverse of ``to_json``."""
+        journal = cls(n_jobs)
+        for unit, parent, leaves, n_roots, roots in values["units"]:
+            paths = None if roots is None else tuple(map(tuple, roots))
+            journal.units.append(UnitEntry(unit, parent, int(leaves), n_roots, paths))
+            journal._listed.add(unit)
+        for unit, attempt, seat, engine, nodes, leaves, *more in values["leases"]:
+            closed, (begin, end), alone = more
+            pairs = tuple((depth, count) for depth, count in closed)
+            entry = LeaseEntry(
+                unit, attempt, seat, engine, nodes, leaves, pairs, (begin, end), alone
+            )
+            journal.leases.append(entry)
+        rest = values["rest"]
+        subtrees = np.zeros(n_jobs + 1, np.int64)
+        for depth, count in rest["closed"]:
+            subtrees[depth] = count
+        journal.rest = Counters(rest["decomposed"], rest["leaves"], subtrees)
+        return journal
+
+
+def _pairs(counts: Counters) -> tuple[tuple[int, int], ...]:
+    closed = counts.closed
+    return tuple((int(d), int(closed[d])) for d in np.flatnonzero(closed))

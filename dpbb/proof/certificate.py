@@ -1,0 +1,118 @@
+"""Certificates: the books of a run, for others to check."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpbb.errors import DpbbError, OptionError
+from dpbb.flowshop import FlowShopProblem
+from dpbb.proof import checker
+from dpbb.tree.branching import TREE_RULE_VERSION
+
+if TYPE_CHECKING:
+    from dpbb.coordination.outcome import Outcome
+    from dpbb.options import TreeOptions
+    from dpbb.problem import Problem
+    from dpbb.result import Result
+
+MAX_BYTES = 10_000_000
+"""Of the compressed file; the journal's limits keep far below."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Certificate:
+    """What a run proved, and how its books add up; plain values that JSON has."""
+
+    content: dict[str, Any]
+
+    def write(self, path: str | Path) -> None:
+        """Write the certificate, compressed; DpbbError if that fails."""
+        text = json.dumps(self.content, separators=(",", ":"))
+        try:
+            Path(path).write_bytes(gzip.compress(text.encode(), mtime=0))
+        except OSError as error:
+            raise DpbbError(f"{path}: cannot be written: {error.strerror}") from error
+
+    @classmethod
+    def read(cls, path: str | Path) -> Certificate:
+        """Read a certificate, unchecked.
+
+        Raises
+        ------
+        OptionError
+            No such file, or no certificate.
+        """
+        try:
+            return cls(checker.read(str(path)))
+        except (OSError, EOFError, ValueError, KeyError) as error:
+            raise OptionError(
+                f"{path}: expected a certificate, got: {error}"
+            ) from error
+
+
+def make_certificate(
+    problem: Problem[Any], tree: TreeOptions, outcome: Outcome, result: Result
+) -> Certificate:
+    """Return the certificate of a finished run.
+
+    Raises
+    ------
+    OptionError
+        The run kept no journal, is of another problem than the flow shop, or was not
+        exhausted: there is nothing to certify.
+    """
+    if not isinstance(problem, FlowShopProblem):
+        raise OptionError(
+            f"certificate: expected a flow shop, got {problem.name}: a checker has to "
+            "know the bounds"
+        )
+    if outcome.journal is None:
+        raise OptionError("certificate: expected a run with the option certificate")
+    if not outcome.exhausted:
+        raise OptionError(
+            f"certificate: expected a tree that is exhausted, got one that ended by "
+            f"{outcome.termination}"
+        )
+    instance = problem.instance
+    closed = [[d, int(c)] for d, c in enumerate(outcome.counters.closed) if c]
+    content = {
+        "format": checker.FORMAT,
+        "schema": checker.SCHEMA,
+        "instance": {
+            "name": instance.name,
+            "digest": instance.digest,
+            "times": instance.times.tolist(),
+        },
+        "tree": {
+            "rule_version": TREE_RULE_VERSION,
+            "branching": str(tree.branching),
+            "branching_ub": tree.branching_ub,
+            "bound": str(tree.bound),
+            "root_order": tree.root_order,
+        },
+        "result": {
+            "status": str(result.status),
+            "makespan": result.makespan,
+            "permutation": result.permutation,
+            "lower_bound": result.lower_bound,
+            "ub": outcome.ub - result.options.all_optima
+            if result.makespan is not None
+            else outcome.ub,
+            "all_optima": result.options.all_optima,
+            "seconds": result.seconds,
+            "engine": result.engine,
+            "versions": [list(pair) for pair in result.versions],
+        },
+        "totals": {
+            "decomposed": outcome.counters.decomposed,
+            "leaves": outcome.counters.leaves,
+            "closed": closed,
+        },
+        **outcome.journal.to_json(),
+    }
+    # as it will be read: tuples are lists there
+    return Certificate(json.loads(json.dumps(content)))

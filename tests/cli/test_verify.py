@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.cluster
+
+
+def test_a_proof_is_certified_and_verified(dpbb, tmp_path):
+    path = tmp_path / "ta016.json.gz"
+    ran = dpbb("solve", "ta016", "--cutoff", "1397", "--certificate", path, "--quiet")
+    assert ran.code == 0
+    ran = dpbb("verify", path)
+    assert ran.code == 0
+    assert "the certificate holds" in ran.out
+    ran = dpbb("verify", path, "--engine", "reference", "--json")
+    assert json.loads(ran.out)["ok"]
+
+    program = tmp_path / "checker.py"
+    program.write_text(dpbb("verify", "--print-checker").out)
+    ran = subprocess.run(  # noqa: S603
+        [sys.executable, "-I", program, path], capture_output=True, check=False
+    )
+    assert ran.returncode == 0, ran.stdout
+
+
+def test_bad_files_are_named(dpbb, tmp_path):
+    path = tmp_path / "x"
+    path.write_text("{}")
+    ran = dpbb("verify", path)
+    assert ran.code == 2
+    assert "expected a certificate" in ran.err
+    assert dpbb("verify").code == 2

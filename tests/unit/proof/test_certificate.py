@@ -1,0 +1,264 @@
+"""Certificates of real runs hold; every change of one is found, by both checkers."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import dpbb
+from dpbb.errors import OptionError
+from dpbb.proof import checker
+from dpbb.proof.certificate import Certificate
+from dpbb.proof.verify import verify
+from tests.oracle import TinyFlowShop
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+
+SHOP = np.random.default_rng(5).integers(1, 60, (13, 8))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("certificates")
+
+
+@pytest.fixture(scope="module")
+def original(folder):
+    """Certificate of a run of two seats with donations, explored textbook-slowly."""
+    path = folder / "run.json.gz"
+    result = dpbb.solve(
+        "ta014",
+        cutoff=1377,
+        engine="cpu",
+        workers=2,
+        report_interval_s=0.05,
+        certificate=str(path),
+        verbosity="quiet",
+    )
+    assert (result.decomposed, result.leaves) == (16_114, 13)
+    return Certificate.read(path).content
+
+
+@pytest.fixture(scope="module")
+def optimal(folder):
+    """Certificate of an optimum, from a run that needed a tree."""
+    path = folder / "optimal.json.gz"
+    result = dpbb.solve(
+        SHOP,
+        engine="reference",
+        heuristics="neh",
+        certificate=str(path),
+        report_interval_s=0.05,
+        verbosity="quiet",
+    )
+    assert result.status == "optimal"
+    assert result.certificate is not None
+    return Certificate.read(path).content
+
+
+def alone(content, tmp_path, *options):
+    """Run the checker of one file, as somebody without dpbb does."""
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(content))
+    return subprocess.run(  # noqa: S603
+        [sys.executable, "-I", checker.__file__, path, "--seed", "1", *options],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("name", ["original", "optimal"])
+def test_it_holds(name, request, tmp_path):
+    content = request.getfixturevalue(name)
+    found = verify(Certificate(content), engine="reference")
+    assert found.ok, found.summary()
+    assert [check.name for check in found.checks][:3] == [
+        name for name, _ in checker.STRUCTURE
+    ]
+    ran = alone(content, tmp_path, "--nodes", "30000")
+    assert ran.returncode == 0, ran.stdout
+    assert "holds" in ran.stdout
+    assert "nodes, explored again" in ran.stdout
+
+
+def witness(content):
+    """A lease that is explored again, and its unit."""
+    (_, lease), *_ = checker.witnesses(content, 1, 30_000)
+    unit = next(unit for unit in content["units"] if unit[0] == lease[0])
+    return lease, unit
+
+
+def change(*keys, by=1):
+    def apply(content):
+        *above, last = keys
+        for key in above:
+            content = content[key]
+        content[last] += by
+
+    return apply
+
+
+def fewer_nodes(content):
+    """Counts that add up, but are not those of the subtree."""
+    lease, _ = witness(content)
+    lease[4] -= 1
+    content["totals"]["decomposed"] -= 1
+
+
+def other_depths(content):
+    """A subtree more at depth n - 1, and one less as its child: the same leaves."""
+    lease, _ = witness(content)
+    closed = dict(map(tuple, lease[6]))
+    n_jobs = len(content["instance"]["times"])
+    for depth, below in pairwise(sorted(closed)):
+        if below == depth + 1 and closed[below] >= n_jobs - depth:
+            closed[depth] += 1
+            closed[below] -= n_jobs - depth
+            break
+    lease[6] = [[d, c] for d, c in closed.items() if c]
+
+
+def drop_lease(content):
+    lease = max(content["leases"], key=lambda lease: lease[4])
+    content["leases"].remove(lease)
+    content["totals"]["decomposed"] -= lease[4]
+    content["totals"]["leaves"] -= lease[5]
+
+
+def drop_unit(content):
+    content["units"].pop()
+
+
+def double_unit(content):
+    number, parent, *rest = content["units"][-1]
+    content["units"].append([number + 1, parent, *rest])
+
+
+def other_rule(content):
+    content["tree"]["branching"] = "maxsum"
+
+
+def other_bound(content):
+    lease, _ = witness(content)
+    lease[7] = [lease[7][0] - 3] * 2
+
+
+def other_times(content):
+    content["instance"]["times"][0][0] += 1
+
+
+def times_with_digest(content):
+    """Another instance altogether, with its own digest."""
+    times = content["instance"]["times"]
+    times[0], times[1] = [time + 7 for time in times[1]], times[0]
+    content["instance"]["digest"] = checker.digest_of(times)
+
+
+def moved_root(content):
+    _, unit = witness(content)
+    path = unit[4][0]
+    if path:
+        path[-1] += 1 if path[-1] == 0 else -1
+    else:
+        unit[4] = [[0]]
+
+
+DAMAGES = {
+    "total of nodes": change("totals", "decomposed"),
+    "total of leaves": change("totals", "leaves"),
+    "nodes of a lease": change("leases", 0, 4),
+    "leaves of a lease": change("leases", 0, 5),
+    "closed of a lease": change("leases", 0, 6, 0, 1),
+    "digest": lambda content: content["instance"].update(digest="0" * 64),
+    "rule version": change("tree", "rule_version"),
+    "lower bound": change("result", "lower_bound"),
+    "counts that add up": fewer_nodes,
+    "closed at other depths": other_depths,
+    "lease dropped": drop_lease,
+    "unit dropped": drop_unit,
+    "unit twice": double_unit,
+    "other rule": other_rule,
+    "other upper bound": other_bound,
+    "other times": other_times,
+    "other instance": times_with_digest,
+    "root moved": moved_root,
+    "unit's leaves": lambda content: content["units"][-1].__setitem__(
+        2, str(int(content["units"][-1][2]) + 1)
+    ),
+    "field missing": lambda content: content.pop("leases"),
+    "no number": lambda content: content["leases"][0].__setitem__(4, "many"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_every_change_is_found(name, original, tmp_path):
+    content = copy.deepcopy(original)
+    DAMAGES[name](content)
+    assert content != original
+    found = verify(Certificate(content), engine="reference")
+    assert not found.ok, found.summary()
+    assert "does not hold" in found.summary()
+    ran = alone(content, tmp_path, "--nodes", "30000")
+    assert ran.returncode == 1, ran.stdout
+    assert "FAILED" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda result: result.update(makespan=result["makespan"] - 1),
+        lambda result: result["permutation"].reverse(),
+        lambda result: result["permutation"].__setitem__(0, result["permutation"][1]),
+        lambda result: result.update(permutation=None),
+        lambda result: result.update(ub=result["ub"] - 1),
+    ],
+)
+def test_a_false_claim_is_found(damage, optimal, tmp_path):
+    content = copy.deepcopy(optimal)
+    damage(content["result"])
+    assert not verify(Certificate(content), engine="reference").ok
+    assert alone(content, tmp_path).returncode == 1
+
+
+def test_over_a_resume(tmp_path):
+    """The books of all parts of a run are one."""
+    folder, path = tmp_path / "run", tmp_path / "c.json.gz"
+    options = {"engine": "cpu", "report_interval_s": 0.05, "verbosity": "quiet"}
+    dpbb.solve(
+        "ta028",
+        cutoff=2200,
+        node_limit=2_000_000,
+        checkpoint=str(folder),
+        certificate=str(path),
+        **options,
+    )
+    assert not path.exists()  # nothing is proved yet
+    result = dpbb.resume(folder, workers=2, **options)
+    assert result.decomposed == 14_523_872
+    found = verify(path)
+    assert found.ok, found.summary()
+    assert len(found.checks) == 4
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{}", '{"format": "dpbb-certificate", "schema": 2}', "\x1f\x8b"]
+)
+def test_what_is_no_certificate_is_refused(tmp_path, content):
+    path = tmp_path / "file"
+    path.write_bytes(content.encode("latin-1"))
+    with pytest.raises(OptionError, match="expected a certificate, got"):
+        verify(path)
+
+
+def test_there_is_none_for_other_problems():
+    problem = TinyFlowShop(((1, 2), (2, 1)))
+    with pytest.raises(OptionError, match="certificate: expected a flow shop"):
+        dpbb.solve(problem, certificate="c.json.gz", verbosity="quiet")
