@@ -58,7 +58,7 @@ class Makespan:
                 tooltips=[("makespan", "@y"), ("at", "@x{0.0} s"), ("by", "@source")],
             )
         )
-        legend(chart, look, "right")
+        legend(chart, look, "top_right")
         self.root = chart
 
     def update(self, view: RunView) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from bokeh import palettes
 from bokeh.models import (
     ColumnDataSource,
     CustomJSTickFormatter,
@@ -13,6 +12,7 @@ from bokeh.models import (
     Range1d,
     Span,
 )
+from bokeh.palettes import Viridis256
 
 from dpbb.dashboard.look import FONT, plot
 from dpbb.flowshop import FlowShopProblem, schedule
@@ -93,9 +93,9 @@ class Gantt:
         n_jobs, n_machines = start.shape
         place = np.empty(n_jobs, np.int64)
         place[list(permutation)] = np.arange(n_jobs)
-        palette = getattr(palettes, self._look.jobs)
+        palette = Viridis256[slice(*self._look.jobs)]
         # neighbors in the order must differ, so the colors go up and down in steps
-        shade = (place * 101 % 256) if n_jobs > 1 else place
+        shade = place * 101 % len(palette)
         color = [palette[index] for index in shade.tolist()]
         line = self._look.card if start.size <= MAX_OUTLINED else None
         jobs, machines = np.divmod(np.arange(start.size), n_machines)

@@ -30,7 +30,7 @@ class Look:
     waiting: str
     finished: str
     bars: str
-    jobs: str  # name of a Bokeh palette of 256 colors
+    jobs: tuple[int, int]  # part of Viridis that can be told from the card
 
     def engine(self, name: str) -> str:
         """Color of an engine's line."""
@@ -50,7 +50,7 @@ LIGHT = Look(
     waiting="#9ecae1",
     finished="#33715a",
     bars="#5b8db8",
-    jobs="Viridis256",
+    jobs=(0, 250),
 )
 DARK = Look(
     name="dark",
@@ -65,7 +65,7 @@ DARK = Look(
     waiting="#3f6f8c",
     finished="#3f8f72",
     bars="#6d9dc5",
-    jobs="Viridis256",
+    jobs=(80, 256),
 )
 
 _DURATION = """

@@ -40,7 +40,8 @@ _FIELD = """
 .bk-input, .bk-btn { font-size: 13px; height: 28px; padding: 0 10px;
   background: var(--card); color: var(--text); border: 1px solid var(--line); }
 .bk-btn:hover:not([disabled]) { border-color: var(--text); }
-.bk-btn[disabled] { opacity: 0.45; }
+.bk-btn[disabled], .bk-btn[disabled]:hover { background: var(--card) !important;
+  color: var(--muted) !important; opacity: 0.55; }
 """
 
 
@@ -123,11 +124,9 @@ class Buttons:
         snapshot, refused = view.snapshot, self._controls.refused
         running = snapshot.state is RunState.RUNNING
         saved = snapshot.checkpoint
-        can_save = running and saved is not None and not saved.saving
+        can_save = running and saved is not None and not self._tasks
         _set(self.stop, "disabled", refused is not None or not running)
         _set(self.save, "disabled", refused is not None or not can_save)
-        saving = saved is not None and saved.saving
-        _set(self.save, "label", "Saving …" if saving else "Save now")
         text = self._message
         if not text and refused is not None:
             text = f"Controls are off: {refused}"

@@ -53,6 +53,7 @@ class Strip:
             toolbar_location=None,
         )
         chart.min_height = 30
+        chart.min_border_left = chart.min_border_right = 18
         chart.yaxis.visible = False
         chart.grid.visible = False
         _share_axis(chart.xaxis)

@@ -1,0 +1,76 @@
+"""Series over time: bounded, and true to the snapshots."""
+
+from dataclasses import replace
+
+import pytest
+
+from dpbb.coordination.snapshot import RunState
+from dpbb.coordination.span_map import N_CELLS
+from dpbb.dashboard.history import (
+    FINISHED,
+    LEASED,
+    MAX_SAMPLES,
+    WAITING,
+    History,
+    cells_of,
+    rates_of,
+)
+from tests.unit.dashboard.fakes import BASE, seat
+
+
+def test_cells_are_those_of_the_spans():
+    cells = cells_of(BASE.spans)
+    quarter = N_CELLS // 4
+    assert cells.tolist() == [
+        state
+        for state in (FINISHED, LEASED, FINISHED, WAITING)
+        for _ in range(quarter)
+    ]  # fmt: skip
+
+
+def test_rates_of_engines_make_up_the_total():
+    rates = rates_of(BASE)
+    assert rates == pytest.approx({"cpu": 0.5e6, "gpu": 1.5e6})
+    idle = replace(BASE, seats=(seat(1, busy=False),))
+    assert rates_of(idle) == {"cpu": 0.0}
+
+
+def test_a_long_run_is_sampled_less_often():
+    history = History()
+    for second in range(10_000):
+        history.note(replace(BASE, seconds=float(second), lower_bound=second))
+    assert MAX_SAMPLES // 2 <= len(history.seconds) <= MAX_SAMPLES
+    assert history.seconds == sorted(history.seconds)
+    assert history.seconds[0] < 200
+    assert history.seconds[-1] >= 9_999 - history.step_s
+    assert history.lower_bound == history.seconds
+    lengths = {len(series) for series in (history.cells, *history.rates.values())}
+    assert lengths == {len(history.seconds)}
+
+
+def test_samples_that_come_too_early_do_not_count():
+    history = History()
+    for tick in range(100):
+        history.note(replace(BASE, seconds=tick / 100))
+    assert len(history.seconds) == 2
+
+
+def test_the_end_always_counts_and_nothing_after_it():
+    history = History()
+    history.note(BASE)
+    over = replace(BASE, seconds=10.01, state=RunState.FINISHED, spans=())
+    history.note(over)
+    assert history.seconds == [10.0, 10.01]
+    assert history.total_rate[-1] == 0.0
+    assert not history.cells[-1].any()
+    version = history.version
+    history.note(replace(over, seconds=99.0))
+    assert history.version == version
+
+
+def test_an_engine_that_comes_late_had_no_rate_before():
+    history = History()
+    history.note(replace(BASE, seconds=0.0, seats=(seat(1),)))
+    history.note(BASE)
+    assert history.rates["gpu"][0] == 0.0
+    assert history.rates["gpu"][1] > 0

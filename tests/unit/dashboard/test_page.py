@@ -1,0 +1,223 @@
+"""The documents, without a server: what they hold, and what they refuse."""
+
+import asyncio
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("bokeh")
+
+from bokeh.document import Document
+
+from dpbb.coordination.snapshot import CheckpointSnapshot, RunState
+from dpbb.dashboard import charts, gantt, panels, space
+from dpbb.dashboard.feed import RunView
+from dpbb.dashboard.history import History
+from dpbb.dashboard.look import DARK, LIGHT
+from dpbb.dashboard.page import PARTS, show
+from dpbb.dashboard.picker import Buttons, Picker
+from dpbb.dashboard.text import duration
+from tests.unit.dashboard.fakes import BASE, FakeControls, FakeFeed, seat, view
+
+
+def data(root, index=0):
+    """Columns of a chart's glyph."""
+    return root.renderers[index].data_source.data
+
+
+def document(feed, controls, **options):
+    doc = Document()
+    show(
+        doc, feed, controls, template="{{ x }}", theme=None, variables={}, **options
+    )  # fmt: skip
+    return doc
+
+
+@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("look", [LIGHT, DARK], ids=lambda look: look.name)
+def test_every_part_shows_every_kind_of_run(name, look):
+    part = PARTS[name](look)
+    for shown in (
+        view(),
+        view(value=None, permutation=None, gap=None, trajectory=(), seats=()),
+        view(state=RunState.FINISHED, termination="exhausted", spans=()),
+        view(state=RunState.FAILED, error="Traceback\nInvariantError: <wrong>"),
+        RunView(BASE, History(), None),
+    ):
+        part.update(shown)
+
+
+def test_the_page_holds_all_parts_and_finished_runs():
+    feed = FakeFeed()
+    feed.add("old", state=RunState.FINISHED, termination="exhausted")
+    feed.add("new")
+    doc = document(feed, FakeControls())
+    names = {root.name for root in doc.roots}
+    assert names == {*PARTS, "picker", "save", "stop", "message"}
+    picker = doc.get_model_by_name("picker")
+    assert picker.value == "new"
+    assert [run_id for run_id, _ in picker.options] == ["new", "old"]
+    assert doc.template_variables["key"] == "secret"
+
+
+def test_a_part_alone_holds_no_key():
+    feed = FakeFeed()
+    feed.add("new")
+    doc = document(feed, FakeControls(), only="gantt")
+    assert [root.name for root in doc.roots] == ["gantt"]
+    assert doc.template_variables["key"] == ""
+
+
+def test_the_picker_follows_the_newest_run_until_one_is_picked():
+    feed = FakeFeed()
+    picker = Picker(feed, None)
+    picker.refresh()
+    assert picker.run_id == ""
+    feed.add("first")
+    picker.refresh()
+    assert picker.run_id == "first"
+    feed.add("second")
+    picker.refresh()
+    assert picker.run_id == "second"
+    picker.root.value = "first"
+    feed.add("third")
+    picker.refresh()
+    assert picker.run_id == "first"
+    del feed.views["first"]
+    picker.refresh()
+    assert picker.run_id == "third"
+
+
+def click(buttons, **command):
+    """What a browser sends for a click, and what comes of it."""
+
+    async def act():
+        buttons._commands.data = {name: [value] for name, value in command.items()}
+        await asyncio.sleep(0.01)
+
+    asyncio.run(act())
+    buttons.update(view())
+    return buttons.message.text
+
+
+def test_commands_are_checked():
+    controls = FakeControls()
+    buttons = Buttons(controls, Picker(FakeFeed(), None))
+    assert "Refused" in click(buttons, action="stop", key="", run="abc")
+    assert "Refused" in click(buttons, action="stop", key="geheim", run="abc")
+    assert click(buttons, action="explode", key="secret", run="abc")
+    click(buttons, nonsense="x")
+    assert controls.stopped == []
+    assert "Stopped." in click(buttons, action="stop", key="secret", run="abc")
+    assert controls.stopped == ["abc"]
+    assert "no space left" in click(buttons, action="save", key="secret", run="abc")
+    controls.refused = "not here"
+    assert "not here" in click(buttons, action="stop", key="secret", run="xyz")
+    assert controls.stopped == ["abc"]
+
+
+def test_buttons_are_off_with_the_reason():
+    controls = FakeControls()
+    buttons = Buttons(controls, Picker(FakeFeed(), None))
+    buttons.update(view())
+    assert not buttons.stop.disabled
+    assert buttons.save.disabled  # it writes no checkpoints
+    buttons.update(view(checkpoint=CheckpointSnapshot("/there", "host", 60.0)))
+    assert not buttons.save.disabled
+    buttons.update(view(state=RunState.FINISHED))
+    assert buttons.stop.disabled
+    controls.refused = "this page has no <login>"
+    buttons.update(view())
+    assert buttons.stop.disabled
+    assert "no &lt;login&gt;" in buttons.message.text
+
+
+def test_text_of_others_is_escaped():
+    shown = view(instance="<script>", error="x\n<script>")
+    assert "<script>" not in panels.Status(LIGHT).text(shown)
+    assert "<b>seat-1" not in panels.Events(LIGHT).text(shown)
+
+
+def test_status_shows_the_estimate_only_where_there_is_one():
+    status = panels.Status(LIGHT)
+    assert "left" not in status.text(view())
+    assert f"about {duration(300.0)}" in status.text(view(estimate_s=300.0))
+    assert "about 2.00 G nodes" in status.text(view(estimate_nodes=2e9))
+    over = view(estimate_s=300.0, state=RunState.FINISHED)
+    assert "about" not in status.text(over)
+
+
+def test_checkpoints_show_age_failures_and_files():
+    saved = CheckpointSnapshot(
+        "/there", "host", 60.0, last_s=4.0, last_bytes=1234, last_duration_s=0.5,
+        next_s=70.0, written=2, failures=1, error="<full>", error_s=9.0,
+        files=("two", "one"),
+    )  # fmt: skip
+    text = panels.Checkpoints(LIGHT).text(view(checkpoint=saved))
+    for expected in ("6.0 s ago, 1.23 kB in 0.50 s", "in 1 min 00 s", "1, 1.0 s ago"):
+        assert expected in text
+    assert "&lt;full&gt;" in text
+    assert "two<br>one" in text
+    saving = view(checkpoint=replace(saved, saving=True))
+    assert "being written now" in panels.Checkpoints(LIGHT).text(saving)
+
+
+def test_the_gantt_chart_is_the_incumbents_schedule():
+    part = gantt.Gantt(LIGHT)
+    part.update(view())
+    bars = data(part.root)
+    # job 1 first: 0-1 and 1-5; job 0: 1-4 and 5-7; job 2: 4-6 and 7-9
+    begins = {
+        (int(job), int(machine)): (int(left), int(right))
+        for job, machine, left, right in zip(
+            bars["job"], bars["machine"], bars["left"], bars["right"], strict=True
+        )
+    }
+    assert begins[1, 0] == (0, 1)
+    assert begins[1, 1] == (1, 5)
+    assert begins[0, 1] == (5, 7)
+    assert begins[2, 1] == (7, 9)
+    part.update(view(permutation=None, value=None))
+    assert len(data(part.root)["left"]) == 0
+    part.update(RunView(BASE, History(), problem=None))
+    assert "flow shops" in part.root.title.text
+
+
+def test_without_an_incumbent_the_cutoff_is_drawn():
+    part = charts.Makespan(LIGHT)
+    part.update(view(value=None, permutation=None, trajectory=(), ub=99))
+    assert data(part.root)["y"] == [99, 99]
+    part.update(view())
+    assert data(part.root)["y"] == [14, 12, 12]
+    assert data(part.root)["x"] == [0.0, 2.0, 10.0]
+
+
+def test_many_seats_are_shown_in_bins():
+    part = charts.Seats(LIGHT)
+    part.update(view())
+    assert len(data(part.root)["top"]) == 2
+    seats = tuple(seat(number, rate=1e6 + number) for number in range(1000))
+    part.update(view(seats=seats))
+    assert len(data(part.root)["top"]) == charts.N_BINS
+    assert sum(data(part.root)["top"]) == 1000
+    assert part.root.yaxis[0].axis_label == "seats"
+    part.update(view())
+    assert part.root.yaxis[0].axis_label == "nodes/s"
+
+
+def test_the_map_over_time_ends_with_now():
+    part = space.Eaten(LIGHT)
+    shown = view(spans=((0.0, 0.5, "leased"),))
+    part.update(shown)
+    image = data(part.root)["image"][0]
+    assert image.shape[0] <= space.N_ROWS
+    np.testing.assert_array_equal(image[-1], shown.history.cells[-1])
+    assert part.root.y_range.end == 10.0
+
+
+def test_depths_leave_out_what_is_not_closed():
+    part = charts.Depths(LIGHT)
+    part.update(view())
+    assert data(part.root)["depth"] == [1, 2, 3]
+    assert data(part.root)["count"] == [2.0, 5.0, 1.0]
