@@ -43,6 +43,9 @@ class Kernels:
         self.device = device
         module = load_module(SOURCES, shape.defines, device)
         with cupy.cuda.Device(device):
+            # CuPy leaves the runtime alone where the device does not change: a thread
+            # that has never called it has no context, which the driver calls below need
+            cupy.cuda.runtime.setDevice(device)
             self._explore = module.get_function("explore")
             self._explore.max_dynamic_shared_size_bytes = shape.shared_bytes
             self._settle = module.get_function("settle")
