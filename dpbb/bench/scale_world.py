@@ -13,6 +13,7 @@ GPU holds (a simulated seat holds fewer).
 
 from __future__ import annotations
 
+import gc
 import heapq
 import random
 import time
@@ -402,9 +403,13 @@ class World:
             self.later(drop.seconds, self._improve, drop)
         self.later(TICK_S, self._tick)
         self.later(WATCH_S, self._watch)
-        while self._queue and not self.over:
-            self.now, _, action, args = heapq.heappop(self._queue)
-            action(*args)
+        gc.disable()  # it would go through all seats, at the expense of the hub
+        try:
+            while self._queue and not self.over:
+                self.now, _, action, args = heapq.heappop(self._queue)
+                action(*args)
+        finally:
+            gc.enable()
         self._close()
         return self.tally
 

@@ -250,8 +250,9 @@ class Balance:
             takers = self._idle_by_speed()[:seats]
             if much_faster(takers[0], takers[-1]):
                 return shares_by_speed(donated, takers)
-        several = min(
-            seats * self._book.spec.units_per_seat, len(donated) // _PORTION_ROOTS
-        )
+        book = self._book
+        several = min(seats * book.spec.units_per_seat, len(donated) // _PORTION_ROOTS)
+        if len(book.waiting) > max(_FEW_LEASES, len(book.leases) // 64):
+            several = 1  # there is enough for who is idle next
         parts = min(max(seats, several), self._worth(worth_s), len(donated))
         return donated.split(parts)

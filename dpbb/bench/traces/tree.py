@@ -51,7 +51,7 @@ class SplitTree:
     parents: NDArray[np.int32]
     digits: NDArray[np.uint16]
     sizes: NDArray[np.float64]
-    open_roots: int = 128
+    open_roots: int = 64
 
     @property
     def children(self) -> list[NDArray[np.intp]]:

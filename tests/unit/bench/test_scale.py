@@ -1,0 +1,141 @@
+"""The simulation: sizes add up, the real ledger comes to n!, nobody invents time."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpbb.bench import scale
+from dpbb.bench.scale import Case, simulate_case
+from dpbb.bench.scale_costs import Costs, sample_roots, time_full_reports
+from dpbb.bench.scale_seat import SeatSession
+from dpbb.bench.scale_tree import ReplayedTree
+from dpbb.bench.scale_world import Physics
+from dpbb.bench.traces.tree import SplitTree, load_tree, record_tree
+from dpbb.errors import OptionError
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.flowshop.taillard import taillard_instance
+from dpbb.tree.work_unit import WorkUnit
+
+COSTS = Costs(
+    rpc_s=3e-4,
+    byte_s=2e-10,
+    task_s=2e-3,
+    hint_s=2e-5,
+    heartbeat_s=5e-4,
+    full_s=1e-2,
+    gift_s=4e-3,
+    full_loop_s=2e-4,
+    gift_loop_s=1e-3,
+    encode_s=3e-3,
+    full_bytes=180_000,
+    gift_bytes=50_000,
+)
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    return load_tree(scale.TRACE)
+
+
+def test_recorded_tree_has_the_size_of_the_real_one():
+    """Nodes of the golden table, of ta016 at 1397; each parent its children's and 1."""
+    problem = FlowShopProblem(taillard_instance("ta016"))
+    tree = record_tree(problem, 1397, small=100)
+    assert tree.sizes[0] == 1586
+    for row, children in enumerate(tree.children):
+        if len(children):
+            assert tree.sizes[row] == 1 + tree.sizes[children].sum()
+            assert np.all(np.diff(tree.digits[children].astype(int)) > 0)
+
+
+def test_recorded_tree_comes_back_from_its_file(tmp_path, recorded):
+    recorded.save(tmp_path / "tree.npz")
+    again = load_tree(tmp_path / "tree.npz")
+    assert again.n_jobs == recorded.n_jobs
+    assert np.array_equal(again.sizes, recorded.sizes)
+    (tmp_path / "no.npz").write_bytes(b"no tree")
+    with pytest.raises(OptionError, match="expected a recorded tree"):
+        load_tree(tmp_path / "no.npz")
+    broken = SplitTree(
+        5, np.array([-1, 1], np.int32), np.zeros(2, np.uint16), np.ones(2)
+    )
+    broken.save(tmp_path / "broken.npz")
+    with pytest.raises(OptionError, match="parents before children"):
+        load_tree(tmp_path / "broken.npz")
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_children_are_a_function_of_the_path_and_share_its_size(recorded, shuffled):
+    one, other = (
+        ReplayedTree(recorded, 50, 1e12, seed=3, shuffled=shuffled) for _ in range(2)
+    )
+    node = one.root
+    for _ in range(12):
+        children = one.children(node)
+        assert children == other.children(node)
+        assert sum(child.size for child in children) == pytest.approx(node.size)
+        paths = [child.path for child in children]
+        WorkUnit.from_paths(50, paths)  # disjoint nodes of the tree, in order
+        assert paths == sorted(paths)
+        node = max(children)
+    assert len(node.path) == 12
+
+
+def test_session_works_off_what_it_is_told(recorded):
+    tree = ReplayedTree(recorded, 50, 1000.0)
+    session = SeatSession(tree, speed=1.0)
+    session.load(WorkUnit.whole(50))
+    assert session.size == pytest.approx(1000)
+    session.work(300)
+    left = session.remaining(export=False)
+    assert session.size == pytest.approx(700)
+    assert len(left) >= tree.open_roots
+    given = session.donate(4096)
+    assert len(given) == (len(given) + len(session)) // 2
+    taker = SeatSession(tree, speed=1.0)
+    taker.load(given)
+    assert session.size + taker.size == pytest.approx(700)
+    assert 0 < taker.size < 700
+
+
+@pytest.mark.parametrize("case", [Case(6), Case(24, "both", 2.0, shuffled=True)])
+def test_simulated_run_ends_with_all_leaves_closed(case):
+    """The coordinator says so itself: it fails a run whose leaves are not n!."""
+    physics = Physics(speed=1e6, load_s=0.01, slice_s=0.01, join_s=0.1)
+    row = simulate_case(case, costs=COSTS, physics=physics, seconds=8.0)
+    tally = row.tally
+    assert 0.3 < row.efficiency < 1
+    assert 8.0 < tally.seconds < 30
+    assert tally.donations > 0
+    assert 0 < tally.loop_s < tally.seconds
+    parts = (
+        tally.useful_s
+        + tally.stale_s
+        + tally.idle_s
+        + tally.starting_s
+        + tally.reporting_s
+    )
+    assert parts == pytest.approx(case.seats * tally.seconds, rel=0.1)
+
+
+def test_reports_of_the_cost_bench_pass_the_ledger():
+    assert len(sample_roots(50, 500)) == 500
+    times = time_full_reports(50, 500, repeat=2)
+    assert len(times.thread) == 2
+    assert times.n_bytes > 1000
+
+
+def test_command_prints_costs(capsys, tmp_path):
+    import argparse
+
+    parser = argparse.ArgumentParser()
+    scale.add_arguments(parser)
+    file = tmp_path / "costs.json"
+    args = ["--costs-only", "--roots", "300", "--repeat", "2", "--json", str(file)]
+    assert scale.run(parser.parse_args(args)) == 0
+    assert "full report of 300 roots" in capsys.readouterr().out
+    assert json.loads(Path(file).read_text())["states"]["50"]["checkpoint_bytes"] > 0
+    with pytest.raises(OptionError, match="--seats"):
+        scale.run(parser.parse_args(["--seats", "0"]))
