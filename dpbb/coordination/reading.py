@@ -6,6 +6,7 @@ nothing.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 WINDOW_S = 5.0
 """Nodes a second are an average over about this long."""
+
+MANY_SEATS = 256
+"""With more seats, snapshots may show them as they were a moment ago."""
+
+SEATS_AGE_S = 2.0
 
 _STEP_S = 0.25  # between two samples
 _MAX_EVENTS = 64
@@ -154,6 +160,8 @@ class RunReading:
 
     def __init__(self, run: RunRecord) -> None:
         self._run = run
+        self._seats: tuple[SeatSnapshot, ...] = ()
+        self._seats_from = -math.inf  # when they were taken
 
     @property
     def spec(self) -> RunSpec:
@@ -252,7 +260,7 @@ class RunReading:
             open_roots=sum(unit.open_roots for unit in book.units.values()),
             donations=run.donations,
             requeues=run.work.requeues,
-            seats=tuple(seat_snapshot(record) for record in run.work.seats.values()),
+            seats=self._seat_snapshots(now),
             trajectory=tuple(incumbent.trajectory),
             spans=book.span_map.spans(),
             events=run.events.latest(),
@@ -289,6 +297,19 @@ class RunReading:
             error=run.error,
             journal=None if book.journal is None else book.journal.copy(),
         )
+
+    def _seat_snapshots(self, now: float) -> tuple[SeatSnapshot, ...]:
+        """Return all seats; those of a large run may be ``SEATS_AGE_S`` old.
+
+        At 4,096 seats making them takes 20 ms of the scheduler's event loop.
+        """
+        run = self._run
+        records = run.work.seats.values()
+        old = len(records) <= MANY_SEATS or len(records) != len(self._seats)
+        if old or run.ended is not None or now - self._seats_from >= SEATS_AGE_S:
+            self._seats = tuple(seat_snapshot(record) for record in records)
+            self._seats_from = now
+        return self._seats
 
     def outcome(self, now: float) -> Outcome:
         """Return what the run came to; raises ValueError while it goes on."""

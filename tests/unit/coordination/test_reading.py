@@ -161,3 +161,16 @@ def test_wanted_seats_are_as_many_as_can_be_fed(n_jobs):
     assert coordinator.wanted_seats() == 0
     coordinator.request_stop(Termination.STOPPED, world.now)
     assert coordinator.wanted_seats() == 0
+
+
+def test_seats_of_a_large_run_are_shown_a_moment_late(monkeypatch):
+    """New ones at once; what the old ones do at the latest after two seconds."""
+    monkeypatch.setattr("dpbb.coordination.reading.MANY_SEATS", 2)
+    world = World(spec_of(tiny()), ["a", "b", "c"])
+    coordinator = world.coordinator
+    assert not any(seat.busy for seat in coordinator.snapshot(world.now).seats)
+    world.assign()
+    assert not any(seat.busy for seat in coordinator.snapshot(world.now + 1).seats)
+    assert any(seat.busy for seat in coordinator.snapshot(world.now + 2).seats)
+    coordinator.add_seat(seat_of("d"), world.now)
+    assert len(coordinator.snapshot(world.now + 2.1).seats) == 4
