@@ -45,14 +45,24 @@ def cells_of(spans: Sequence[tuple[float, float, str]]) -> NDArray[np.uint8]:
 
 
 def rates_of(snapshot: Snapshot) -> dict[str, float]:
-    """Nodes a second of each engine: the total, shared as the seats' reports say."""
-    rates: dict[str, float] = {}
+    """Nodes a second of each engine: the total, shared as the seats' reports say.
+
+    Seats that have all begun with new units have not reported yet: they then share it
+    in equal parts.
+    """
+    weights: dict[str, float] = {}
+    seats: dict[str, float] = {}
     for seat in snapshot.seats:
         rate = seat.nodes_per_second if seat.busy else 0.0
-        rates[seat.engine] = rates.get(seat.engine, 0.0) + rate
-    together = sum(rates.values())
-    scale = snapshot.nodes_per_second / together if together else 0.0
-    return {engine: rate * scale for engine, rate in rates.items()}
+        weights[seat.engine] = weights.get(seat.engine, 0.0) + rate
+        seats[seat.engine] = seats.get(seat.engine, 0.0) + 1
+    if not any(weights.values()):
+        weights = seats
+    together = sum(weights.values())
+    return {
+        engine: snapshot.nodes_per_second * weight / together
+        for engine, weight in weights.items()
+    }
 
 
 class History:

@@ -31,8 +31,9 @@ def test_cells_are_those_of_the_spans():
 def test_rates_of_engines_make_up_the_total():
     rates = rates_of(BASE)
     assert rates == pytest.approx({"cpu": 0.5e6, "gpu": 1.5e6})
-    idle = replace(BASE, seats=(seat(1, busy=False),))
-    assert rates_of(idle) == {"cpu": 0.0}
+    begun = replace(BASE, seats=(seat(1, rate=0.0), seat(2, rate=0.0, engine="gpu")))
+    assert rates_of(begun) == {"cpu": 1e6, "gpu": 1e6}
+    assert rates_of(replace(BASE, seats=())) == {}
 
 
 def test_a_long_run_is_sampled_less_often():
