@@ -35,7 +35,7 @@ def main() -> int:
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--instance", default="ta021")
-    parser.add_argument("--seconds", type=float, default=40.0)
+    parser.add_argument("--explored", type=float, default=0.6)
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     options = parser.parse_args()
     problem = FlowShopProblem(taillard_instance(options.instance))
@@ -64,7 +64,8 @@ def main() -> int:
             for theme in ("light", "dark"):
                 page = pages[theme] = browser.new_page(viewport=SIZE)
                 page.goto(f"{address}?theme={theme}")
-            time.sleep(options.seconds)
+            while run.snapshot().explored < options.explored:
+                time.sleep(0.2)
             for theme, page in pages.items():
                 take(page, options.out / f"dashboard-{theme}.png")
             run.result()
