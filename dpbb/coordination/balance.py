@@ -41,6 +41,7 @@ Measured (``dpbb bench scale``): 1.7 ms for the future, 0.3 ms for each of the f
 RPCs, and a millisecond for the new unit.
 """
 
+_LOOKS = 64  # units that may be cut
 _FEW_LEASES = 16  # cannot keep the event loop busy
 _ANY = 1_000_000  # parts, where the number does not matter
 _SOME = 64  # idle seats that stand for all of them
@@ -124,9 +125,11 @@ class Balance:
                 return
 
     def _largest_divisible(self) -> Unit | None:
+        # of hundreds on their way to seats, the latest: the others are leased soon
+        assigned = islice(reversed(self._book.assigned.values()), _LOOKS)
         candidates = [
             unit
-            for unit in (*self._book.waiting.values(), *self._book.assigned.values())
+            for unit in (*self._book.waiting.values(), *assigned)
             if len(unit.roots) > 1
             and self._worth(unit.worth_s) > 1
             and not self._is_for_fast(unit)
