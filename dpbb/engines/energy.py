@@ -52,7 +52,7 @@ class EnergyMeter:
             try:
                 used = [package.read() for package in self._packages]
             except (OSError, ValueError):
-                self._packages = used = []
+                self._packages, used = [], []
             return sum(used) if used else None
         now = nvml.energy_j(self._uuid)
         return None if now is None or self._base is None else now - self._base
