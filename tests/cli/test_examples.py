@@ -14,9 +14,14 @@ SAYS = {
     "02_own_shop.py": ("optimal, as", "in the order of the file it would take"),
     "03_existing_cluster.py": ("explored by 2 seats", "makespan     2099"),
     "04_gpu.py": ("status       optimal",),
+    "05_checkpoint_resume.py": (": node_limit", "14,523,872 decomposed, 46 leaves"),
     "06_callbacks_and_limits.py": ("incumbent", "termination: time_limit"),
     "07_slurm.py": ("a cluster on this machine stands in", "makespan     2099"),
-    "08_own_problem.py": ("brute force over 8! orders: 759", "makespan     759"),
+    "08_own_problem.py": (
+        "brute force over 8! orders: 759",
+        "makespan     759",
+        "nodes, 49 in",
+    ),
 }
 
 pytestmark = pytest.mark.cluster
