@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpbb.engines import nvml
 from dpbb.engines.base import Tuning
 from dpbb.engines.gpu.engine import GpuEngine
 from dpbb.errors import EngineUnavailable, OptionError
@@ -22,17 +23,27 @@ from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
     from dpbb.engines.base import Device
+    from dpbb.engines.gpu.session import GpuSession
 
 SLICE_S = 0.2
+PHASE_SLICE_S = 0.002
+PHASES_S = 5.0
+BUSY = 0.95
 
-TREES: dict[str, tuple[str, int, int]] = {
+TREES: dict[str, tuple[str, int, int | None]] = {
     "ta021": ("ta021", 2297, 447_987_895),
     "ta056": ("ta056", 3660, 107_404_891),
     "ta081": ("ta081", 6115, 280_567_542),
     "ta101": ("ta101", 11156, 379_378_874),
     "ta056-long": ("ta056", 3679, 207_683_508_756),
+    "ta021-huge": ("ta021", 2340, None),
+    "ta081-huge": ("ta081", 6150, None),
+    "ta101-huge": ("ta101", 11200, None),
 }
-"""Instance, fixed upper bound, decomposed nodes and leaves of the minmin tree."""
+"""Instance, fixed upper bound, decomposed nodes and leaves of the minmin tree.
+
+Nobody has counted the huge ones: they are for a rate over seconds (``--limit-s``).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +74,13 @@ class Measurement:
         Time of a slice in which no kernel explored.
     most_open_roots
         Largest number of open roots at the end of a slice.
+    ramp_ms
+        From the whole tree to the first slice of a few milliseconds in which the warps
+        were busy for 95 % of the time, in a run of its own with such slices.
+    tail
+        Share of that run's warp time that was idle after the last such slice.
+    energy_j
+        Of the device, over the run; None if it does not say.
     """
 
     tree: str
@@ -85,6 +103,9 @@ class Measurement:
     host_ms_per_slice: float
     slices: int
     most_open_roots: int
+    ramp_ms: float
+    tail: float
+    energy_j: float | None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -147,6 +168,7 @@ def measure(
     decomposed = leaves = closed = 0
     slices: list[tuple[float, int]] = []
     most_open, exhausted = 0, False
+    joules = nvml.energy_j(device.uuid)
     session.load(WorkUnit.whole(problem.n_jobs))
     while not exhausted and time.perf_counter() - opened < limit_s:
         start = time.perf_counter()
@@ -158,12 +180,16 @@ def measure(
         most_open = max(most_open, part.open_roots)
         exhausted = part.exhausted
     run_s = time.perf_counter() - opened
+    joules_after = nvml.energy_j(device.uuid)
     statistics = dict(session.statistics)
     session.close()
     warps = statistics["n_warps"]
     batches = max(1.0, statistics["batches"])
     warp_s = (statistics["busy_ns"] + statistics["idle_ns"]) / 1e9
     inner = slices[1:-1]
+    session = engine.open(problem, options, device, ub=ub, tuning=tuning)
+    ramp_ms, tail = phases(session, WorkUnit.whole(problem.n_jobs), ub)
+    session.close()
     return Measurement(
         tree=tree,
         instance=problem.instance.name,
@@ -173,7 +199,7 @@ def measure(
         explorers=int(warps) * 32,
         repetition=repetition,
         nodes=decomposed + leaves,
-        exact=decomposed + leaves == expected if exhausted else None,
+        exact=decomposed + leaves == expected if exhausted and expected else None,
         open_s=opened - began,
         run_s=run_s,
         nodes_per_s=decomposed / run_s,
@@ -187,12 +213,40 @@ def measure(
         host_ms_per_slice=1e3 * max(0.0, run_s - warp_s / warps) / len(slices),
         slices=len(slices),
         most_open_roots=most_open,
+        ramp_ms=ramp_ms,
+        tail=tail,
+        energy_j=None
+        if joules is None or joules_after is None
+        else joules_after - joules,
     )
+
+
+def phases(session: GpuSession, unit: WorkUnit, ub: int) -> tuple[float, float]:
+    """Explore in slices of a few milliseconds; returns the ramp in ms and the tail.
+
+    See ``Measurement``. Stops after ``PHASES_S``; then there is no tail to speak of.
+    """
+    session.load(unit)
+    began = time.perf_counter()
+    ramp_s, idle_after, before = 0.0, 0.0, {"busy_ns": 0.0, "idle_ns": 0.0}
+    exhausted = False
+    while not exhausted and time.perf_counter() - began < PHASES_S:
+        exhausted = session.advance(ub, PHASE_SLICE_S).exhausted
+        now = {name: session.statistics[name] for name in before}
+        busy, idle = (now[name] - before[name] for name in ("busy_ns", "idle_ns"))
+        before = now
+        if busy >= BUSY * (busy + idle):
+            ramp_s = ramp_s or time.perf_counter() - began
+            idle_after = 0.0
+        else:
+            idle_after += idle
+    total = before["busy_ns"] + before["idle_ns"]
+    return 1e3 * ramp_s, idle_after / max(total, 1.0) if exhausted else 0.0
 
 
 HEADER = (
     "tree             K        nodes  exact   run s  G nodes/s  steady  lanes"
-    "  jobs  rows   idle  host ms  open roots"
+    "  jobs  rows   idle  host ms  open roots  ramp ms   tail  energy J"
 )
 
 
@@ -203,7 +257,8 @@ def _row(one: Measurement) -> str:
         f"{one.run_s:>9.3f}{one.nodes_per_s / 1e9:>10.3f}"
         f"{one.steady_nodes_per_s / 1e9:>9.3f}{one.lanes:>7.3f}"
         f"{one.jobs_per_node:>6.1f}{one.rows_per_batch:>6.1f}{one.idle:>7.3f}"
-        f"{one.host_ms_per_slice:>8.2f}{one.most_open_roots:>12}"
+        f"{one.host_ms_per_slice:>8.2f}{one.most_open_roots:>12}{one.ramp_ms:>9.1f}"
+        f"{one.tail:>7.3f}{'-' if one.energy_j is None else f'{one.energy_j:.0f}':>10}"
     )
 
 
