@@ -81,7 +81,10 @@ class PageControls:
 def is_loopback(scheduler: Any) -> bool:
     """Whether the dashboard can be reached from the scheduler's own host alone."""
     sockets = getattr(scheduler.http_server, "_sockets", {}).values()
-    hosts = [socket.getsockname()[0] for socket in sockets]
+    try:
+        hosts = [socket.getsockname()[0] for socket in sockets]
+    except OSError:  # the scheduler is closing under a page that is open
+        return False
     return bool(hosts) and all(_loops(host) for host in hosts)
 
 

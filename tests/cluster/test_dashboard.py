@@ -149,6 +149,7 @@ def test_controls_are_off_on_a_dashboard_for_everybody():
         assert "no login" in controls.refused
         with dask.config.set({"dpbb.dashboard.controls": True}):
             assert controls.refused is None
+    assert controls.refused  # closed, while a page may still be open
 
 
 def test_the_embedded_cluster_gets_the_page_a_little_later():
