@@ -7,23 +7,23 @@ of this tree, and what they hold is what the recorded subtrees held.
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpbb.engines.cpu.engine import CpuEngine
+from dpbb.engines.registry import get_engine
 from dpbb.errors import OptionError
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import BranchingRule, TreeOptions
 from dpbb.tree.branching import choose_back
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
-
-    from dpbb.flowshop.problem import FlowShopProblem
 
 _SLICE_S = 0.005
 
@@ -98,20 +98,22 @@ def load_tree(path: Path) -> SplitTree:
     return tree
 
 
-def record_tree(problem: FlowShopProblem, ub: int, small: int) -> SplitTree:
+def record_tree(
+    problem: FlowShopProblem, ub: int, small: int, engine: str = "cpu"
+) -> SplitTree:
     """Record the tree {LB < ub} (minmin), down to subtrees of at most ``small`` nodes.
 
     Only survivors are rows. Every subtree that turns out larger than ``small`` is
     given up and its children are explored instead.
     """
-    engine = CpuEngine()
-    (device,) = engine.devices(1)
+    chosen = get_engine(engine)
+    device = chosen.devices()[0]
     options = TreeOptions()
     rows: list[tuple[int, int, float]] = []  # parent, digit, size
 
     def explore(path: tuple[int, ...]) -> int | None:
         """Nodes below a path; None: more than ``small``."""
-        session = engine.open(problem, options, device, ub=ub)
+        session = chosen.open(problem, options, device, ub=ub)
         try:
             session.load(WorkUnit.from_paths(problem.n_jobs, [path]))
             nodes = 0
@@ -153,3 +155,22 @@ def record_tree(problem: FlowShopProblem, ub: int, small: int) -> SplitTree:
     return SplitTree(
         problem.n_jobs, parents, np.array([row[1] for row in rows], np.uint16), sizes
     )
+
+
+def main() -> None:
+    """Record a tree, as a program: ``python -m dpbb.bench.traces.tree --help``."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("instance", help="such as ta056")
+    parser.add_argument("ub", type=int)
+    parser.add_argument("small", type=int, help="nodes of a subtree that is not split")
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--engine", default="cpu", choices=("cpu", "gpu"))
+    args = parser.parse_args()
+    problem = FlowShopProblem(taillard_instance(args.instance))
+    tree = record_tree(problem, args.ub, args.small, args.engine)
+    tree.save(args.file)
+    print(f"{len(tree.parents)} rows, {tree.sizes[0]:.0f} nodes in {args.file}")
+
+
+if __name__ == "__main__":
+    main()
