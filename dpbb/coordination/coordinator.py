@@ -67,6 +67,12 @@ MAX_DONATION = 4096
 STOP_GRACE_S = 10.0
 """A seat that is silent for so long after a stop has lost its lease."""
 
+STOP_ROOT_S = 2e-5
+"""For each of its open roots it is given more: it has to list them."""
+
+STOP_NEW_S = 1.0
+"""A seat that has never reported, as its kernel is still compiled, has so long."""
+
 
 class Coordinator(RunReading):
     """One run; see the module for how to drive it.
@@ -391,15 +397,24 @@ class Coordinator(RunReading):
         """Look at limits and silent seats; call it about once a second."""
         if self.finished:
             return
-        deadline = now - self.spec.lease_timeout_s
-        if self.state is RunState.STOPPING and now - self._stop_asked >= STOP_GRACE_S:
-            deadline = max(deadline, now - STOP_GRACE_S)
-        self._work.expire(now, deadline)
+        self._work.expire(now, self._is_silent)
         if self._running:
             limit = reached_limit(self._run, now)
             if limit is not None:
                 self.request_stop(limit, now)
         self._go_on(now)
+
+    def _is_silent(self, lease: LeaseRecord | None, heard: float, now: float) -> bool:
+        """Whether a unit's seat is lost, that was last heard of then."""
+        if now - heard >= self.spec.lease_timeout_s and self._running:
+            return True
+        if self._running:
+            return False
+        # asked to stop: what has never reported has nothing that is worth waiting for
+        grace = STOP_NEW_S
+        if lease is not None and lease.seq > 0:
+            grace = STOP_GRACE_S + STOP_ROOT_S * lease.open_roots
+        return now - max(heard, self._stop_asked) >= grace
 
     def note_event(self, kind: str, text: str, now: float) -> None:
         """Add to the events that people see."""

@@ -14,6 +14,8 @@ from dpbb.coordination.units import Place, SeatRecord, UnitBook
 from dpbb.errors import StaleLeaseError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpbb.coordination.checkpoint import Checkpoint
     from dpbb.coordination.messages import LeaseId, RunSpec, Seat, SeatId, UnitId
     from dpbb.coordination.reading import EventLog
@@ -195,8 +197,13 @@ class Dispatcher:
             if unit.place is Place.ASSIGNED or (leased and unit.lease is not None):
                 self.requeue(unit)
 
-    def expire(self, now: float, deadline: float) -> None:
-        """Take back the units of seats that were last heard of by ``deadline``.
+    def expire(
+        self, now: float, is_silent: Callable[[LeaseRecord | None, float, float], bool]
+    ) -> None:
+        """Take back the units of seats that are silent.
+
+        ``is_silent`` is given the lease, if there is one, when it (or the assignment)
+        was last heard of, and the time.
 
         The seat gets no other unit until something is heard of it: what hangs once
         hangs again.
@@ -206,7 +213,7 @@ class Dispatcher:
             if seat is None:
                 continue
             heard = unit.since if lease is None else lease.heard
-            if heard > deadline:
+            if not is_silent(lease, heard, now):
                 continue
             seat.silent = self.book.lease_id(unit.id, unit.attempt)
             self._silent[seat.silent] = seat

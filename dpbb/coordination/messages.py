@@ -95,8 +95,8 @@ class RunSpec:
     checkpoint_keep: int = 3
     certificate: bool = False
     request: Mapping[str, Any] = field(default_factory=dict)
-    max_reports: float = 400.0
-    max_report_bytes: float = 20e6
+    max_reports: float = 250.0
+    max_report_bytes: float = 10e6
 
 
 @dataclass(frozen=True, slots=True)

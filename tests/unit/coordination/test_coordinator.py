@@ -690,7 +690,33 @@ def test_stop_does_not_wait_for_a_seat_that_hangs():
     world.now += STOP_GRACE_S - 1
     world.coordinator.tick(world.now)
     assert not world.coordinator.finished
-    world.now += 1
+    world.now += 1.1
+    world.coordinator.tick(world.now)
+    assert world.coordinator.finished
+
+
+def test_stop_gives_a_seat_time_to_list_its_roots():
+    world = busy_world(["a"], lease_timeout_s=1000.0)
+    (lease,) = world.coordinator._work.book.leases.values()
+    lease.open_roots = 1_000_000
+    world.coordinator.request_stop(Termination.STOPPED, world.now)
+    world.now += STOP_GRACE_S + 15
+    world.coordinator.tick(world.now)
+    assert not world.coordinator.finished
+    world.now += 6
+    world.coordinator.tick(world.now)
+    assert world.coordinator.finished
+
+
+def test_stop_does_not_wait_for_a_seat_that_still_compiles():
+    world = World(spec_of(tiny()), ["a"])
+    world.assign()
+    world.start("a")
+    world.now += 5
+    world.coordinator.request_stop(Termination.STOPPED, world.now)
+    world.coordinator.tick(world.now)
+    assert not world.coordinator.finished
+    world.now += 1.1
     world.coordinator.tick(world.now)
     assert world.coordinator.finished
 
