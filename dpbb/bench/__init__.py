@@ -7,6 +7,7 @@ SUITES = {
     "cold": "whole `dpbb solve` processes, from the prompt to the proof",
     "cpu": "golden trees with the CPU engine: counts, nodes a second",
     "dask": "the same tree raw in one process and through a LocalCluster",
+    "faults": "workers die, reports come twice, schedulers end: exact counts",
     "gpu": "golden trees with the GPU engine: counts, nodes a second",
     "scale": "the real coordinator with up to 4,096 simulated GPU seats",
     "multigpu": "one tree through `dpbb.solve` on 1, 2, 4, ... GPUs of this host",
