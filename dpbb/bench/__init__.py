@@ -7,8 +7,9 @@ SUITES = {
     "cold": "whole `dpbb solve` processes, from the prompt to the proof",
     "cpu": "golden trees with the CPU engine: counts, nodes a second",
     "dask": "the same tree raw in one process and through a LocalCluster",
-    "faults": "workers die, reports come twice, schedulers end: exact counts",
+    "faults": "kills, restarts, drains, joins, a bad network: exact all the same",
     "gpu": "golden trees with the GPU engine: counts, nodes a second",
+    "idle": "how long a freed seat waits for its next unit",
     "scale": "the real coordinator with up to 4,096 simulated GPU seats",
     "multigpu": "one tree through `dpbb.solve` on 1, 2, 4, ... GPUs of this host",
 }

@@ -3,11 +3,13 @@
 import asyncio
 
 import pytest
-from distributed import Nanny, Worker
+from distributed import Client, LocalCluster, Nanny, Worker
 from distributed.utils_test import gen_cluster
 
 from dpbb.cluster.run import submit_run
+from dpbb.result import Termination
 from tests.cluster.support import (
+    HUGE,
     LARGE,
     SlowFlowShop,
     as_is,
@@ -105,3 +107,47 @@ async def test_restart_by_anybody_loses_no_work(c, s, a, b):
     assert counts(outcome) == tuple(golden)
     await run.close()
     assert not s.tasks
+
+
+@gen_cluster(
+    client=True, nthreads=ONE * 2, timeout=60, scheduler_kwargs={"idle_timeout": "1 s"}
+)
+async def test_run_that_lost_all_workers_survives_the_idle_timeout(c, s, a, b):
+    """Three times as long as Dask would wait; then a worker comes and finishes it."""
+    instance, ub, *golden = LARGE
+    run = await submit(c, spec_of(instance, ub))
+    await until(lambda: busy(a) and busy(b))
+    await asyncio.gather(a.close(), b.close())
+    assert not s.workers
+    await asyncio.sleep(3)
+    assert s.status.name == "running"
+    async with Worker(s.address, nthreads=2):
+        assert counts(await run.result()) == tuple(golden)
+    await run.close()
+
+
+def test_adaptive_cluster_goes_up_to_four_and_down_to_none():
+    """``adapt(0, 4)``: workers come for a run and go after it."""
+
+    def workers(number):
+        async def there():
+            await until(lambda: len(cluster.scheduler.workers) == number, 60)
+
+        cluster.sync(there)
+
+    with (
+        LocalCluster(
+            n_workers=0,
+            threads_per_worker=1,
+            processes=False,
+            dashboard_address="127.0.0.1:0",
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        cluster.adapt(minimum=0, maximum=4, interval="100 ms", wait_count=2)
+        run = submit_run(client, spec_of(*HUGE), make_result=as_is)
+        workers(4)
+        run.stop()
+        assert run.result().termination is Termination.STOPPED
+        run.close()
+        workers(0)

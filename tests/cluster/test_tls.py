@@ -1,30 +1,130 @@
-"""Encrypted clusters: everything of ours uses the scheduler's certificates."""
+"""Clusters whose connections are encrypted; dashboards that only this host sees."""
 
-from __future__ import annotations
+import datetime
 
 import pytest
-from distributed import Client, LocalCluster, Security
+from distributed import Client, LocalCluster, Scheduler, Worker
+from distributed.security import Security
+from distributed.utils_test import gen_test
 
+import dpbb
+from dpbb.cluster.local import embedded_cluster
 from dpbb.cluster.run import submit_run
-from tests.cluster.support import MIDDLE, as_is, counts, spec_of
-
-pytest.importorskip("cryptography")
+from tests.cluster.support import SMALL, as_is, counts, spec_of
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
 
-def test_a_temporary_certificate_is_enough():
+def test_temporary_security_end_to_end():
+    """A cluster of processes with certificates of its own."""
+    instance, ub, *golden = SMALL
     security = Security.temporary()
     with (
         LocalCluster(
-            n_workers=2,
+            n_workers=1,
             threads_per_worker=1,
             security=security,
-            dashboard_address=":0",
+            protocol="tls://",
+            dashboard_address="127.0.0.1:0",
         ) as cluster,
         Client(cluster, security=security, set_as_default=False) as client,
     ):
-        assert cluster.scheduler_address.startswith("tls://")
-        instance, ub, *golden = MIDDLE
-        with submit_run(client, spec_of(instance, ub), make_result=as_is) as run:
-            assert counts(run.result(60)) == tuple(golden)
+        assert client.scheduler.address.startswith("tls://")
+        result = dpbb.solve(
+            instance, client=client, cutoff=ub, engine="reference", verbosity="quiet"
+        )
+    assert (result.decomposed, result.leaves) == tuple(golden)
+
+
+@pytest.fixture
+def certificates(tmp_path):
+    """A CA and two certificates that it signed, as files: scheduler and others."""
+    x509 = pytest.importorskip("cryptography.x509")
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    now = datetime.datetime.now(datetime.UTC)
+    day = datetime.timedelta(days=1)
+
+    def name(text):
+        return x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, text)])
+
+    def sign(subject, key, signer, *, is_ca):
+        return (
+            x509.CertificateBuilder()
+            .subject_name(name(subject))
+            .issuer_name(name("ca"))
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - day)
+            .not_valid_after(now + day)
+            .add_extension(x509.BasicConstraints(ca=is_ca, path_length=None), True)
+            .sign(signer, hashes.SHA256())
+        )
+
+    def write(file, content):
+        (tmp_path / file).write_bytes(content)
+        return str(tmp_path / file)
+
+    pem = serialization.Encoding.PEM
+    ca_key = ec.generate_private_key(ec.SECP256R1())
+    ca = sign("ca", ca_key, ca_key, is_ca=True)
+    files = {"ca": write("ca.pem", ca.public_bytes(pem))}
+    for who in ("scheduler", "other"):
+        key = ec.generate_private_key(ec.SECP256R1())
+        certificate = sign(who, key, ca_key, is_ca=False)
+        files[f"{who}_cert"] = write(f"{who}.pem", certificate.public_bytes(pem))
+        private = key.private_bytes(
+            pem,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+        files[f"{who}_key"] = write(f"{who}.key", private)
+    return files
+
+
+@gen_test(timeout=60)
+async def _runs_with(scheduler_security, others):
+    instance, ub, *golden = SMALL
+    async with (
+        Scheduler(
+            protocol="tls://",
+            host="127.0.0.1",
+            port=0,
+            security=scheduler_security,
+            dashboard_address="127.0.0.1:0",
+        ) as scheduler,
+        Worker(scheduler.address, nthreads=1, security=others),
+        Client(scheduler.address, security=others, asynchronous=True) as client,
+    ):
+        spec = spec_of(instance, ub, engine="reference")
+        run = await submit_run(client, spec, make_result=as_is)
+        assert counts(await run.result()) == tuple(golden)
+        await run.close()
+
+
+def test_scheduler_that_has_only_its_own_certificate(certificates):
+    """Our client of the scheduler's own address shows the scheduler's certificate."""
+    security = Security(
+        require_encryption=True,
+        tls_ca_file=certificates["ca"],
+        tls_scheduler_cert=certificates["scheduler_cert"],
+        tls_scheduler_key=certificates["scheduler_key"],
+    )
+    assert security.tls_client_cert is None
+    others = Security(
+        require_encryption=True,
+        tls_ca_file=certificates["ca"],
+        tls_client_cert=certificates["other_cert"],
+        tls_client_key=certificates["other_key"],
+        tls_worker_cert=certificates["other_cert"],
+        tls_worker_key=certificates["other_key"],
+    )
+    _runs_with(security, others)
+
+
+def test_dashboard_of_the_embedded_cluster_is_for_this_host_alone():
+    with embedded_cluster(workers=1, threads=1, engine="reference") as (cluster, _):
+        server = cluster.scheduler.http_server
+        addresses = {s.getsockname()[0] for s in server._sockets.values()}
+    assert addresses == {"127.0.0.1"}

@@ -1,0 +1,153 @@
+"""How long a freed seat waits for its next unit, as the scheduler sees it.
+
+A seat is freed by the last report of its unit and is at work again when it leases the
+next one; both are seen by the hub, in this process, on one clock. Only seats that get
+another unit of the same run count: at its end there is none. The exit code is 1 when a
+count is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from dpbb.bench.cpu import TREES, Tree
+from dpbb.cluster.run import submit_run
+from dpbb.coordination.messages import RunId, RunSpec
+from dpbb.errors import OptionError
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.flowshop.taillard import taillard_instance
+from dpbb.options import TreeOptions
+
+if TYPE_CHECKING:
+    import argparse
+
+    from distributed import Client
+
+    from dpbb.coordination.ledger import Checked, CheckedGift
+    from dpbb.coordination.messages import Lease, Order, Report, SeatId, UnitId
+    from dpbb.coordination.outcome import Outcome
+
+
+class Watch:
+    """Notes when seats of a hub are freed and when they lease again.
+
+    Attributes
+    ----------
+    gaps
+        Seconds between the two, in the order of the leases.
+    """
+
+    def __init__(self, hub: Any) -> None:  # noqa: ANN401
+        self.gaps: list[float] = []
+        self._hub = hub
+        self._freed: dict[SeatId, float] = {}
+        self._report, self._lease = hub.on_report, hub.lease
+        hub.on_report, hub.lease = self._on_report, self._on_lease
+
+    def forget(self) -> None:
+        """Begin anew, with another run."""
+        self.gaps = []
+        self._freed.clear()
+
+    def _on_report(
+        self, run_id: RunId, report: Report, checked: Checked | CheckedGift | None
+    ) -> Order:
+        run = self._hub.runs.get(run_id)
+        seat = None if run is None else run.lease_seats.get(report.lease)
+        if seat is not None and report.full is not None and report.full.last:
+            self._freed[seat] = time.perf_counter()
+        order: Order = self._report(run_id, report, checked)
+        return order
+
+    def _on_lease(
+        self, run_id: RunId, unit: UnitId, attempt: int, seat: SeatId
+    ) -> Lease:
+        lease: Lease = self._lease(run_id, unit, attempt, seat)
+        freed = self._freed.pop(seat, None)
+        if freed is not None:
+            self.gaps.append(time.perf_counter() - freed)
+        return lease
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the suite's arguments."""
+    parser.add_argument("--tree", default="ta022-long", choices=sorted(TREES))
+    parser.add_argument("--workers", type=int, default=4, help="of one thread each")
+    parser.add_argument("--repeat", type=int, default=5, help="runs")
+    parser.add_argument("--json", type=Path, default=None, help="also write this file")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the suite; returns 0 if all counts are right."""
+    for name in ("workers", "repeat"):
+        if getattr(args, name) < 1:
+            raise OptionError(f"--{name}: expected at least 1, got {vars(args)[name]}")
+    tree = TREES[args.tree]
+    gaps, counts = measure(tree, args.workers, args.repeat)
+    print(f"{tree.instance}, tree {{LB < {tree.ub}}}, {args.workers} workers x 1")
+    if len(gaps) > 1:
+        parts = statistics.quantiles(gaps, n=10)
+        print(
+            f"{len(gaps)} hand-overs in {args.repeat} runs: median "
+            f"{statistics.median(gaps) * 1e3:.1f} ms, 90 % below "
+            f"{parts[-1] * 1e3:.1f} ms, longest {max(gaps) * 1e3:.1f} ms"
+        )
+    else:
+        print("too few hand-overs to say anything")
+    print(f"decomposed, leaves: {sorted(counts)}")
+    if args.json is not None:
+        args.json.write_text(json.dumps({"tree": args.tree, "gaps_s": gaps}))
+    return int(counts != {(tree.decomposed, tree.leaves)})
+
+
+def measure(
+    tree: Tree, workers: int, repeat: int
+) -> tuple[list[float], set[tuple[int, int]]]:
+    """Explore the tree on a cluster of processes.
+
+    Returns
+    -------
+    list of float, set of (int, int)
+        Seconds of every hand-over; decomposed nodes and leaves of every run.
+    """
+    from distributed import Client, LocalCluster
+
+    gaps: list[float] = []
+    counts = set()
+    with (
+        LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        client.wait_for_workers(workers)
+        _explore(client, tree)  # warm
+        watch = Watch(cluster.scheduler.extensions["dpbb"].hub)
+        for _ in range(repeat):
+            watch.forget()
+            counts.add(_explore(client, tree))
+            gaps += watch.gaps
+    return gaps, counts
+
+
+def _explore(client: Client, tree: Tree) -> tuple[int, int]:
+    spec = RunSpec(
+        run_id=RunId(uuid4().hex[:12]),
+        problem=FlowShopProblem(taillard_instance(tree.instance)),
+        tree=TreeOptions(),
+        instance=tree.instance,
+        engine="cpu",
+        upper_bound=tree.ub,
+    )
+    with submit_run(client, spec, make_result=_as_is) as opened:
+        outcome = opened.result()
+    return outcome.counters.decomposed, outcome.counters.leaves
+
+
+def _as_is(outcome: Outcome) -> Any:  # noqa: ANN401 (not the user's result)
+    return outcome
