@@ -13,11 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from dpbb.tree.work_unit import WorkUnit
 
 N_CELLS = 240
+
+STATES = ("finished", "waiting", "leased")
+"""What a cell may be; its code is the place in here."""
 
 _LEVELS = 16  # n^-16 of the width is far below a cell, unless n is tiny
 _SLACK = 1e-9  # of a cell: rounding must not push a root into its neighbor
@@ -42,6 +47,20 @@ def cells_of(unit: WorkUnit) -> NDArray[np.bool_]:
     return edges.cumsum()[:-1] > 0
 
 
+def states_of(spans: Sequence[tuple[float, float, str]]) -> NDArray[np.uint8]:
+    """Map of [0, n!) as an array; the inverse of ``SpanMap.spans``.
+
+    Returns
+    -------
+    ndarray of uint8, shape (N_CELLS,)
+        Codes of ``STATES``.
+    """
+    cells = np.zeros(N_CELLS, np.uint8)
+    for begin, end, state in spans:
+        cells[round(begin * N_CELLS) : round(end * N_CELLS)] = STATES.index(state)
+    return cells
+
+
 class SpanMap:
     """How many waiting and how many leased units touch each cell."""
 
@@ -62,7 +81,7 @@ class SpanMap:
         )
         borders = [0, *(np.flatnonzero(np.diff(state)) + 1).tolist(), N_CELLS]
         return tuple(
-            (begin / N_CELLS, end / N_CELLS, ("", "waiting", "leased")[state[begin]])
+            (begin / N_CELLS, end / N_CELLS, STATES[state[begin]])
             for begin, end in pairwise(borders)
             if state[begin]
         )

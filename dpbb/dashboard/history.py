@@ -9,39 +9,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dpbb.coordination.snapshot import RunState
-from dpbb.coordination.span_map import N_CELLS
+from dpbb.coordination.span_map import states_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    import numpy as np
     from numpy.typing import NDArray
 
     from dpbb.coordination.snapshot import Snapshot
 
 MAX_SAMPLES = 240
 FIRST_STEP_S = 0.5
-
-FINISHED, WAITING, LEASED = 0, 1, 2
-"""What a cell of the map is."""
-
-_CODES = {"waiting": WAITING, "leased": LEASED}
-
-
-def cells_of(spans: Sequence[tuple[float, float, str]]) -> NDArray[np.uint8]:
-    """Map of [0, n!) as an array.
-
-    Returns
-    -------
-    ndarray of uint8, shape (N_CELLS,)
-        ``FINISHED``, ``WAITING`` or ``LEASED``.
-    """
-    cells = np.zeros(N_CELLS, np.uint8)
-    for begin, end, state in spans:
-        cells[round(begin * N_CELLS) : round(end * N_CELLS)] = _CODES[state]
-    return cells
 
 
 def rates_of(snapshot: Snapshot) -> dict[str, float]:
@@ -107,7 +85,7 @@ class History:
         self.seconds.append(snapshot.seconds)
         self.lower_bound.append(snapshot.lower_bound)
         self.total_rate.append(0.0 if ended else snapshot.nodes_per_second)
-        self.cells.append(cells_of(snapshot.spans))
+        self.cells.append(states_of(snapshot.spans))
         self.version += 1
 
     def _thin_out(self) -> None:

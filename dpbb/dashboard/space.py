@@ -17,8 +17,7 @@ from bokeh.models import (
     Range1d,
 )
 
-from dpbb.coordination.span_map import N_CELLS
-from dpbb.dashboard.history import cells_of
+from dpbb.coordination.span_map import N_CELLS, states_of
 from dpbb.dashboard.look import plot, time_axis
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ class Strip:
         spans = view.snapshot.spans
         if spans != self._shown:
             self._shown = spans
-            self._source.data = {"image": [cells_of(spans).reshape(1, N_CELLS)]}
+            self._source.data = {"image": [states_of(spans).reshape(1, N_CELLS)]}
 
 
 class Eaten:

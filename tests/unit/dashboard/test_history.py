@@ -5,27 +5,8 @@ from dataclasses import replace
 import pytest
 
 from dpbb.coordination.snapshot import RunState
-from dpbb.coordination.span_map import N_CELLS
-from dpbb.dashboard.history import (
-    FINISHED,
-    LEASED,
-    MAX_SAMPLES,
-    WAITING,
-    History,
-    cells_of,
-    rates_of,
-)
+from dpbb.dashboard.history import MAX_SAMPLES, History, rates_of
 from tests.unit.dashboard.fakes import BASE, seat
-
-
-def test_cells_are_those_of_the_spans():
-    cells = cells_of(BASE.spans)
-    quarter = N_CELLS // 4
-    assert cells.tolist() == [
-        state
-        for state in (FINISHED, LEASED, FINISHED, WAITING)
-        for _ in range(quarter)
-    ]  # fmt: skip
 
 
 def test_rates_of_engines_make_up_the_total():
