@@ -5,16 +5,23 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from dpbb.errors import DpbbError, InvariantError
+from dpbb.errors import DpbbError, InvariantError, OptionError
 from dpbb.options import SolveOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from matplotlib.axes import Axes
+
     from dpbb.proof.certificate import Certificate
     from dpbb.schedule import Schedule
+
+
+PLOTS = ("gantt", "convergence")
+"""Kinds of plots of a result."""
 
 
 class Status(StrEnum):
@@ -208,6 +215,33 @@ class Result:
     def write_schedule(self, path: str | Path) -> None:
         """Write the schedule to a CSV file: position, job, machine, start, end."""
         self.schedule().write_csv(path)
+
+    def plot(self, kind: str = "gantt", ax: Axes | None = None, **how: Any) -> Axes:  # noqa: ANN401
+        """Draw the result with Matplotlib (``pip install 'dpbb[plot]'``).
+
+        Parameters
+        ----------
+        kind
+            ``"gantt"``: the schedule, with a critical path; ``"convergence"``:
+            incumbents, lower bound and gap over time.
+        ax
+            Where to draw; default: a new pyplot figure.
+        **how
+            Further arguments of ``dpbb.plotting.gantt`` or ``convergence``.
+
+        Raises
+        ------
+        OptionError
+            Another kind.
+        DpbbError
+            Matplotlib is not installed; or no schedule to draw.
+        """
+        if kind not in PLOTS:
+            raise OptionError(f"kind: expected one of {', '.join(PLOTS)}, got {kind!r}")
+        # By its name, as in dpbb/__init__.py: results know nothing of the layers above,
+        # and work without Matplotlib.
+        axes: Axes = import_module("dpbb.plotting").draw(self, kind, ax, **how)
+        return axes
 
     def to_json(self, *, schedule: bool = True, indent: int | None = None) -> str:
         """One JSON object; ``from_json`` reads it.

@@ -38,6 +38,7 @@ from dpbb.errors import OptionError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import TreeOptions
+from dpbb.plotting.style import require_matplotlib
 
 if TYPE_CHECKING:
     import argparse
@@ -109,6 +110,8 @@ def run(args: argparse.Namespace) -> int:
     for name in ("seats", "processes", "repeat", "roots"):
         if np.min(getattr(args, name)) < 1:
             raise OptionError(f"--{name}: expected at least 1, got {vars(args)[name]}")
+    if args.plot is not None:
+        require_matplotlib()  # now, not after minutes
     reports = {n: report_costs(n, args.roots, args.repeat) for n in (50, 100)}
     states = {n: state_costs(n, args.roots, max(args.seats)) for n in (50, 100)}
     _print_costs(reports, states, args.roots, max(args.seats))

@@ -4,44 +4,93 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dpbb.plotting import style
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from matplotlib.axes import Axes
 
-def plot_scale(
-    points: Sequence[tuple[str, int, float, float]], seconds: float, path: Path
-) -> None:
+SIZE = (7.0, 4.0)
+"""Inches."""
+
+TARGET = 0.9
+"""Efficiency that is asked for."""
+
+
+def scale_curve(
+    points: Sequence[tuple[str, int, float, float]],
+    seconds: float,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw efficiency and the load of the scheduler's event loop.
 
     Parameters
     ----------
     points
-        Case, seats, parallel efficiency, share of the event loop's time.
+        Case, seats, parallel efficiency, share of the event loop's time. Of the first
+        case a line is drawn, of the others what they are at their seats.
     seconds
         Length of an ideal run.
-    path
-        File to write; its suffix says the format.
-    """
-    from matplotlib.figure import Figure
+    ax
+        Where to draw; default: a new pyplot figure.
 
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    axes = figure.subplots()
+    Raises
+    ------
+    DpbbError
+        Matplotlib is not installed.
+    """
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    ax = style.axes_for(ax, SIZE)
     cases = list(dict.fromkeys(case for case, *_ in points))
     for index, case in enumerate(cases):
-        rows = [row for row in points if row[0] == case]
+        rows = sorted(row for row in points if row[0] == case)
         seats = [row[1] for row in rows]
-        style = "o-" if index == 0 else "sDv^"[index % 4]
-        axes.plot(seats, [row[2] for row in rows], style, label=f"efficiency, {case}")
+        color = style.SERIES[index % len(style.SERIES)]
+        marker = style.MARKERS[index % len(style.MARKERS)]
+        ax.plot(
+            seats,
+            [100 * row[2] for row in rows],
+            color=color,
+            marker=marker,
+            ms=5,
+            lw=1.6,
+            clip_on=False,
+            label=f"efficiency, {case}",
+        )
         if index == 0:
-            busy = [row[3] for row in rows]
-            axes.plot(
-                seats, busy, "x--", color="gray", label=f"event loop busy, {case}"
+            ax.plot(
+                seats,
+                [100 * row[3] for row in rows],
+                color=style.MUTED,
+                marker="x",
+                ms=5,
+                lw=1.2,
+                ls="--",
+                clip_on=False,
+                label="event loop busy",
             )
-    axes.axhline(0.9, color="black", linewidth=0.5)
-    axes.set_xscale("log", base=2)
-    axes.set_ylim(0, 1)
-    axes.set_xlabel(f"simulated GPU seats, an ideal run takes {seconds:g} s")
-    axes.set_ylabel("share of time")
-    axes.legend(loc="center left")
-    figure.savefig(path, dpi=120)
+    ax.axhline(100 * TARGET, color=style.MUTED, lw=0.8, ls=":")
+    style.dress(
+        ax,
+        x=f"simulated GPU seats (an ideal run takes {seconds:g} s)",
+        y="share of time (%)",
+    )
+    ax.set_xscale("log", base=2)
+    ax.xaxis.set_major_locator(FixedLocator(sorted({row[1] for row in points})))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.set_ylim(0, 100)
+    style.legend_above(ax)
+    return ax
+
+
+def plot_scale(
+    points: Sequence[tuple[str, int, float, float]], seconds: float, path: Path
+) -> None:
+    """Draw the curve into a file, whose suffix says the format; see ``scale_curve``."""
+    figure, ax = style.new_figure(SIZE)
+    scale_curve(points, seconds, ax)
+    figure.savefig(path, dpi=style.DPI)

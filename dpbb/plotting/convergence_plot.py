@@ -1,0 +1,238 @@
+"""Convergence: how incumbents and lower bound came closer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dpbb.coordination.checkpoint import Checkpoint
+from dpbb.coordination.snapshot import Snapshot
+from dpbb.errors import DpbbError
+from dpbb.plotting import style
+from dpbb.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from dpbb.result import Improvement
+
+T = TypeVar("T")
+
+SIZE = (7.0, 3.6)
+"""Inches."""
+
+GAP_SHARE = 0.3
+"""Part of the height that the gap has."""
+
+LEAST_S = 1e-3
+"""Where a logarithmic time axis begins at the earliest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """What is drawn: incumbents, and (second, lower bound) as steps, until the end."""
+
+    name: str
+    incumbents: tuple[tuple[float, int], ...]
+    bounds: tuple[tuple[float, int], ...]
+    end_s: float
+
+    @property
+    def bound(self) -> int | None:
+        """The last lower bound."""
+        return self.bounds[-1][1] if self.bounds else None
+
+
+def convergence(
+    data: Result | Checkpoint | Snapshot | Sequence[Snapshot],
+    ax: Axes | None = None,
+    *,
+    log_time: bool = False,
+) -> Axes:
+    """Draw incumbents, lower bound and gap over time, as steps.
+
+    The gap, (makespan - lower bound) / makespan, has the lower part of the axes for
+    itself, and the scale on the right.
+
+    Parameters
+    ----------
+    data
+        A result, a checkpoint, a snapshot: their last lower bound is drawn over all of
+        the time. Or snapshots of one run, oldest first: the lower bound as it rose.
+    ax
+        Where to draw; default: a new pyplot figure.
+    log_time
+        Have a logarithmic time axis.
+
+    Raises
+    ------
+    DpbbError
+        Nothing to draw; Matplotlib is not installed.
+    """
+    curve = curve_of(data)
+    ax = style.axes_for(ax, SIZE)
+    end_s = max([curve.end_s, *(x for x, _ in curve.incumbents), LEAST_S])
+    steps, bounds = (
+        _until(points, end_s, log_time) for points in (curve.incumbents, curve.bounds)
+    )
+    x, y = _columns(steps)
+    if x:
+        ax.step(x, y, where="post", color=style.VERMILLION, lw=1.8, label="incumbent")
+        ax.plot(x[:-1], y[:-1], "o", color=style.VERMILLION, ms=4, clip_on=False)
+    if bounds:
+        steady = len(curve.bounds) == 1 and len(steps) > 0
+        below, under = _columns(bounds)
+        ax.step(
+            below,
+            under,
+            where="post",
+            color=style.BLUE,
+            lw=1.8,
+            linestyle="--" if steady else "-",
+            label="lower bound at the end" if steady else "lower bound",
+        )
+    gaps = gaps_of(curve)
+    style.dress(ax, x="", y="makespan (in units of the instance)")
+    _value_axis(ax, [value for _, value in steps + bounds], room=bool(gaps))
+    _time(ax, end_s, x or [end_s], log_time=log_time)
+    handles = ax.get_legend_handles_labels()[0]
+    if gaps:
+        handles.append(_gap(ax, _until(gaps, end_s, log_time)))
+    style.legend_above(ax, handles)
+    style.title(ax, _title(curve))
+    return ax
+
+
+def curve_of(data: Any) -> Curve:  # noqa: ANN401
+    """Return what ``convergence`` draws of its data."""
+    if isinstance(data, Result):
+        name, end_s, value = data.instance, data.seconds, data.makespan
+        bounds = [(0.0, data.lower_bound)]
+        steps = data.trajectory
+    elif isinstance(data, Checkpoint):
+        name, end_s, value = data.spec.instance, data.seconds, data.value
+        open_bounds = [unit.least_lb for unit in data.units]
+        bounds = [(0.0, min([data.ub, *open_bounds]))]
+        steps = data.trajectory
+    else:
+        shots = [data] if isinstance(data, Snapshot) else list(data)
+        if not shots:
+            raise DpbbError("convergence: expected snapshots, got none")
+        last = shots[-1]
+        name, end_s, value = last.instance, last.seconds, last.value
+        bounds = _rising(shots)
+        steps = last.trajectory
+    incumbents = _incumbents(steps, value)
+    if not incumbents and not bounds:
+        raise DpbbError("convergence: expected incumbents or a lower bound, got none")
+    return Curve(name, incumbents, tuple(bounds), end_s)
+
+
+def _incumbents(
+    steps: Sequence[Improvement], value: int | None
+) -> tuple[tuple[float, int], ...]:
+    """Return (second, value); what was known before the clock ran counts from 0."""
+    if value is None:
+        return ()  # a result that proves nothing of its incumbents has none
+    known = tuple((max(0.0, step.seconds), step.value) for step in steps)
+    return known or ((0.0, value),)
+
+
+def _rising(shots: Sequence[Snapshot]) -> list[tuple[float, int]]:
+    """Return (second, lower bound) wherever the bound is another than before."""
+    found: list[tuple[float, int]] = []
+    for shot in shots:
+        bound = shot.lower_bound
+        if bound is not None and (not found or found[-1][1] != bound):
+            found.append((0.0 if not found else shot.seconds, bound))
+    return found
+
+
+def _until(
+    points: Sequence[tuple[float, T]], end_s: float, log_time: bool
+) -> list[tuple[float, T]]:
+    """Prolong the last step to the end; a logarithmic axis has no 0."""
+    if not points:
+        return []
+    least = LEAST_S if log_time else 0.0
+    known = [(max(least, x), y) for x, y in points]
+    return [*known, (end_s, points[-1][1])]
+
+
+def _columns(points: Sequence[tuple[float, T]]) -> tuple[list[float], list[T]]:
+    return [x for x, _ in points], [y for _, y in points]
+
+
+def _time(ax: Axes, end_s: float, x: Sequence[float], *, log_time: bool) -> None:
+    if not log_time:
+        ax.set_xlabel(style.time_axis(ax.xaxis, end_s))
+        ax.set_xlim(0, end_s * 1.02)
+        return
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    ax.set_xscale("log")
+    ax.set_xlabel("time (s)")
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.set_xlim(max(LEAST_S, 0.7 * min(x)), max(end_s, 10 * LEAST_S) * 1.1)
+
+
+def _value_axis(ax: Axes, values: Sequence[int], *, room: bool) -> None:
+    """Set limits and ticks of the makespans; with ``room`` for the gap below them."""
+    from matplotlib.ticker import MaxNLocator
+
+    margin = max(0.06 * (max(values) - min(values)), 0.002 * max(values), 0.5)
+    low, high = min(values) - margin, max(values) + margin
+    ticks = MaxNLocator(nbins=6, integer=True).tick_values(low, high)
+    ax.set_yticks(
+        (shown := [tick for tick in ticks if low <= tick <= high]),
+        [f"{tick:.0f}" for tick in shown],
+    )
+    share = GAP_SHARE if room else 0.0
+    ax.set_ylim(low - (high - low) * share / (1 - share), high)
+    ax.yaxis.label.set(y=(1 + share) / 2)
+
+
+def gaps_of(curve: Curve) -> list[tuple[float, float]]:
+    """Return (second, gap in percent) wherever incumbent or lower bound are new."""
+    found = []
+    for at in sorted({x for x, _ in curve.incumbents + curve.bounds}):
+        value = [y for x, y in curve.incumbents if x <= at][-1:]
+        bound = [y for x, y in curve.bounds if x <= at][-1:]
+        if value and bound:
+            gap = 100.0 * (value[0] - bound[0]) / max(value[0], 1)
+            found.append((at, max(0.0, gap)))
+    return found
+
+
+def _gap(ax: Axes, gaps: Sequence[tuple[float, float]]) -> Any:  # noqa: ANN401
+    """Draw the gap below the bounds; returns what the legend shows."""
+    from matplotlib.ticker import MaxNLocator
+
+    right = ax.twinx()
+    x, y = _columns(gaps)
+    highest = max([*y, 1e-3])
+    area = right.fill_between(
+        x, y, step="post", color=style.MUTED, alpha=0.35, lw=0, label="gap"
+    )
+    style.dress(right, x="", y="gap (%)", grid="none")
+    right.yaxis.label.set(y=GAP_SHARE / 2)
+    for side in ("left", "bottom"):
+        right.spines[side].set_visible(False)
+    right.spines["right"].set(visible=True, color=style.MUTED)
+    right.set_ylim(0, highest / GAP_SHARE * 1.1)
+    ticks = MaxNLocator(nbins=3).tick_values(0, highest)
+    right.set_yticks([tick for tick in ticks if 0 <= tick <= highest * 1.05])
+    return area
+
+
+def _title(curve: Curve) -> str:
+    if not curve.incumbents:
+        return f"{curve.name}: no schedule; lower bound {curve.bound}"
+    value = curve.incumbents[-1][1]
+    if curve.bound is None:
+        return f"{curve.name}: makespan {value}"
+    gap = (value - curve.bound) / max(value, 1)
+    return f"{curve.name}: makespan {value}, lower bound {curve.bound}, gap {gap:.2%}"

@@ -1,0 +1,71 @@
+"""Plots by their name, and as figures of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpbb.errors import OptionError
+from dpbb.plotting import convergence_plot, gantt_chart, interval_plot, speedup_plot
+from dpbb.plotting.convergence_plot import convergence
+from dpbb.plotting.gantt_chart import gantt
+from dpbb.plotting.interval_plot import interval_map
+from dpbb.plotting.speedup_plot import speedup
+from dpbb.plotting.style import new_figure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+KINDS: dict[str, Callable[..., Axes]] = {
+    "gantt": gantt,
+    "convergence": convergence,
+    "intervals": interval_map,
+    "speedup": speedup,
+}
+"""Kinds of plots, and the functions that draw them."""
+
+
+def draw(
+    data: Any,  # noqa: ANN401 (each kind has its own)
+    kind: str,
+    ax: Axes | None = None,
+    **how: Any,  # noqa: ANN401
+) -> Axes:
+    """Call the function of a kind; OptionError if there is no such kind."""
+    if kind not in KINDS:
+        raise OptionError(f"kind: expected one of {', '.join(KINDS)}, got {kind!r}")
+    return KINDS[kind](data, ax, **how)
+
+
+def figure_of(
+    data: Any,  # noqa: ANN401
+    kind: str,
+    *,
+    size: tuple[float, float] | None = None,
+    **how: Any,  # noqa: ANN401
+) -> Figure:
+    """Return a figure of a plot; pyplot knows nothing of it.
+
+    Parameters
+    ----------
+    data, kind
+        As of ``draw``.
+    size
+        Width and height in inches; default: what suits the data.
+    **how
+        Further arguments of the kind's function.
+    """
+    figure, ax = new_figure(size or size_of(data, kind))
+    draw(data, kind, ax, **how)
+    return figure
+
+
+def size_of(data: Any, kind: str) -> tuple[float, float]:  # noqa: ANN401
+    """Width and height in inches that suit some data."""
+    if kind == "gantt":
+        return gantt_chart.gantt_size(data)
+    if kind == "intervals":
+        return interval_plot.size_of(data)
+    return convergence_plot.SIZE if kind == "convergence" else speedup_plot.SIZE

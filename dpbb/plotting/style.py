@@ -1,0 +1,134 @@
+"""What all plots share: axes, colors, ticks, legends. Nothing global is changed.
+
+Colors can be told apart by people who see few, and by their lightness in print.
+Matplotlib is imported when a plot is made, and pyplot only where a figure of its own
+is asked for, so that it appears in notebooks and with ``plt.show()``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpbb.errors import DpbbError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
+
+# Wong, Nature Methods 8, 441 (2011), without its yellow, which is lost on white
+BLACK = "#000000"
+ORANGE = "#e69f00"
+SKY = "#56b4e9"
+GREEN = "#009e73"
+BLUE = "#0072b2"
+VERMILLION = "#d55e00"
+PURPLE = "#cc79a7"
+SERIES = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+MARKERS = "osD^vPX"
+
+MUTED = "#5f666d"
+GRID = "#e3e6e9"
+
+SMALL, NORMAL = 8.0, 9.0
+"""Sizes of text, in points."""
+
+DPI = 120
+"""Of pictures made of pixels."""
+
+TITLE_PAD = 24.0
+"""Points between axes and title: a legend of one row fits in between."""
+
+_UNITS = ((2 * 86400.0, 86400.0, "d"), (7200.0, 3600.0, "h"), (600.0, 60.0, "min"))
+
+
+def require_matplotlib() -> None:
+    """Raise DpbbError if Matplotlib is not installed."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError as error:
+        raise DpbbError(
+            "plots: expected matplotlib to be installed, got "
+            f"{error}; pip install 'dpbb[plot]'"
+        ) from error
+
+
+def axes_for(ax: Axes | None, size: tuple[float, float]) -> Axes:
+    """Return the axes to draw in: those given, or those of a new pyplot figure."""
+    require_matplotlib()
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=size, layout="constrained")[1]
+
+
+def new_figure(size: tuple[float, float]) -> tuple[Figure, Axes]:
+    """Return a figure that pyplot knows nothing of, and its axes."""
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    return figure, figure.subplots()
+
+
+def dress(ax: Axes, *, x: str, y: str, grid: str = "both") -> None:
+    """Label the axes, with calm lines; ``grid`` is x, y, both or none."""
+    ax.set_xlabel(x, fontsize=NORMAL)
+    ax.set_ylabel(y, fontsize=NORMAL)
+    ax.tick_params(labelsize=SMALL, color=MUTED)
+    for side, spine in ax.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(MUTED)
+    ax.set_axisbelow(True)
+    ax.grid(visible=False)
+    if grid != "none":
+        which: Any = grid
+        ax.grid(visible=True, axis=which, color=GRID, linewidth=0.8)
+
+
+def title(ax: Axes, text: str) -> None:
+    """Put a title above the place of the legend."""
+    ax.set_title(text, loc="left", fontsize=NORMAL, pad=TITLE_PAD)
+
+
+def legend_above(ax: Axes, handles: Sequence[Any] | None = None) -> Legend:
+    """Put the legend above the axes, where it covers nothing; four in a row."""
+    entries: Any = ax.get_legend_handles_labels()[0] if handles is None else handles
+    return ax.legend(
+        handles=entries,
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        ncols=min(4, max(1, len(entries))),
+        fontsize=SMALL,
+        frameon=False,
+        borderaxespad=0.2,
+        borderpad=0.2,
+        handlelength=1.8,
+        columnspacing=1.4,
+    )
+
+
+def time_axis(axis: Axis, longest_s: float) -> str:
+    """Have an axis of seconds show the unit that fits; returns ``time (unit)``.
+
+    The data stay in seconds, so that more can be drawn into the axes.
+    """
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    unit_s, name = next(
+        ((unit_s, name) for least, unit_s, name in _UNITS if longest_s >= least),
+        (1.0, "s"),
+    )
+
+    class Ticks(MaxNLocator):
+        def tick_values(self, vmin: float, vmax: float) -> Any:  # noqa: ANN401
+            ticks: Any = super().tick_values(vmin / unit_s, vmax / unit_s)
+            return unit_s * ticks
+
+    axis.set_major_locator(Ticks(nbins=8, steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / unit_s:g}"))
+    return f"time ({name})"

@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+
+from dpbb.errors import DpbbError
+from dpbb.plotting import convergence
+from dpbb.plotting.convergence_plot import LEAST_S, curve_of, gaps_of
+from dpbb.result import Status
+from tests.unit.plotting.samples import checkpoint, result, snapshot
+
+
+def line(ax, label):
+    (found,) = (one for one in ax.lines if one.get_label() == label)
+    assert found.get_drawstyle() == "steps-post"
+    return [tuple(point) for point in np.column_stack(found.get_data()).tolist()]
+
+
+def test_incumbents_are_steps_to_the_end(ax):
+    convergence(result(), ax)
+    end = result().makespan
+    assert line(ax, "incumbent") == [(0.5, 60), (2, 44), (3, end), (12, end)]
+    assert line(ax, "lower bound at the end") == [(0, 30), (12, 30)]
+    assert ax.get_xlabel() == "time (s)"
+    assert ax.get_title("left") == (
+        f"joinery: makespan {end}, lower bound 30, gap {(end - 30) / end:.2%}"
+    )
+
+
+def test_gap_is_drawn_below_and_labeled_on_the_right(ax):
+    convergence(result(), ax)
+    (right,) = (other for other in ax.figure.axes if other is not ax)
+    assert right.get_ylabel() == "gap (%)"
+    (area,) = right.collections
+    box = area.get_datalim(right.transData)
+    assert box.y1 == pytest.approx(100 * (60 - 30) / 60)
+    highest = right.transData.transform((0, box.y1))[1]
+    lowest_bound = ax.transData.transform((0, 30))[1]
+    assert highest < lowest_bound
+
+
+def test_a_rising_bound_is_steps_too(ax):
+    bounds = (30, 30, 33, 40)
+    shots = [snapshot(float(at), bound) for at, bound in enumerate(bounds)]
+    convergence(shots, ax)
+    assert line(ax, "lower bound") == [(0, 30), (2, 33), (3, 40), (3, 40)]
+    assert gaps_of(curve_of(shots)) == [
+        (0, 100 * (50 - 30) / 50),
+        (2, 100 * (40 - 33) / 40),
+        (3, 0),
+    ]
+
+
+def test_a_checkpoint_has_the_least_bound_of_its_units(ax):
+    convergence(checkpoint(), ax)
+    assert line(ax, "incumbent") == [(0, 50), (1.5, 36), (4, 36)]
+    assert line(ax, "lower bound at the end") == [(0, 31), (4, 31)]
+
+
+def test_a_schedule_known_from_the_start_is_a_line_from_0():
+    assert curve_of(result(trajectory=())).incumbents == ((0.0, result().makespan),)
+
+
+def test_without_a_schedule_there_is_the_bound_alone(ax):
+    nothing = {"makespan": None, "permutation": None, "operations": None}
+    convergence(result(status=Status.UNKNOWN, **nothing), ax)
+    assert [one.get_label() for one in ax.lines] == ["lower bound"]
+    assert ax.get_title("left") == "joinery: no schedule; lower bound 30"
+    assert ax.figure.axes == [ax]
+
+
+def test_a_logarithmic_axis_has_no_zero(ax):
+    convergence([snapshot(0.0), snapshot(100.0)], ax, log_time=True)
+    assert ax.get_xscale() == "log"
+    assert line(ax, "incumbent")[0] == (LEAST_S, 50)
+    assert ax.get_xlim()[0] > 0
+
+
+def test_long_runs_are_labeled_in_hours_but_drawn_in_seconds(ax):
+    convergence([snapshot(0.0), snapshot(36_000.0)], ax)
+    assert ax.get_xlabel() == "time (h)"
+    assert line(ax, "incumbent")[-1] == (36_000, 40)
+    ax.figure.canvas.draw()
+    shown = [text.get_text() for text in ax.get_xticklabels() if text.get_text()]
+    assert shown[:3] == ["0", "2", "4"]
+
+
+@pytest.mark.parametrize(
+    "data", [[], [snapshot(0.0, lower_bound=None, value=None, trajectory=())]]
+)
+def test_nothing_to_draw_is_refused(data):
+    with pytest.raises(DpbbError, match=r"convergence: expected .* got none"):
+        convergence(data)

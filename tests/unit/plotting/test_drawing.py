@@ -1,0 +1,87 @@
+"""Plots by name, of results, and without Matplotlib."""
+
+import builtins
+import sys
+
+import pytest
+from matplotlib import pyplot
+
+from dpbb.errors import DpbbError, OptionError
+from dpbb.plotting import draw, figure_of
+from dpbb.plotting.drawing import KINDS
+from dpbb.plotting.scale import plot_scale, scale_curve
+from tests.unit.plotting.samples import checkpoint, result, snapshot
+
+DATA = {
+    "gantt": result(),
+    "convergence": result(),
+    "intervals": checkpoint(),
+    "speedup": [{"workers": 1, "seconds": 2.0}, {"workers": 2, "seconds": 1.0}],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_every_kind_becomes_a_file(kind, suffix, tmp_path):
+    figure_of(DATA[kind], kind).savefig(tmp_path / f"plot.{suffix}")
+    assert (tmp_path / f"plot.{suffix}").stat().st_size > 2000
+    assert pyplot.get_fignums() == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_makes_axes_of_its_own(kind):
+    ax = draw(DATA[kind], kind)
+    assert pyplot.get_fignums() == [ax.figure.number]
+
+
+def test_unknown_kinds_are_refused():
+    with pytest.raises(OptionError, match=r"expected one of gantt, .* got 'pie'"):
+        draw(result(), "pie")
+
+
+def test_size_can_be_chosen():
+    assert tuple(figure_of(result(), "gantt", size=(3, 2)).get_size_inches()) == (3, 2)
+    shots = [snapshot(0.0), snapshot(1.0)]
+    one, more = (figure_of(data, "intervals") for data in (shots[:1], shots))
+    assert one.get_size_inches()[1] < more.get_size_inches()[1]
+
+
+def test_results_plot_themselves(ax):
+    assert result().plot(ax=ax) is ax
+    assert "makespan" in ax.get_title("left")
+    assert result().plot("convergence", log_time=True).get_xscale() == "log"
+    pyplot.close("all")
+    with pytest.raises(OptionError, match="expected one of gantt, convergence, got 'i"):
+        result().plot("intervals")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_matplotlib_the_error_says_what_to_install(kind, monkeypatch):
+    real = builtins.__import__
+
+    def no_matplotlib(name, *args, **kwargs):
+        if name.partition(".")[0] == "matplotlib":
+            raise ImportError(f"No module named {name!r}")
+        return real(name, *args, **kwargs)
+
+    for name in list(sys.modules):
+        if name.partition(".")[0] == "matplotlib":
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(builtins, "__import__", no_matplotlib)
+    for call in (draw, figure_of):
+        with pytest.raises(DpbbError, match=r"pip install 'dpbb\[plot\]'"):
+            call(DATA[kind], kind)
+
+
+def test_curve_of_the_simulation(ax, tmp_path):
+    points = [("as measured", 16, 0.99, 0.1), ("as measured", 64, 0.95, 0.3)]
+    points.append(("doubled", 64, 0.8, 0.5))
+    assert scale_curve(points, 600, ax) is ax
+    assert [list(line.get_ydata()) for line in ax.lines[:3]] == [
+        [99, 95],
+        [10, 30],
+        [80],
+    ]
+    assert "600 s" in ax.get_xlabel()
+    plot_scale(points, 600, tmp_path / "scale.png")
+    assert (tmp_path / "scale.png").stat().st_size > 2000

@@ -1,0 +1,155 @@
+import numpy as np
+import pytest
+from matplotlib import pyplot
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+
+from dpbb.errors import DpbbError, OptionError
+from dpbb.plotting import gantt
+from dpbb.plotting.gantt_chart import BAR, gantt_size
+from dpbb.result import Status
+from tests.unit.plotting.samples import INSTANCE, ORDER, result, schedule_of
+
+
+def bars(ax):
+    """(job's position, machine) -> (begin, end), read off the picture."""
+    found = {}
+    rows = [part for part in ax.collections if isinstance(part, PolyCollection)]
+    for machine, row in enumerate(rows):
+        for position, path in enumerate(row.get_paths()):
+            x, y = path.vertices[:, 0], path.vertices[:, 1]
+            assert (y.min() + y.max()) / 2 == pytest.approx(machine)
+            found[position, machine] = (x.min(), x.max())
+    return found
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+def legend(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        result(),
+        result().schedule(),
+        (INSTANCE, ORDER),
+        (INSTANCE.times.tolist(), list(ORDER)),
+    ],
+    ids=["result", "schedule", "instance", "list"],
+)
+def test_every_operation_is_a_bar(data, ax):
+    assert gantt(data, ax) is ax
+    schedule = schedule_of(INSTANCE.times, ORDER)
+    assert bars(ax) == {
+        (position, machine): (schedule.start[job, machine], schedule.end[job, machine])
+        for position, job in enumerate(ORDER)
+        for machine in range(4)
+    }
+    assert sorted(texts(ax)) == sorted("0123" * 4)
+    makespan = schedule.makespan
+    assert legend(ax) == [
+        "critical path",
+        f"makespan {makespan}",
+        "first job (1)",
+        "last job (3)",
+    ]
+    assert ax.get_xlabel() == "time (in units of the instance)"
+    assert ax.get_ylim() == (3.5, -0.5)
+
+
+def test_a_job_has_one_color_and_others_have_others(ax):
+    gantt((INSTANCE, ORDER), ax)
+    rows = [row.get_facecolor() for row in ax.collections]
+    assert all(np.array_equal(row, rows[0]) for row in rows)
+    assert len(np.unique(rows[0], axis=0)) == 4
+
+
+def test_critical_path_is_marked_from_0_to_the_makespan(ax):
+    gantt((INSTANCE, ORDER), ax)
+    (line,) = (line for line in ax.lines if line.get_gid() == "critical path")
+    x, y = line.get_data()
+    assert x[0] == 0
+    assert x[-1] == schedule_of(INSTANCE.times, ORDER).makespan
+    assert np.all(np.diff(x) >= 0)
+    assert np.all(np.diff(y) >= 0)
+    machines = [round(value + BAR / 2 - 0.06) for value in y]
+    assert (machines[0], machines[-1]) == (0, 3)
+
+
+def test_critical_path_can_be_left_out(ax):
+    gantt((INSTANCE, ORDER), ax, critical=False)
+    assert [line.get_gid() for line in ax.lines] == [None]
+    assert "critical path" not in legend(ax)
+
+
+def test_titles_say_what_is_proved(ax):
+    gantt(result(), ax)
+    assert "not proved, lower bound 30" in ax.get_title("left")
+    proved = result(lower_bound=result().makespan, status=Status.OPTIMAL)
+    gantt(proved, ax)
+    assert "proved optimal" in ax.get_title("left")
+
+
+@pytest.mark.parametrize(("n_jobs", "labels"), [(8, True), (200, False)])
+def test_labels_are_where_they_fit(n_jobs, labels):
+    times = np.random.default_rng(1).integers(1, 100, (n_jobs, 20))
+    data = (times, range(n_jobs))
+    figure = Figure(figsize=gantt_size(data), layout="constrained")
+    ax = gantt(data, figure.subplots())
+    figure.canvas.draw()
+    assert len(bars(ax)) == n_jobs * 20
+    assert bool(ax.texts) == labels
+    for text in ax.texts:
+        box = text.get_window_extent()
+        job = int(text.get_text())
+        begin, end = bars(ax)[job, round(text.get_position()[1])]
+        left, right = ax.transData.transform([(begin, 0), (end, 0)])[:, 0]
+        assert left <= box.x0
+        assert box.x1 <= right
+
+
+def test_legend_and_title_cover_nothing():
+    figure = Figure(figsize=gantt_size((INSTANCE, ORDER)), layout="constrained")
+    ax = gantt((INSTANCE, ORDER), figure.subplots())
+    figure.canvas.draw()
+    axes, key = ax.get_window_extent(), ax.get_legend().get_window_extent()
+    title = ax._left_title.get_window_extent()
+    assert axes.y1 <= key.y0
+    assert key.y1 <= title.y0
+    assert key.x1 <= figure.bbox.x1
+
+
+def test_without_axes_pyplot_shows_the_figure():
+    ax = gantt((INSTANCE, ORDER))
+    assert pyplot.get_fignums() == [ax.figure.number]
+
+
+def test_charts_that_share_their_time_axis_are_both_whole():
+    figure = Figure(layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True)
+    gantt((INSTANCE, (3, 2, 1, 0)), above)
+    longer = above.get_xlim()[1]
+    gantt((INSTANCE, ORDER), below)
+    assert above.get_xlim()[1] == longer > schedule_of(INSTANCE.times, ORDER).makespan
+
+
+def test_zero_times_and_a_single_operation_are_drawn(ax):
+    gantt(([[0]], [0]), ax)
+    assert bars(ax) == {(0, 0): (0, 0)}
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "message"),
+    [
+        (result(operations=None), DpbbError, "expected a result with a schedule"),
+        ((INSTANCE, (0, 1)), OptionError, "expected 4 jobs, got 2"),
+    ],
+)
+def test_what_has_no_schedule_is_refused(data, error, message):
+    with pytest.raises(error, match=message):
+        gantt(data)
+    assert pyplot.get_fignums() == []

@@ -1,0 +1,111 @@
+from dataclasses import dataclass
+
+import pytest
+
+from dpbb.errors import DpbbError
+from dpbb.plotting import speedup
+from dpbb.plotting.speedup_plot import efficiencies, points_of
+
+GPUS = [
+    {"tree": "ta056", "gpus": 1, "nodes_per_s": 5.0, "efficiency": 1.0},
+    {"tree": "ta056", "gpus": 4, "nodes_per_s": 16.0, "efficiency": 0.8},
+    {"tree": "vfr", "gpus": 1, "nodes_per_s": 7.0, "efficiency": 1.0},
+    {"tree": "vfr", "gpus": 4, "nodes_per_s": 28.0, "efficiency": 1.0},
+]
+SEATS = {
+    "rows": [
+        {"case": {"seats": 16, "name": "as measured"}, "efficiency": 0.99},
+        {"case": {"seats": 4096, "name": "as measured"}, "efficiency": 0.9},
+        {"case": {"seats": 4096, "name": "doubled"}, "efficiency": 0.75},
+    ]
+}
+
+
+def lines(axes):
+    return [
+        (line.get_label(), list(map(float, line.get_xdata())), list(line.get_ydata()))
+        for line in axes.lines
+    ]
+
+
+def test_speedup_and_efficiency_of_gpus(ax):
+    assert speedup(GPUS, ax) is ax
+    (right,) = (other for other in ax.figure.axes if other is not ax)
+    assert lines(ax) == [
+        ("linear", [1, 4], [1, 4]),
+        ("ta056", [1, 4], pytest.approx([1, 3.2])),
+        ("vfr", [1, 4], pytest.approx([1, 4])),
+    ]
+    assert [y for _, _, y in lines(right)] == [
+        pytest.approx([100, 80]),
+        pytest.approx([100, 100]),
+    ]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("GPUs", "speed-up over one GPU")
+    assert ax.get_xscale() == "linear"
+
+
+def test_efficiency_of_the_simulation_is_taken_as_it_is(ax):
+    speedup(SEATS, ax)
+    assert ax.get_xscale() == ax.get_yscale() == "log"
+    assert lines(ax)[1] == (
+        "as measured",
+        [16, 4096],
+        pytest.approx([0.99 * 16, 0.9 * 4096]),
+    )
+    assert lines(ax)[2] == ("doubled", [4096], pytest.approx([0.75 * 4096]))
+
+
+def test_repetitions_are_dots_around_their_mean(ax):
+    rows = [
+        {"workers": 2, "seconds": 10.0},
+        {"workers": 8, "seconds": 4.0},
+        {"workers": 8, "seconds": 2.5},
+    ]
+    speedup(rows, ax)
+    linear, dots, line = lines(ax)
+    assert dots[1:] == ([2, 8, 8], pytest.approx([2, 5, 8]))
+    assert line == ("measured", [2, 8], pytest.approx([2, 6.5]))
+    assert linear[0] == "linear"
+
+
+def test_series_are_relative_to_their_own_least_count():
+    rows = [
+        {"series": "a", "workers": 1, "seconds": 8.0},
+        {"series": "b", "workers": 2, "seconds": 8.0},
+        {"series": "b", "workers": 4, "seconds": 5.0},
+    ]
+    assert efficiencies(points_of(rows)) == {"a": [(1, 1.0)], "b": [(2, 1.0), (4, 0.8)]}
+
+
+def test_rows_may_be_the_suite_s_own_records():
+    @dataclass(frozen=True)
+    class Measurement:
+        tree: str
+        engine: str
+        gpus: int
+        nodes_per_s: float
+
+    (point,) = points_of([Measurement("ta028", "cpu", 2, 7e6)])
+    assert (point.series, point.unit, point.count) == ("ta028", "worker", 2)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([], "expected rows of a benchmark, got none"),
+        (7, "expected rows of a benchmark, got 7"),
+        ("rows", "expected rows of a benchmark, got 'rows'"),
+        ([{"gpus": 1}], "row 0: expected"),
+        ([{"gpus": 0, "seconds": 1}], "row 0: expected"),
+        ([{"gpus": "many", "seconds": 1}], "row 0: expected"),
+        ([{"gpus": 1, "seconds": 0}], "row 0: expected"),
+        ([3], "row 0: expected .* got 3"),
+        (
+            [{"gpus": 1, "seconds": 1}, {"workers": 1, "seconds": 1}],
+            "expected counts of one thing, got GPU, worker",
+        ),
+    ],
+)
+def test_what_is_no_benchmark_is_refused(rows, message):
+    with pytest.raises(DpbbError, match=message):
+        speedup(rows)
