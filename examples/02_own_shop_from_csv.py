@@ -1,29 +1,20 @@
-"""Schedule your own shop from a CSV file, and compare with the order as it stands.
+"""From a CSV file of your own shop to an optimal schedule and a Gantt chart.
 
-    python examples/02_own_shop.py [SHOP.csv [SCHEDULE.csv]]
+    python examples/02_own_shop_from_csv.py [SHOP.csv [FOLDER]]
 
 A line is a job, a column is a machine, in the order in which every job visits them.
-Without arguments a small joinery is written to a temporary folder and solved.
+Without arguments the joinery in joinery.csv is solved. schedule.csv and gantt.png are
+written to the folder, by default the current one. The chart needs Matplotlib:
+pip install "dpbb[plot]".
 """
 
 import sys
-import tempfile
 from pathlib import Path
 
 import dpbb
 
-JOINERY = """\
-job,cut,plane,assemble,paint
-door,4,3,6,5
-frame,2,5,4,3
-panel,3,2,2,6
-stairs,8,6,9,4
-table,5,4,7,5
-shelf,2,2,3,4
-"""
 
-
-def main(shop: str, output: str) -> None:
+def main(shop: Path, folder: Path) -> None:
     instance = dpbb.read_instance(shop)
     as_listed = dpbb.evaluate(instance, range(instance.n_jobs))
 
@@ -32,15 +23,12 @@ def main(shop: str, output: str) -> None:
     print(f"in the order of the file it would take {as_listed.makespan}\n")
     print(result.schedule())
 
-    result.write_schedule(output)
-    print(f"\nwritten to {output}")
+    result.write_schedule(folder / "schedule.csv")
+    result.plot("gantt").figure.savefig(folder / "gantt.png", dpi=150)
+    print(f"\nwritten: {folder / 'schedule.csv'}, {folder / 'gantt.png'}")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        main(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "schedule.csv")
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "joinery.csv"
-            file.write_text(JOINERY, encoding="utf-8")
-            main(str(file), str(Path(folder) / "schedule.csv"))
+    given = [Path(argument) for argument in sys.argv[1:]]
+    joinery = Path(__file__).parent / "joinery.csv"
+    main(*given, *[joinery, Path()][len(given) :])

@@ -38,6 +38,7 @@ COMMANDS = {
     "verify": "check the certificate of a proof",
     "info": "size, digest, root bounds and best-known makespan",
     "evaluate": "makespan and schedule of a given order",
+    "plot": "pictures: schedule, convergence, search space, speed-up",
     "engines": "which engines can run here, and why not",
     "bench": "benchmarks: counts checked, nodes a second",
 }

@@ -11,7 +11,11 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SAYS = {
     "01_solve_taillard.py": ("best known 1278 (optimal)", "makespan     1278"),
-    "02_own_shop.py": ("optimal, as", "in the order of the file it would take"),
+    "02_own_shop_from_csv.py": (
+        "optimal, as",
+        "in the order of the file it would take",
+        "written: schedule.csv, gantt.png",
+    ),
     "03_existing_cluster.py": ("explored by 2 seats", "makespan     2099"),
     "04_gpu.py": ("status       optimal",),
     "05_checkpoint_resume.py": (": node_limit", "14,523,872 decomposed, 46 leaves"),
@@ -32,9 +36,10 @@ def test_every_example_is_known_here():
 
 
 @pytest.mark.parametrize("name", SAYS)
-def test_example_runs(name):
+def test_example_runs(name, tmp_path):
     ran = subprocess.run(  # noqa: S603
         [sys.executable, EXAMPLES / name],
+        cwd=tmp_path,
         capture_output=True,
         text=True,
         timeout=100,
@@ -48,9 +53,10 @@ def test_example_runs(name):
 def test_example_takes_a_file(tmp_path):
     shop = tmp_path / "shop.csv"
     shop.write_text("3,2\n1,4\n2,2\n")
-    schedule = tmp_path / "schedule.csv"
-    command = [sys.executable, EXAMPLES / "02_own_shop.py", shop, schedule]
+    command = [sys.executable, EXAMPLES / "02_own_shop_from_csv.py", shop, tmp_path]
     subprocess.run(  # noqa: S603
         command, check=True, capture_output=True, timeout=100
     )
-    assert schedule.read_text().startswith("position,job,machine,start,end\n0,1,0,0,1")
+    schedule = (tmp_path / "schedule.csv").read_text()
+    assert schedule.startswith("position,job,machine,start,end\n0,1,0,0,1")
+    assert (tmp_path / "gantt.png").read_bytes().startswith(b"\x89PNG")

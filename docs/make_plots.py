@@ -1,0 +1,111 @@
+"""Make the plots of the documentation in docs/images: one of each kind, of real runs.
+
+Needs Matplotlib (``pip install "dpbb[plot]"``). Solves the joinery of the examples, and
+ta021 from a bad schedule on a cluster of this machine, whose snapshots are kept; then
+simulates clusters of up to 4,096 GPUs (``dpbb bench scale``), which takes minutes and
+is left out with ``--quick``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+from uuid import uuid4
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+MAX_BYTES = 150_000
+DPI = 110
+
+
+def main() -> int:
+    """Run all, and draw."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--instance", default="ta021", help="of the run (default ta021)"
+    )
+    parser.add_argument("--quick", action="store_true", help="without the simulation")
+    parser.add_argument("--seconds", type=float, default=600.0, help="simulated")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
+    options = parser.parse_args()
+    import dpbb
+
+    shop = dpbb.read_instance(ROOT / "examples" / "joinery.csv")
+    save(dpbb.solve(shop, verbosity="quiet"), "gantt", options.out / "gantt.png")
+    snapshots = watch(options.instance)
+    save(snapshots, "convergence", options.out / "convergence.png")
+    save(snapshots, "intervals", options.out / "search-space.png")
+    middle = min(snapshots, key=lambda snapshot: abs(snapshot.explored - 0.5))
+    save(middle, "intervals", options.out / "search-space-now.png")
+    if not options.quick:
+        save(simulate(options), "speedup", options.out / "speedup.png")
+    return 0
+
+
+def watch(name: str) -> list:
+    """Solve an instance from a bad schedule; returns a snapshot for every moment."""
+    from distributed import Client, LocalCluster
+
+    from dpbb.cluster.run import submit_run
+    from dpbb.coordination.messages import RunSpec
+    from dpbb.flowshop.problem import FlowShopProblem
+    from dpbb.flowshop.taillard import taillard_instance
+    from dpbb.options import TreeOptions
+
+    problem = FlowShopProblem(taillard_instance(name))
+    spec = RunSpec(
+        run_id=uuid4().hex[:12],
+        problem=problem,
+        tree=TreeOptions(),
+        instance=name,
+        engine="cpu",
+        permutation=tuple(range(problem.n_jobs)),
+        full_interval_s=1.0,
+        report_interval_s=0.2,
+    )
+    with (
+        LocalCluster(
+            n_workers=4, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+        submit_run(client, spec, make_result=lambda outcome: outcome) as run,
+    ):
+        return [*run.stream(0.2)]
+
+
+def simulate(options: argparse.Namespace) -> dict:
+    """Run ``dpbb bench scale``; its curve is a picture too."""
+    from dpbb.cli import main as dpbb
+
+    with tempfile.TemporaryDirectory() as folder:
+        record = Path(folder) / "scale.json"
+        picture = options.out / "scale.png"
+        command = ["bench", "scale", "--seconds", str(options.seconds)]
+        if dpbb([*command, "--json", str(record), "--plot", str(picture)]):
+            raise SystemExit("dpbb bench scale failed")
+        check(picture)
+        return json.loads(record.read_text())
+
+
+def save(data, kind: str, file: Path) -> None:  # noqa: ANN001
+    """Draw a plot into a file."""
+    from dpbb.plotting import figure_of
+
+    figure_of(data, kind).savefig(file, dpi=DPI)
+    check(file)
+
+
+def check(file: Path) -> None:
+    """Pictures must be small enough for the repository."""
+    size = file.stat().st_size
+    print(f"{file}: {size:,} bytes")  # noqa: T201
+    if size > MAX_BYTES:
+        raise SystemExit(f"{file}: expected at most {MAX_BYTES:,} bytes, got {size:,}")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,100 @@
+"""``dpbb plot``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpbb.errors import OptionError
+
+if TYPE_CHECKING:
+    import argparse
+
+SUFFIXES = (".png", ".svg", ".pdf")
+KINDS = ("gantt", "convergence", "intervals", "speedup")
+
+EPILOG = """\
+FILE, and what can be drawn of it (the first is the default):
+  dpbb solve --json           gantt (needs --instance if not a benchmark), convergence
+  dpbb solve --output         gantt (the schedule as CSV)
+  dpbb solve --log-json       convergence
+  a checkpoint                intervals, convergence, gantt (of the incumbent)
+  dpbb bench multigpu --json  speedup; also dpbb bench scale --json
+Needs Matplotlib: pip install 'dpbb[plot]'."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the file, the kind and the picture."""
+    parser.add_argument("file", metavar="FILE", help="what to draw; see below")
+    parser.add_argument("--kind", choices=KINDS, help="what to draw of it")
+    parser.add_argument(
+        "--output",
+        metavar="PICTURE",
+        required=True,
+        help=f"where to write it; the suffix says how: {', '.join(SUFFIXES)}",
+    )
+    parser.add_argument(
+        "--size",
+        nargs=2,
+        type=float,
+        metavar=("W", "H"),
+        help="width and height in inches (default: what suits the data)",
+    )
+    parser.add_argument(
+        "--dpi", type=int, default=150, help="pixels an inch, of .png (default: 150)"
+    )
+    parser.add_argument(
+        "--log-time", action="store_true", help="convergence: logarithmic time"
+    )
+    parser.add_argument(
+        "--no-critical-path", action="store_true", help="gantt: do not mark one"
+    )
+    group = parser.add_argument_group("instance, for the schedule of a saved result")
+    group.add_argument("--instance", metavar="INSTANCE", help="as of dpbb solve")
+    group.add_argument("--index", type=int, metavar="N")
+    group.add_argument("--orientation", metavar="ROWS")
+    group.add_argument("--data", metavar="FOLDER")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Draw a plot into a file."""
+    output = _output(args)
+    from dpbb.cli.plot_files import plot_data, read_plotted
+    from dpbb.plotting.drawing import figure_of
+
+    found = read_plotted(args.file)
+    kind = args.kind or found.kinds[0]
+    how: dict[str, Any] = {}
+    for flag, only, name, value in (
+        ("--log-time", "convergence", "log_time", True),
+        ("--no-critical-path", "gantt", "critical", False),
+    ):
+        if not getattr(args, flag[2:].replace("-", "_")):
+            continue
+        if kind != only:
+            raise OptionError(f"{flag}: expected with --kind {only}, got {kind}")
+        how[name] = value
+    data = plot_data(found, kind, args)
+    figure = figure_of(data, kind, size=args.size and tuple(args.size), **how)
+    try:
+        figure.savefig(output, dpi=args.dpi)
+    except OSError as error:
+        raise OptionError(
+            f"--output: expected a file that can be written, got {output}: "
+            f"{error.strerror or error}"
+        ) from error
+    return 0
+
+
+def _output(args: argparse.Namespace) -> Path:
+    """Check what would else fail after the work."""
+    output = Path(args.output)
+    if output.suffix.lower() not in SUFFIXES:
+        raise OptionError(
+            f"--output: expected a file ending in {', '.join(SUFFIXES)}, got {output}"
+        )
+    if args.size is not None and not all(1 <= inches <= 100 for inches in args.size):
+        raise OptionError(f"--size: expected 1 to 100 inches, got {args.size}")
+    if not 10 <= args.dpi <= 1200:
+        raise OptionError(f"--dpi: expected 10 to 1200, got {args.dpi}")
+    return output

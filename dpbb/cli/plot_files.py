@@ -1,0 +1,228 @@
+"""What ``dpbb plot`` reads: results, schedules, logs, checkpoints, benchmarks."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.errors import InstanceError, OptionError
+from dpbb.permutations import check_permutation
+from dpbb.result import Improvement, Result
+from dpbb.schedule import COLUMNS, Schedule
+
+if TYPE_CHECKING:
+    import argparse
+
+    from dpbb.coordination.snapshot import Snapshot
+
+MAGIC = b"dpbb-checkpoint"
+ALLOWED = (
+    "a result (dpbb solve --json), a schedule (dpbb solve --output), a log (dpbb solve "
+    "--log-json), a checkpoint, or the JSON of dpbb bench multigpu or scale"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Plotted:
+    """Content of a file, what it is called, and the kinds of plots it is for."""
+
+    name: str
+    content: Any
+    kinds: tuple[str, ...]
+
+
+def read_plotted(file: str) -> Plotted:
+    """Read a file of any kind.
+
+    Raises
+    ------
+    OptionError
+        Not there, or none of the kinds.
+    DpbbError
+        Damaged.
+    """
+    path = Path(file)
+    if "://" in file or path.is_dir():
+        return _checkpoint(file)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise OptionError(
+            f"FILE: expected {ALLOWED}; got {file}: {error.strerror or error}"
+        ) from error
+    if content.startswith(MAGIC):
+        return _checkpoint(file)
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        raise _unknown(file, "a binary file") from None
+    if text.split("\n", 1)[0].strip() == ",".join(COLUMNS):
+        return Plotted("a schedule", read_schedule(text, file), ("gantt",))
+    return _json(text, file)
+
+
+def _checkpoint(file: str) -> Plotted:
+    from dpbb.cluster.checkpoint_folder import load_checkpoint
+
+    kinds = ("intervals", "convergence", "gantt")
+    return Plotted("a checkpoint", load_checkpoint(file), kinds)
+
+
+def _json(text: str, file: str) -> Plotted:
+    try:
+        values = [json.loads(text)]
+    except ValueError:  # perhaps an object a line
+        try:
+            values = [json.loads(line) for line in text.splitlines() if line.strip()]
+        except ValueError:
+            raise _unknown(file, f"{text[:60]!r}") from None
+    shots = [value for value in values if isinstance(value, dict) and "run_id" in value]
+    if shots:
+        log = [_snapshot(value, file) for value in shots]
+        return Plotted("a log", log, ("convergence",))
+    first = values[0] if values else None
+    if len(values) == 1 and isinstance(first, dict) and "status" in first:
+        result = Result.from_json(text)
+        return Plotted("a result", result, ("gantt", "convergence"))
+    rows = first.get("rows") if isinstance(first, dict) else first
+    if len(values) == 1 and isinstance(rows, list):
+        return Plotted("a benchmark", rows, ("speedup",))
+    raise _unknown(file, "other JSON")
+
+
+def _unknown(file: str, got: str) -> OptionError:
+    return OptionError(f"FILE: expected {ALLOWED}; got {file}: {got}")
+
+
+def _snapshot(values: Any, file: str) -> Snapshot:  # noqa: ANN401
+    """Return a snapshot of a log, without what no plot needs."""
+    from dpbb.coordination.snapshot import RunState, Snapshot
+
+    plain = {item.name for item in fields(Snapshot)}
+    plain -= {"state", "trajectory", "permutation", "seats", "spans", "events"}
+    try:
+        return Snapshot(
+            state=RunState(values["state"]),
+            trajectory=tuple(Improvement(**step) for step in values["trajectory"]),
+            permutation=None,
+            **{name: values[name] for name in plain & values.keys() - {"checkpoint"}},
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise OptionError(f"FILE: {file}: expected snapshots, got: {error}") from error
+
+
+def read_schedule(text: str, file: str) -> Schedule:
+    """Read the schedule that ``Schedule.write_csv`` wrote.
+
+    Raises
+    ------
+    OptionError
+        Another header, a line that is no operation, operations missing or twice.
+    """
+    rows = []
+    for number, row in enumerate(csv.reader(io.StringIO(text)), 1):
+        if number == 1 or not row:
+            continue
+        try:
+            position, job, machine, start, end = (int(field) for field in row)
+        except ValueError:
+            raise OptionError(
+                f"{file}: line {number}: expected whole numbers "
+                f"{', '.join(COLUMNS)}, got {','.join(row)}"
+            ) from None
+        if min(position, job, machine, start) < 0 or end < start:
+            raise OptionError(
+                f"{file}: line {number}: expected numbers of at least 0, and an end "
+                f"after the start, got {','.join(row)}"
+            )
+        rows.append((position, job, machine, start, end))
+    places = {(position, machine) for position, _, machine, _, _ in rows}
+    n_jobs = 1 + max((row[0] for row in rows), default=-1)
+    n_machines = 1 + max((row[2] for row in rows), default=-1)
+    if not rows or len(rows) != n_jobs * n_machines or len(places) != len(rows):
+        raise OptionError(
+            f"{file}: expected every position on every machine once, got {len(rows)} "
+            f"operations of {n_jobs} positions and {n_machines} machines"
+        )
+    order = [-1] * n_jobs
+    for position, job, *_ in rows:
+        if order[position] not in (-1, job):
+            raise OptionError(
+                f"{file}: expected one job at position {position}, got "
+                f"{order[position]} and {job}"
+            )
+        order[position] = job
+    permutation = check_permutation(order, f"{file}: jobs", n_jobs=n_jobs)
+    start_of, end_of = np.empty((2, n_jobs, n_machines), np.int64)
+    for _, job, machine, start, end in rows:
+        start_of[job, machine], end_of[job, machine] = start, end
+    return Schedule(permutation, start_of, end_of)
+
+
+def plot_data(found: Plotted, kind: str, args: argparse.Namespace) -> Any:  # noqa: ANN401
+    """Return what the plot of a kind takes.
+
+    Raises
+    ------
+    OptionError
+        The kind is not for this file, or there is no schedule to draw.
+    InstanceError
+        The schedule needs an instance, and there is none, or another one.
+    """
+    if kind not in found.kinds:
+        raise OptionError(
+            f"--kind: expected {' or '.join(found.kinds)} for {found.name}, got {kind}"
+        )
+    if kind != "gantt" or isinstance(found.content, Schedule):
+        return found.content
+    if isinstance(found.content, Result):
+        return _with_schedule(found.content, args)
+    return _incumbent(found.content)
+
+
+def _with_schedule(result: Result, args: argparse.Namespace) -> Result:
+    """Add the schedule, which ``dpbb solve --json`` leaves out."""
+    if result.permutation is None or result.operations is not None:
+        result.schedule()  # raises if there is none
+        return result
+    from dataclasses import replace
+
+    from dpbb.flowshop import read_instance
+    from dpbb.flowshop import schedule as schedule_of
+
+    hint = "the schedule of a result needs its instance: give it with --instance"
+    try:
+        instance = read_instance(
+            args.instance or result.instance,
+            index=args.index,
+            orientation=args.orientation,
+            data_dir=args.data,
+        )
+    except InstanceError as error:
+        if args.instance:
+            raise
+        raise InstanceError(f"{hint} ({error})") from error
+    if instance.digest != result.digest:
+        raise InstanceError(
+            f"{hint}: expected one of digest {result.digest[:12]}, got "
+            f"{instance.name} of {instance.digest[:12]}"
+        )
+    times = schedule_of(instance.times, result.permutation)
+    return replace(result, operations=Schedule(result.permutation, *times))
+
+
+def _incumbent(saved: Any) -> tuple[Any, tuple[int, ...]]:  # noqa: ANN401
+    from dpbb.flowshop import FlowShopProblem
+
+    problem, permutation = saved.spec.problem, saved.permutation
+    if not isinstance(problem, FlowShopProblem) or permutation is None:
+        raise OptionError(
+            "--kind gantt: expected an incumbent of a flow shop, got none"
+        )
+    return problem.instance, permutation

@@ -1,0 +1,172 @@
+"""``dpbb plot``: every kind of file, and what is none."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from dpbb.cli.plot_files import read_plotted, read_schedule
+from dpbb.coordination.checkpoint_format import to_bytes
+from dpbb.errors import OptionError
+from dpbb.progress import snapshot_json
+from dpbb.result import Status
+from tests.unit.plotting.samples import INSTANCE, checkpoint, result, snapshot
+
+PNG = b"\x89PNG"
+CSV = "position,job,machine,start,end\n0,1,0,0,2\n0,1,1,2,3\n1,0,0,2,4\n1,0,1,4,5\n"
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A file of every kind that can be plotted."""
+    contents = {
+        "result.json": result().to_json(),
+        "short.json": result().to_json(schedule=False),
+        "run.log": "".join(snapshot_json(snapshot(at)) + "\n" for at in (0.0, 1.0)),
+        "gpus.json": json.dumps(
+            [{"gpus": n, "nodes_per_s": 2.0 * n, "tree": "ta056"} for n in (1, 2)]
+        ),
+        "scale.json": json.dumps(
+            {"costs": {}, "rows": [{"case": {"seats": 16}, "efficiency": 0.9}]}
+        ),
+        "shop.csv": "\n".join(",".join(map(str, row)) for row in INSTANCE.times),
+        "other.csv": "1,2\n3,4\n",
+    }
+    for name, content in contents.items():
+        (tmp_path / name).write_text(content)
+    (tmp_path / "run.dpbb").write_bytes(to_bytes(checkpoint()))
+    result().write_schedule(tmp_path / "schedule.csv")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        ("result.json", ("gantt", "convergence")),
+        ("schedule.csv", ("gantt",)),
+        ("run.log", ("convergence",)),
+        ("run.dpbb", ("intervals", "convergence", "gantt")),
+        ("gpus.json", ("speedup",)),
+        ("scale.json", ("speedup",)),
+    ],
+)
+def test_every_kind_of_file_is_drawn(name, kinds, files, dpbb):
+    assert read_plotted(str(files / name)).kinds == kinds
+    for kind in (None, *kinds):
+        picture = files / f"{kind}.png"
+        chosen = () if kind is None else ("--kind", kind)
+        ran = dpbb("plot", files / name, "--output", picture, *chosen)
+        assert (ran.code, ran.err) == (0, "")
+        assert picture.read_bytes().startswith(PNG)
+
+
+@pytest.mark.parametrize("suffix", ["svg", "pdf"])
+def test_formats_by_suffix(suffix, files, dpbb):
+    picture = files / f"plot.{suffix}"
+    assert dpbb("plot", files / "result.json", "--output", picture).code == 0
+    assert picture.read_bytes()[:5] in (b"<?xml", b"%PDF-")
+
+
+def test_a_saved_schedule_is_read_as_it_was(files):
+    found, saved = read_plotted(str(files / "schedule.csv")).content, result()
+    assert found.permutation == saved.permutation
+    assert np.array_equal(found.start, saved.schedule().start)
+    assert np.array_equal(found.end, saved.schedule().end)
+
+
+def test_snapshots_of_a_log_are_read_as_they_were(files):
+    first, second = read_plotted(str(files / "run.log")).content
+    assert (first.seconds, second.seconds) == (0.0, 1.0)
+    assert first.trajectory == snapshot(0.0).trajectory
+    assert first.lower_bound == 30
+
+
+def test_the_schedule_of_a_result_without_one_comes_from_its_instance(files, dpbb):
+    command = ("plot", files / "short.json", "--output", files / "plot.png")
+    without = dpbb(*command)
+    assert without.code == 2
+    assert "give it with --instance" in without.err
+    assert dpbb(*command, "--kind", "convergence").code == 0
+    assert dpbb(*command, "--instance", files / "shop.csv").code == 0
+    other = dpbb(*command, "--instance", files / "other.csv")
+    assert other.code == 2
+    assert f"expected one of digest {INSTANCE.digest[:12]}, got other of" in other.err
+    missing = dpbb(*command, "--instance", files / "none.csv")
+    assert missing.code == 2
+    assert "none.csv" in missing.err
+
+
+def test_the_options_of_the_kinds(files, dpbb):
+    output = ("--output", files / "plot.png")
+    command = ("plot", files / "result.json", *output, "--size", "4", "3", "--dpi", 50)
+    assert dpbb(*command, "--no-critical-path").code == 0
+    assert dpbb(*command, "--kind", "convergence", "--log-time").code == 0
+    wrong = dpbb(*command, "--log-time")
+    assert wrong.code == 2
+    assert "--log-time: expected with --kind convergence, got gantt" in wrong.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("no.json",), "no.json: No such file"),
+        (("result.json", "--kind", "speedup"), "expected gantt or convergence for a"),
+        (("gpus.json", "--kind", "gantt"), "expected speedup for a benchmark, got g"),
+        (("shop.csv",), "expected a result (dpbb solve --json), a schedule"),
+        (("result.json", "--output", "plot.gif"), "ending in .png, .svg, .pdf, got"),
+        (("result.json", "--output", "no/plot.png"), "expected a file that can be"),
+        (("result.json", "--size", "0", "3"), "--size: expected 1 to 100 inches"),
+        (("result.json", "--dpi", "1"), "--dpi: expected 10 to 1200, got 1"),
+    ],
+)
+def test_bad_input_is_refused(arguments, message, files, dpbb, monkeypatch):
+    monkeypatch.chdir(files)
+    ran = dpbb("plot", "--output", "plot.png", *arguments)
+    assert ran.code == 2
+    assert message in ran.err
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize(
+    "content", [b"\x00\xff\x00", b"", b"{", b"[1", b'{"a": 1}', b"3\n4\n"]
+)
+def test_other_files_are_refused(content, tmp_path):
+    (tmp_path / "file").write_bytes(content)
+    with pytest.raises(OptionError, match="FILE: expected a result"):
+        read_plotted(str(tmp_path / "file"))
+
+
+def test_logs_of_something_else_are_refused(tmp_path):
+    (tmp_path / "log").write_text('{"run_id": "a"}\n')
+    with pytest.raises(OptionError, match="expected snapshots, got"):
+        read_plotted(str(tmp_path / "log"))
+
+
+def test_a_result_without_a_schedule_has_no_gantt_chart(tmp_path, dpbb):
+    nothing = {"makespan": None, "permutation": None, "operations": None}
+    file = tmp_path / "result.json"
+    file.write_text(result(status=Status.UNKNOWN, **nothing).to_json())
+    ran = dpbb("plot", file, "--output", tmp_path / "plot.png")
+    assert ran.code == 1
+    assert "expected a result with a schedule, got one with status unknown" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("0,1,1,2,3", "0,1,1,2,x", "line 3: expected whole numbers position, job"),
+        ("0,1,1,2,3", "0,1,1,2", "line 3: expected whole numbers"),
+        ("0,1,1,2,3", "0,1,1,3,2", "line 3: expected numbers of at least 0, and an"),
+        ("0,1,1,2,3\n", "", "every position on every machine once, got 3"),
+        ("0,1,1,2,3", "0,1,0,2,3", "every position on every machine once, got 4"),
+        ("0,1,1,2,3", "0,0,1,2,3", "expected one job at position 0, got 1 and 0"),
+        ("\n1,0,", "\n1,1,", "expected every job once, got job 1 again"),
+        (CSV[31:], "", "every position on every machine once, got 0"),
+    ],
+)
+def test_damaged_schedules_are_refused(old, new, message):
+    assert read_schedule(CSV, "s.csv").permutation == (1, 0)
+    with pytest.raises(OptionError, match=message):
+        read_schedule(CSV.replace(old, new), "s.csv")
