@@ -94,7 +94,7 @@ def convergence(
             label="lower bound at the end" if steady else "lower bound",
         )
     gaps = gaps_of(curve)
-    style.dress(ax, x="", y="makespan (in units of the instance)")
+    style.dress(ax, x="", y="makespan (time units)")
     _value_axis(ax, [value for _, value in steps + bounds], room=bool(gaps))
     _time(ax, end_s, x or [end_s], log_time=log_time)
     handles = ax.get_legend_handles_labels()[0]
