@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import DpbbError
 from dpbb.plotting import style
-from dpbb.result import Result
+from dpbb.result import Improvement, Result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
-
-    from dpbb.result import Improvement
 
 T = TypeVar("T")
 
@@ -107,15 +105,17 @@ def convergence(
 
 def curve_of(data: Any) -> Curve:  # noqa: ANN401
     """Return what ``convergence`` draws of its data."""
+    steps: Sequence[Improvement]
     if isinstance(data, Result):
         name, end_s, value = data.instance, data.seconds, data.makespan
         bounds = [(0.0, data.lower_bound)]
         steps = data.trajectory
     elif isinstance(data, Checkpoint):
-        name, end_s, value = data.spec.instance, data.seconds, data.value
+        name, value = data.spec.instance, data.value
         open_bounds = [unit.least_lb for unit in data.units]
         bounds = [(0.0, min([data.ub, *open_bounds]))]
-        steps = data.trajectory
+        steps, before_s = _all_steps(data)
+        end_s = before_s + data.seconds
     else:
         shots = [data] if isinstance(data, Snapshot) else list(data)
         if not shots:
@@ -128,6 +128,19 @@ def curve_of(data: Any) -> Curve:  # noqa: ANN401
     if not incumbents and not bounds:
         raise DpbbError("convergence: expected incumbents or a lower bound, got none")
     return Curve(name, incumbents, tuple(bounds), end_s)
+
+
+def _all_steps(saved: Checkpoint) -> tuple[list[Improvement], float]:
+    """Return incumbents from the start of the call, and when it opened the run.
+
+    The heuristics came before the run: their incumbents are in what was asked for.
+    """
+    before_s = float(saved.spec.request.get("seconds", 0.0))
+    steps = [Improvement(*step) for step in saved.spec.request.get("trajectory", ())]
+    for step in saved.trajectory:
+        if not steps or step.value < steps[-1].value:
+            steps.append(replace(step, seconds=before_s + step.seconds))
+    return steps, before_s
 
 
 def _incumbents(

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -53,6 +55,15 @@ def test_a_checkpoint_has_the_least_bound_of_its_units(ax):
     convergence(checkpoint(), ax)
     assert line(ax, "incumbent") == [(0, 50), (1.5, 36), (4, 36)]
     assert line(ax, "lower bound at the end") == [(0, 31), (4, 31)]
+
+
+def test_a_checkpoint_begins_with_the_heuristics():
+    saved = checkpoint()
+    request = {"seconds": 1.0, "trajectory": [[0.25, 60, "neh"], [0.5, 50, "ig"]]}
+    saved = replace(saved, spec=replace(saved.spec, request=request))
+    curve = curve_of(saved)
+    assert curve.incumbents == ((0.25, 60), (0.5, 50), (2.5, 36))
+    assert curve.end_s == 5.0
 
 
 def test_a_schedule_known_from_the_start_is_a_line_from_0():
