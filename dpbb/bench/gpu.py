@@ -9,6 +9,7 @@ import argparse
 import json
 import time
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from dpbb.engines.gpu.engine import GpuEngine
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.options import BranchingRule, TreeOptions
+from dpbb.options import Balance, BranchingRule, TreeOptions
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Measurement:
     steady_nodes_per_s
         All slices but the first and the last; 0 when there are fewer than three.
     lanes
-        Share of lanes that held a node, over all batches.
+        Share of lanes that held a node, over all batches; with balance steal: a child.
     jobs_per_node
         Children bounded for each decomposed node.
     rows_per_batch
@@ -81,6 +82,8 @@ class Measurement:
         Share of that run's warp time that was idle after the last such slice.
     energy_j
         Of the device, over the run; None if it does not say.
+    phases, stolen
+        With balance steal: phases of exploration, and intervals that changed hands.
     """
 
     tree: str
@@ -88,6 +91,7 @@ class Measurement:
     digest: str
     ub: int
     device: str
+    balance: str
     explorers: int
     repetition: int
     nodes: int
@@ -106,6 +110,8 @@ class Measurement:
     ramp_ms: float
     tail: float
     energy_j: float | None
+    phases: int
+    stolen: int
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -118,7 +124,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="which trees; ta056-long takes most of a minute on an H100",
     )
     parser.add_argument(
-        "--explorers", nargs="+", type=int, default=[None], help="numbers of lanes (K)"
+        "--explorers",
+        nargs="+",
+        type=int,
+        default=[None],
+        help="numbers of explorers (K): lanes, or warps with an interval each",
+    )
+    parser.add_argument(
+        "--balance",
+        nargs="+",
+        type=Balance,
+        choices=list(Balance),
+        default=[Balance.EXPLODE],
+        help="how explorers share their work; explode is the default of the engine",
     )
     parser.add_argument("--repeat", type=int, default=1, help="runs of each tree")
     parser.add_argument("--block-size", type=int, default=None)
@@ -139,8 +157,8 @@ def run(args: argparse.Namespace) -> int:
     results = []
     print(HEADER)
     for tree in args.trees:
-        for explorers in args.explorers:
-            tuning = Tuning(explorers=explorers, block_size=args.block_size)
+        for balance, explorers in product(args.balance, args.explorers):
+            tuning = Tuning(explorers, args.block_size, str(balance))
             for repetition in range(args.repeat):
                 result = measure(engine, device, tree, tuning, repetition, args.limit_s)
                 results.append(result)
@@ -185,6 +203,8 @@ def measure(
     session.close()
     warps = statistics["n_warps"]
     batches = max(1.0, statistics["batches"])
+    bounded = closed + decomposed + leaves - 1
+    steals = tuning.balance == Balance.STEAL
     warp_s = (statistics["busy_ns"] + statistics["idle_ns"]) / 1e9
     inner = slices[1:-1]
     session = engine.open(problem, options, device, ub=ub, tuning=tuning)
@@ -196,7 +216,8 @@ def measure(
         digest=problem.digest,
         ub=ub,
         device=device.name,
-        explorers=int(warps) * 32,
+        balance=str(tuning.balance),
+        explorers=int(warps) * (1 if steals else 32),
         repetition=repetition,
         nodes=decomposed + leaves,
         exact=decomposed + leaves == expected if exhausted and expected else None,
@@ -206,8 +227,8 @@ def measure(
         steady_nodes_per_s=sum(n for _, n in inner) / sum(s for s, _ in inner)
         if inner
         else 0.0,
-        lanes=decomposed / batches / 32,
-        jobs_per_node=(closed + decomposed + leaves - 1) / max(1, decomposed),
+        lanes=(bounded if steals else decomposed) / batches / 32,
+        jobs_per_node=bounded / max(1, decomposed),
         rows_per_batch=statistics["children"] / batches,
         idle=statistics["idle_ns"] / 1e9 / max(warp_s, 1e-9),
         host_ms_per_slice=1e3 * max(0.0, run_s - warp_s / warps) / len(slices),
@@ -218,6 +239,8 @@ def measure(
         energy_j=None
         if joules is None or joules_after is None
         else joules_after - joules,
+        phases=int(statistics.get("phases", 0)),
+        stolen=int(statistics.get("stolen", 0)),
     )
 
 
@@ -245,20 +268,21 @@ def phases(session: GpuSession, unit: WorkUnit, ub: int) -> tuple[float, float]:
 
 
 HEADER = (
-    "tree             K        nodes  exact   run s  G nodes/s  steady  lanes"
-    "  jobs  rows   idle  host ms  open roots  ramp ms   tail  energy J"
+    "tree       balance       K        nodes  exact   run s  G nodes/s  steady  lanes"
+    "  jobs  rows   idle  host ms  open roots  ramp ms   tail  energy J  phases"
 )
 
 
 def _row(one: Measurement) -> str:
     exact: dict[Any, str] = {True: "yes", False: "NO", None: "-"}
     return (
-        f"{one.tree:<11}{one.explorers:>7}{one.nodes:>14}{exact[one.exact]:>6}"
+        f"{one.tree:<11}{one.balance:<8}{one.explorers:>7}{one.nodes:>14}{exact[one.exact]:>6}"
         f"{one.run_s:>9.3f}{one.nodes_per_s / 1e9:>10.3f}"
         f"{one.steady_nodes_per_s / 1e9:>9.3f}{one.lanes:>7.3f}"
         f"{one.jobs_per_node:>6.1f}{one.rows_per_batch:>6.1f}{one.idle:>7.3f}"
         f"{one.host_ms_per_slice:>8.2f}{one.most_open_roots:>12}{one.ramp_ms:>9.1f}"
         f"{one.tail:>7.3f}{'-' if one.energy_j is None else f'{one.energy_j:.0f}':>10}"
+        f"{one.phases:>8}"
     )
 
 

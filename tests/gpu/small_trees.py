@@ -1,10 +1,12 @@
 """Explore, stop, export and reload small trees: what the sanitizers watch."""
 
+from itertools import product
+
 from dpbb.engines import get_engine
 from dpbb.engines.base import Tuning
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.options import TreeOptions
+from dpbb.options import Balance, TreeOptions
 from dpbb.tree import WorkUnit
 
 TREES = (("ta014", 1377, 16114, 13), ("ta046", 3006, 61, 0), ("ta081", 6050, 4445, 0))
@@ -14,13 +16,13 @@ def main():
     """Raise unless the counts are exact."""
     engine = get_engine("gpu")
     device = engine.devices()[0]
-    for name, ub, decomposed, leaves in TREES:
+    for balance, (name, ub, decomposed, leaves) in product(Balance, TREES):
         problem = FlowShopProblem(taillard_instance(name))
         counts = [0, 0]
         unit = WorkUnit.whole(problem.n_jobs)
         exhausted = False
         while not exhausted:
-            tuning = Tuning(explorers=512)
+            tuning = Tuning(explorers=512, balance=str(balance))
             session = engine.open(problem, TreeOptions(), device, ub=ub, tuning=tuning)
             session.load(unit)
             given = WorkUnit.empty(problem.n_jobs)
@@ -37,7 +39,7 @@ def main():
             session.close()
         if counts != [decomposed, leaves]:
             raise SystemExit(f"{name}: expected {decomposed, leaves}, got {counts}")
-        print(f"{name}@{ub}: {counts} as expected")  # noqa: T201
+        print(f"{balance} {name}@{ub}: {counts} as expected")  # noqa: T201
 
 
 if __name__ == "__main__":

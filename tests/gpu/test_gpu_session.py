@@ -7,8 +7,9 @@ import pytest
 from dpbb.engines import explore_to_end
 from dpbb.engines.base import Tuning
 from dpbb.engines.gpu import session as session_module
+from dpbb.engines.gpu import steal_session as steal_module
+from dpbb.engines.gpu.device import DeviceError
 from dpbb.engines.gpu.memory import MemoryPlan
-from dpbb.engines.gpu.session import DeviceError
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
@@ -77,10 +78,12 @@ def test_a_failed_launch_ends_the_session(gpu, monkeypatch):
     session.close()
 
 
-def test_memory_is_refused_early(gpu, monkeypatch):
-    monkeypatch.setattr(session_module, "free_device_bytes", lambda: 1 << 20)
+@pytest.mark.parametrize("balance", ["explode", "steal"])
+def test_memory_is_refused_early(gpu, monkeypatch, balance):
+    for module in (session_module, steal_module):
+        monkeypatch.setattr(module, "free_device_bytes", lambda: 1 << 20)
     with pytest.raises(EngineUnavailable, match="GiB"):
-        open_session(gpu, *TA030[:2])
+        open_session(gpu, *TA030[:2], tuning=Tuning(balance=balance))
 
 
 @pytest.mark.parametrize(

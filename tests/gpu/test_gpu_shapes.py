@@ -17,7 +17,7 @@ from dpbb.engines.gpu.shape import needs_wide
 from dpbb.errors import InstanceError
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.options import TreeOptions
+from dpbb.options import Balance, TreeOptions
 from dpbb.tree import WorkUnit, n_leaves
 from tests.conftest import SHARED
 
@@ -46,11 +46,12 @@ def explore(gpu, problem, ub, tuning=None, unit=None):
 @pytest.mark.parametrize(
     ("name", "ub", "decomposed", "leaves"), ROWS, ids=[row[0] for row in ROWS]
 )
+@pytest.mark.parametrize("balance", list(Balance))
 def test_tree_has_the_size_that_the_cpu_engine_counts(
-    gpu, name, ub, decomposed, leaves
+    gpu, name, ub, decomposed, leaves, balance
 ):
     problem = problem_of(name)
-    total = explore(gpu, problem, int(ub))
+    total = explore(gpu, problem, int(ub), Tuning(balance=str(balance)))
     assert total.counters.decomposed == int(decomposed)
     assert total.counters.leaves == int(leaves)
     assert total.counters.closed_leaves == n_leaves(problem.n_jobs)
@@ -68,9 +69,10 @@ def test_the_table_has_wide_and_narrow_instances():
 
 @pytest.mark.parametrize("explorers", [1, 4096, 16384, 131072])
 @pytest.mark.parametrize("block_size", [32, 128, 512])
-def test_counts_do_not_depend_on_the_tuning(gpu, explorers, block_size):
+@pytest.mark.parametrize("balance", list(Balance))
+def test_counts_do_not_depend_on_the_tuning(gpu, explorers, block_size, balance):
     """ta030@2178 and ta083@6252 of the golden table."""
-    tuning = Tuning(explorers=explorers, block_size=block_size)
+    tuning = Tuning(explorers, block_size, str(balance))
     for name, ub, decomposed, leaves in (
         ("ta030", 2178, 2797688, 43),
         ("ta083", 6252, 128553, 0),

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 from dpbb.engines import explore_to_end, get_engine
+from dpbb.engines.base import Tuning
 from dpbb.errors import EngineUnavailable
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
@@ -29,6 +30,8 @@ class Spec:
         Golden trees that outlast several slices of ``slice_s`` seconds.
     shapes
         (n_jobs, n_machines) of random instances; None: any.
+    tuning
+        What the engine is opened with.
     """
 
     engine: str
@@ -38,12 +41,15 @@ class Spec:
     churned: tuple[tuple[str, int], ...]
     slice_s: float
     shapes: tuple[tuple[int, int], ...] | None = None
+    tuning: Tuning | None = None
 
 
 # What happens between slices is drawn from a seed, not from hypothesis: with threads
 # the number of slices differs from run to run, and the number of draws must not.
 SEEDS = st.integers(0, 2**32 - 1)
 
+# every shape is compiled
+SHAPES = ((1, 3), (2, 2), (3, 1), (4, 4), (5, 3), (6, 2), (7, 4))
 CPU_TREES = (("ta030", 2178), ("ta042", 2867), ("ta050", 3065), ("ta081", 6090))
 
 SPECS = {
@@ -64,8 +70,17 @@ SPECS = {
         quick_limit=10**12,
         churned=(("ta030", 2178), ("ta056", 3655), ("ta081", 6100), ("ta101", 11152)),
         slice_s=0.003,
-        # every shape is compiled
-        shapes=((1, 3), (2, 2), (3, 1), (4, 4), (5, 3), (6, 2), (7, 4)),
+        shapes=SHAPES,
+    ),
+    "gpu-steal": Spec(
+        engine="gpu",
+        threads=1,
+        golden_limit=10**9,
+        quick_limit=10**9,
+        churned=(("ta030", 2178), ("ta056", 3655), ("ta081", 6100), ("ta101", 11152)),
+        slice_s=0.003,
+        shapes=SHAPES,
+        tuning=Tuning(balance="steal", explorers=2048),
     ),
 }
 
@@ -114,7 +129,9 @@ class Subject:
         if isinstance(problem, TinyFlowShop):
             problem = FlowShopProblem(FlowShopInstance("tiny", problem.times))
         assert self.engine.supports(problem, tree) is None
-        session = self.engine.open(problem, tree, self.device, **options)
+        session = self.engine.open(
+            problem, tree, self.device, tuning=self.spec.tuning, **options
+        )
         try:
             if unit is None:
                 unit = WorkUnit.whole(problem.n_jobs)

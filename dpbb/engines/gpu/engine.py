@@ -15,7 +15,7 @@ from dpbb.engines.base import Device
 from dpbb.engines.gpu.shape import MAX_JOBS, MAX_MACHINES, KernelShape, needs_wide
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.options import Bound, BranchingRule
+from dpbb.options import Balance, Bound, BranchingRule
 
 if TYPE_CHECKING:
     from dpbb.engines.base import Tuning
@@ -120,18 +120,16 @@ class GpuEngine:
             raise EngineUnavailable(reason)
         if not isinstance(problem, FlowShopProblem):  # for the type checker
             raise EngineUnavailable("engine gpu takes the flow shop")
-        from dpbb.engines.gpu.kernels import Kernels
-        from dpbb.engines.gpu.session import GpuSession
-
         ub = problem.trivial_ub if ub is None else min(ub, problem.trivial_ub)
         shape = self._shape(problem, tree, ub, tuning)
         order = np.arange(problem.n_jobs, dtype=np.intp)
         if tree.root_order is not None:
             order = np.array(tree.root_order, np.intp)
-        return GpuSession(
+        kernels, session = _arm(tuning.balance if tuning else None)
+        return session(
             problem,
             tree,
-            Kernels(shape, device.index),
+            kernels(shape, device.index),
             order,
             ub=ub,
             all_optima=all_optima,
@@ -147,8 +145,6 @@ class GpuEngine:
             raise OptionError(
                 f"block_size: expected a multiple of 32 in [32, 512], got {threads}"
             )
-        if tuning and tuning.balance not in (None, "explode"):
-            raise OptionError(f"balance: expected 'explode', got {tuning.balance!r}")
         times = problem.instance.times
         n_jobs, n_machines = times.shape
         wide = needs_wide(times, problem.root_bound, ub)
@@ -164,6 +160,21 @@ class GpuEngine:
             for index in range(count)
             if tuple(map(int, _capability(cupy, index))) >= LEAST_CAPABILITY
         ]
+
+
+def _arm(balance: str | None) -> tuple[type[Any], type[GpuSession]]:
+    """Kernels and session of a way of balancing; the faster one by default."""
+    if balance in (None, Balance.EXPLODE):
+        from dpbb.engines.gpu.kernels import Kernels
+        from dpbb.engines.gpu.session import GpuSession
+
+        return Kernels, GpuSession
+    if balance == Balance.STEAL:
+        from dpbb.engines.gpu.steal_kernels import StealKernels
+        from dpbb.engines.gpu.steal_session import StealSession
+
+        return StealKernels, StealSession
+    raise OptionError(f"balance: expected explode or steal, got {balance!r}")
 
 
 def _uuid(index: int) -> str:

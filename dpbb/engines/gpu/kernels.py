@@ -17,11 +17,17 @@ if TYPE_CHECKING:
 
     from dpbb.flowshop.problem import FlowShopProblem
 
-SOURCES = tuple(Path(__file__).parent / name for name in ("explore.cu", "transfer.cu"))
+HERE = Path(__file__).parent
+SOURCES = (HERE / "explore.cu", HERE / "transfer.cu")
 
 
 class Kernels:
     """Kernels of a shape; compiled on construction or found compiled.
+
+    Attributes
+    ----------
+    resident_warps
+        Warps of ``explore`` that the device holds at a time.
 
     Parameters
     ----------
@@ -36,29 +42,36 @@ class Kernels:
         The compiler refused the source.
     """
 
+    _sources = SOURCES
+    _explores_with = "explore"
+
     def __init__(self, shape: KernelShape, device: int) -> None:
         import cupy
 
         self.shape = shape
         self.device = device
-        module = load_module(SOURCES, shape.defines, device)
+        self._module = load_module(self._sources, shape.defines, device)
         with cupy.cuda.Device(device):
             # CuPy leaves the runtime alone where the device does not change: a thread
             # that has never called it has no context, which the driver calls below need
             cupy.cuda.runtime.setDevice(device)
-            self._explore = module.get_function("explore")
-            self._explore.max_dynamic_shared_size_bytes = shape.shared_bytes
-            self._settle = module.get_function("settle")
-            self._survey = module.get_function("survey")
-            self._walk = module.get_function("walk")
-            self._paths = module.get_function("paths")
-            self._release = module.get_function("release")
+            self._explore = self._module.get_function(self._explores_with)
+            self._explore.max_dynamic_shared_size_bytes = self._shared_bytes
+            self._survey = self._module.get_function("survey")
+            self._walk = self._module.get_function("walk")
+            self._paths = self._module.get_function("paths")
+            self._release = self._module.get_function("release")
+            self._settle = self._module.get_function("settle")
             attributes = cupy.cuda.Device(device).attributes
             self.n_multiprocessors = int(attributes["MultiProcessorCount"])
             blocks = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
-                self._explore.kernel.ptr, self._threads, shape.shared_bytes
+                self._explore.kernel.ptr, self._threads, self._shared_bytes
             )
         self.resident_warps = blocks * self.n_multiprocessors * shape.warps
+
+    @property
+    def _shared_bytes(self) -> int:
+        return self.shape.shared_bytes
 
     @property
     def _threads(self) -> int:
@@ -81,7 +94,7 @@ class Kernels:
 
     def explore(self, stream: Any, blocks: int, arena: Any) -> None:  # noqa: ANN401
         """Explore the pool; one launch."""
-        shared = self.shape.shared_bytes
+        shared = self._shared_bytes
         with stream:
             self._explore((blocks,), (self._threads,), (arena,), shared_mem=shared)
 

@@ -38,6 +38,11 @@ class MemoryPlan:
     n_leaves: int
 
 
+def leaf_capacity(at_a_time: int, *, all_optima: bool) -> int:
+    """Leaves that a launch can report, when so many may be found at the same time."""
+    return 3 * at_a_time + (1 << 14) if all_optima else 1
+
+
 def plan_memory(
     shape: KernelShape, n_warps: int, free_bytes: int, *, all_optima: bool
 ) -> MemoryPlan:
@@ -52,7 +57,7 @@ def plan_memory(
     per_page = shape.page_bytes + 4 * 6  # next, meta, pool, out, twice in the ring
     least = shape.pages_per_warp + 64
     while True:
-        n_leaves = 3 * n_warps * 32 + (1 << 14) if all_optima else 1
+        n_leaves = leaf_capacity(32 * n_warps, all_optima=all_optima)
         leaf_bytes = n_leaves * 4 * (shape.leaf_words)
         n_pages = (budget - leaf_bytes) // per_page
         if n_pages >= least + 32 * n_warps:

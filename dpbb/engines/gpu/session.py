@@ -13,18 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.engines.base import Candidate, Slice
+from dpbb.engines.base import Slice
+from dpbb.engines.gpu.device import DeviceError, OnDevice, free_device_bytes
 from dpbb.engines.gpu.layout import CONTROL, NO_VALUE, Stop
-from dpbb.engines.gpu.memory import DeviceMemory, plan_memory
+from dpbb.engines.gpu.leaves import candidate_of_leaf
+from dpbb.engines.gpu.memory import DeviceMemory, MemoryPlan, plan_memory
 from dpbb.engines.gpu.roots import halve_pages, pages_of_unit, unit_of_paths
-from dpbb.errors import DpbbError, EngineUnavailable, InvariantError
+from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dpbb.engines.base import Candidate
     from dpbb.engines.gpu.kernels import Kernels
-    from dpbb.engines.gpu.shape import KernelShape
+    from dpbb.engines.gpu.shape import KernelShape, PackedInstance
     from dpbb.flowshop.problem import FlowShopProblem
     from dpbb.options import TreeOptions
 
@@ -40,16 +43,11 @@ WALK_CLAIM = 16
 """Pages that a warp of ``walk`` claims at a time (``PageCache::reserve``)."""
 
 
-def free_device_bytes() -> int:
-    """Device memory that this process could still allocate."""
+def _out_of_memory() -> type[Exception]:
     import cupy
 
-    pool = cupy.get_default_memory_pool()
-    return int(cupy.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
-
-
-class DeviceError(DpbbError, RuntimeError):
-    """The CUDA device failed in the middle of a session: its counts are void."""
+    error: type[Exception] = cupy.cuda.memory.OutOfMemoryError
+    return error
 
 
 class GpuSession:
@@ -85,37 +83,14 @@ class GpuSession:
             self._stream = cupy.cuda.Stream(non_blocking=True)
             self._done = cupy.cuda.Event(block=True, disable_timing=True)
         with self._device():
-            wanted = kernels.resident_warps
-            if explorers is not None:
-                blocks = -(-max(1, explorers) // (32 * self._shape.warps))
-                wanted = min(wanted, blocks * self._shape.warps)
-            pool = cupy.get_default_memory_pool()
-            free = free_device_bytes()
-            while self._memory is None:
-                plan = plan_memory(self._shape, wanted, free, all_optima=all_optima)
-                try:
-                    packed = kernels.pack(problem, order)
-                    self._memory = DeviceMemory(
-                        self._shape, packed, plan, all_optima=all_optima
-                    )
-                except cupy.cuda.memory.OutOfMemoryError as error:
-                    pool.free_all_blocks()
-                    if wanted <= self._shape.warps:
-                        raise EngineUnavailable(
-                            f"device memory is used up by others: {error}"
-                        ) from error
-                    wanted = max(self._shape.warps, wanted // 2)
-                    free = min(free // 2, free_device_bytes())
-                    logger.warning(
-                        "out of device memory: going on with %d explorers", wanted
-                    )
-            self._plan = plan
-            self._n_warps = plan.n_warps
+            packed = kernels.pack(problem, order)
+            self._memory, self._plan = self._allocate(packed, explorers)
+            self._n_warps = self._plan.n_warps
             # pinned, or a copy would not be asynchronous
             self._pinned = cupy.cuda.alloc_pinned_memory(CONTROL.itemsize)
             self._control = np.frombuffer(self._pinned, CONTROL, 1)
             self._control[:] = np.zeros(1, CONTROL)
-            self._control["free_end"] = plan.n_pages
+            self._control["free_end"] = self._plan.n_pages
             self._control["best"] = NO_VALUE
 
     @property
@@ -150,10 +125,10 @@ class GpuSession:
             memory.closed.data.memset_async(0, memory.closed.nbytes, self._stream)
             while True:
                 self._walk_pending(totals)
-                if self._pool_size:
+                if self._explores:
                     left = min(LAUNCH_S, deadline - time.monotonic())
                     self._launch(max(left, LEAST_LAUNCH_S), totals, found)
-                if not self._pool_size and not self._pending:
+                if not self._explores and not self._pending:
                     break
                 if time.monotonic() >= deadline:
                     break
@@ -175,7 +150,7 @@ class GpuSession:
             best=best,
             open_roots=self._open_roots + sum(map(len, self._pending)),
             least_lb=None if self._pending else least,
-            exhausted=not self._pool_size and not self._pending,
+            exhausted=not self._explores and not self._pending,
             optima=optima,
         )
 
@@ -216,11 +191,51 @@ class GpuSession:
         with cupy.cuda.Device(self._kernels.device):
             cupy.get_default_memory_pool().free_all_blocks()
 
+    # -- memory -----------------------------------------------------------------------
+
+    def _allocate(
+        self, packed: PackedInstance, explorers: int | None
+    ) -> tuple[DeviceMemory, MemoryPlan]:
+        """Allocate what fits the device."""
+        shape = self._shape
+        wanted = self._kernels.resident_warps
+        if explorers is not None:
+            blocks = -(-max(1, explorers) // (32 * shape.warps))
+            wanted = min(wanted, blocks * shape.warps)
+        free = free_device_bytes()
+        while True:
+            plan = plan_memory(shape, wanted, free, all_optima=self._all_optima)
+            try:
+                return DeviceMemory(
+                    shape, packed, plan, all_optima=self._all_optima
+                ), plan
+            except _out_of_memory() as error:
+                wanted = self._fewer(wanted, error)
+                free = min(free // 2, free_device_bytes())
+
+    def _fewer(self, explorers: int, error: Exception) -> int:
+        """After a failed allocation: half as many explorers, if there is a half."""
+        import cupy
+
+        cupy.get_default_memory_pool().free_all_blocks()
+        if explorers <= self._shape.warps:
+            raise EngineUnavailable(
+                f"device memory is used up by others: {error}"
+            ) from error
+        fewer = max(self._shape.warps, explorers // 2)
+        logger.warning("out of device memory: going on with %d explorers", fewer)
+        return fewer
+
     # -- launches ---------------------------------------------------------------------
 
     @property
     def _pool_size(self) -> int:
         return int(self._control["pool_size"][0])
+
+    @property
+    def _explores(self) -> bool:
+        """Whether there are open nodes on the device."""
+        return self._pool_size > 0
 
     def _launch(
         self, seconds: float, totals: NDArray[Any], found: list[Candidate]
@@ -246,6 +261,11 @@ class GpuSession:
         control["pool_size"] = control["n_out"]
         control["pool_next"] = 0
         self._check_stop(totals)
+        self._collect(found)
+
+    def _collect(self, found: list[Candidate]) -> None:
+        """After a launch: the upper bound and the leaves that it has found."""
+        control = self._control
         self._ub = min(self._ub, int(control["ub"][0]))
         if self._all_optima:
             found += self._leaves(int(control["n_optima"][0]))
@@ -308,7 +328,7 @@ class GpuSession:
         n_warps = min(self._kernels.walk_warps, max(1, free // (4 * WALK_CLAIM)))
         n_pages = min(len(first), free - WALK_CLAIM * n_warps)
         if n_pages <= 0:
-            if self._pool_size:
+            if self._explores:
                 return
             raise DeviceError("no page of device memory is left to load roots into")
         if n_pages < len(first):
@@ -413,28 +433,10 @@ class GpuSession:
         leaves = words.reshape(count, self._shape.leaf_words)
         if self._all_optima:
             leaves = leaves[leaves[:, 0] < self._ub]
-        return [self._candidate(leaf) for leaf in leaves]
-
-    def _candidate(self, leaf: NDArray[np.uint32]) -> Candidate:
-        """Rebuild the permutation from digits and directions, and check its cost."""
-        shape = self._shape
-        directions = leaf[1 + shape.mask_words :]
-        path = leaf[1 + shape.path_at - shape.mask_at :]
-        digits = path.view(np.uint8 if shape.digit_bits == 8 else np.uint16)
-        unscheduled = self._order.tolist()
-        prefix: list[int] = []
-        suffix: list[int] = []
-        for depth in range(shape.n_jobs - 1):
-            back = int(directions[depth // 32]) >> depth % 32 & 1
-            (suffix if back else prefix).append(unscheduled.pop(int(digits[depth])))
-        permutation = np.array(prefix + unscheduled + suffix[::-1], np.intp)
-        value = int(leaf[0])
-        exact = self._problem.evaluate(permutation)
-        if exact != value:
-            raise InvariantError(
-                f"the device gave {value} to a permutation of makespan {exact}"
-            )
-        return Candidate(value, permutation)
+        return [
+            candidate_of_leaf(leaf, self._shape, self._problem, self._order)
+            for leaf in leaves
+        ]
 
     # -- small things -----------------------------------------------------------------
 
@@ -453,35 +455,8 @@ class GpuSession:
             raise ValueError("expected an open session, got a closed one")
         return self._memory
 
-    def _device(self) -> _OnDevice:
-        return _OnDevice(self)
+    def _device(self) -> OnDevice:
+        return OnDevice(self._kernels.device, self._stream, self._lose_memory)
 
-
-class _OnDevice:
-    """Select device and stream; a failure of the device closes the session."""
-
-    def __init__(self, session: GpuSession) -> None:
-        import cupy
-
-        self._session = session
-        self._device = cupy.cuda.Device(session._kernels.device)
-
-    def __enter__(self) -> None:
-        self._device.__enter__()
-        self._session._stream.__enter__()
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:  # noqa: ANN401
-        import cupy
-
-        self._session._stream.__exit__(kind, error, trace)
-        self._device.__exit__(kind, error, trace)
-        failures = (
-            cupy.cuda.runtime.CUDARuntimeError,
-            cupy.cuda.driver.CUDADriverError,
-        )
-        if isinstance(error, failures):
-            self._session._memory = None
-            raise DeviceError(
-                f"CUDA device {self._device.id} failed; the session is lost and its "
-                f"counts since the last slice are void: {error}"
-            ) from error
+    def _lose_memory(self) -> None:
+        self._memory = None

@@ -36,7 +36,7 @@ extern "C" __global__ void survey(const Arena *arena_at) {
     Pair remain[HALF];
     load_state(page_at(arena, page), lane < records ? lane : 0, node.x, remain);
     fill_y(node, remain);
-    least = min(least, node_bound(node));
+    if (records) least = min(least, node_bound(node));
     open += records;
   }
   least = warp_min(least);

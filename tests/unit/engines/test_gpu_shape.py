@@ -6,6 +6,12 @@ import re
 import numpy as np
 import pytest
 
+from dpbb.engines.gpu.intervals import (
+    INTERVALS,
+    diver_bytes,
+    head_words,
+    level_words,
+)
 from dpbb.engines.gpu.kernels import SOURCES
 from dpbb.engines.gpu.layout import ARENA, CONTROL, Stop
 from dpbb.engines.gpu.shape import (
@@ -15,6 +21,7 @@ from dpbb.engines.gpu.shape import (
     needs_wide,
     pack_instance,
 )
+from dpbb.engines.gpu.steal_kernels import SOURCES as STEAL_SOURCES
 from dpbb.errors import EngineUnavailable
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
@@ -60,10 +67,32 @@ def test_layout_of_the_host_is_that_of_the_kernels(shape):
     compile_unit(text, options)
 
 
-@pytest.mark.parametrize(("struct", "dtype"), [("Control", CONTROL), ("Arena", ARENA)])
-def test_fields_of_the_host_are_those_of_the_kernels(struct, dtype):
+@pytest.mark.parametrize("shape", SHAPES, ids=shape_id)
+def test_layout_of_explorers_that_steal(shape):
+    nvrtc_or_skip()
+    text, options = translation_unit(STEAL_SOURCES, shape.defines)
+    checks = {
+        "HEAD_WORDS": head_words(shape),
+        "LEVEL_WORDS": level_words(shape),
+        "sizeof(Diver)": diver_bytes(shape),
+        "sizeof(Intervals)": INTERVALS.itemsize,
+    }
+    for expression, value in checks.items():
+        text += f'static_assert({expression} == {value}, "{expression}");\n'
+    compile_unit(text, options)
+
+
+@pytest.mark.parametrize(
+    ("file", "struct", "dtype"),
+    [
+        ("pages.cuh", "Control", CONTROL),
+        ("pages.cuh", "Arena", ARENA),
+        ("steal.cu", "Intervals", INTERVALS),
+    ],
+)
+def test_fields_of_the_host_are_those_of_the_kernels(file, struct, dtype):
     """Names, order and widths; both sides align every field to its width."""
-    text = (SOURCES[0].parent / "pages.cuh").read_text()
+    text = (SOURCES[0].parent / file).read_text()
     body = re.search(rf"struct {struct} {{(.*?)\n}};", text, re.DOTALL)[1]
     widths = {"u32": 4, "int": 4, "u64": 8}
     fields = []
@@ -84,10 +113,11 @@ def test_fields_of_the_host_are_those_of_the_kernels(struct, dtype):
         ("sm_75", BranchingRule.MINMIN, False),  # and warp reductions by shuffles
     ],
 )
-def test_kernels_compile_for(architecture, rule, wide):
+@pytest.mark.parametrize("sources", [SOURCES, STEAL_SOURCES], ids=["pages", "steal"])
+def test_kernels_compile_for(sources, architecture, rule, wide):
     nvrtc_or_skip()
     shape = KernelShape(40, 5, wide=wide, rule=rule)
-    text, options = translation_unit(SOURCES, shape.defines)
+    text, options = translation_unit(sources, shape.defines)
     assert compile_unit(text, (*options, f"-arch={architecture}"))
 
 

@@ -1,0 +1,68 @@
+"""The device under a session: its memory, and what happens when it fails."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpbb.errors import DpbbError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class DeviceError(DpbbError, RuntimeError):
+    """The CUDA device failed in the middle of a session: its counts are void."""
+
+
+def free_device_bytes() -> int:
+    """Device memory that this process could still allocate."""
+    import cupy
+
+    pool = cupy.get_default_memory_pool()
+    return int(cupy.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
+
+
+class OnDevice:
+    """Select a device and a stream while they are in use.
+
+    Parameters
+    ----------
+    device
+        CUDA ordinal.
+    stream
+        A CuPy stream of that device.
+    failed
+        Called when the device fails; the failure leaves as ``DeviceError``.
+    """
+
+    def __init__(
+        self,
+        device: int,
+        stream: Any,  # noqa: ANN401
+        failed: Callable[[], None],
+    ) -> None:
+        import cupy
+
+        self._device = cupy.cuda.Device(device)
+        self._stream = stream
+        self._failed = failed
+
+    def __enter__(self) -> None:
+        self._device.__enter__()
+        self._stream.__enter__()
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:  # noqa: ANN401
+        import cupy
+
+        self._stream.__exit__(kind, error, trace)
+        self._device.__exit__(kind, error, trace)
+        failures = (
+            cupy.cuda.runtime.CUDARuntimeError,
+            cupy.cuda.driver.CUDADriverError,
+        )
+        if isinstance(error, failures):
+            self._failed()
+            raise DeviceError(
+                f"CUDA device {self._device.id} failed; the session is lost and its "
+                f"counts since the last slice are void: {error}"
+            ) from error
