@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpbb.engines.gpu.memory import MemoryPlan, leaf_capacity
 from dpbb.errors import EngineUnavailable
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ MAX_JOBS = 1024
 """A lane holds one word of a set of jobs."""
 MEMORY_SHARE = 0.4
 """Part of the free device memory that explorers may take."""
+POOL_PAGES = 1 << 16
+LEAST_PAGES = 1 << 10
+"""Most and least pages for loaded roots that no explorer has taken yet."""
+PAGES_SHARE = 0.1
+"""Part of the free device memory that these pages may take."""
 
 
 def _up(value: int, multiple: int) -> int:
@@ -56,30 +62,38 @@ def explorer_bytes(shape: KernelShape) -> int:
     return 4 * (head_words(shape) + shape.n_jobs * level_words(shape) + 3)
 
 
-def plan_explorers(shape: KernelShape, wanted: int, free_bytes: int) -> int:
-    """Explorers that fit: ``wanted``, or fewer by halves, a multiple of a block's.
+def plan_intervals(
+    shape: KernelShape, wanted: int, free_bytes: int, *, all_optima: bool
+) -> MemoryPlan:
+    """Return what fits: ``wanted`` explorers, or fewer by halves.
 
     Raises
     ------
     EngineUnavailable
-        Not one block's fit, or more jobs than the stealing arm takes.
+        Not one block's explorers fit, or more jobs than the stealing arm takes.
     """
     if shape.n_jobs > MAX_JOBS:
         raise EngineUnavailable(
             f"balance 'steal' takes up to {MAX_JOBS} jobs, not {shape.n_jobs}: use "
             "balance 'explode'"
         )
-    budget = int(free_bytes * MEMORY_SHARE)
+    budget = free_bytes * MEMORY_SHARE
     while wanted > shape.warps and wanted * explorer_bytes(shape) > budget:
         wanted //= 2
     wanted = max(shape.warps, wanted // shape.warps * shape.warps)
-    if wanted * explorer_bytes(shape) > budget:
-        raise EngineUnavailable(
-            f"{wanted} explorers of {shape.n_jobs} jobs need "
-            f"{wanted * explorer_bytes(shape) / MEMORY_SHARE / 2**30:.1f} GiB of free "
-            f"device memory, there are {free_bytes / 2**30:.1f} GiB"
+    per_page = shape.page_bytes + 24
+    n_pages = min(POOL_PAGES, int(free_bytes * PAGES_SHARE) // per_page)
+    if wanted * explorer_bytes(shape) > budget or n_pages < LEAST_PAGES:
+        least = max(
+            wanted * explorer_bytes(shape) / MEMORY_SHARE,
+            LEAST_PAGES * per_page / PAGES_SHARE,
         )
-    return wanted
+        raise EngineUnavailable(
+            f"{shape.n_jobs} jobs on {shape.n_machines} machines need "
+            f"{least / 2**30:.3f} GiB of free device memory, there are "
+            f"{free_bytes / 2**30:.3f} GiB"
+        )
+    return MemoryPlan(n_pages, wanted, leaf_capacity(wanted, all_optima=all_optima))
 
 
 class IntervalMemory:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.engines.gpu.device import free_device_bytes
-from dpbb.engines.gpu.intervals import INTERVALS, IntervalMemory, plan_explorers
+from dpbb.engines.gpu.intervals import INTERVALS, IntervalMemory, plan_intervals
 from dpbb.engines.gpu.layout import NO_VALUE
-from dpbb.engines.gpu.memory import DeviceMemory, MemoryPlan, leaf_capacity
+from dpbb.engines.gpu.memory import DeviceMemory
 from dpbb.engines.gpu.roots import unit_of_paths
 from dpbb.engines.gpu.session import GpuSession
 from dpbb.errors import InvariantError
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpbb.engines.base import Candidate
+    from dpbb.engines.gpu.memory import MemoryPlan
     from dpbb.engines.gpu.shape import PackedInstance
     from dpbb.engines.gpu.steal_kernels import StealKernels
 
@@ -33,8 +34,6 @@ logger = logging.getLogger(__name__)
 
 EXPLORERS_PER_WARP = 4
 """Default number of explorers for each warp that the device can hold at a time."""
-POOL_PAGES = 1 << 16
-"""Pages for loaded roots that no explorer has taken yet."""
 ACTIVE_SHARE = 0.8
 """Below this share of active explorers a phase ends and the idle ones steal."""
 RAMP_PHASES = 8
@@ -66,13 +65,8 @@ class StealSession(GpuSession):
         wanted = -(-wanted // shape.warps) * shape.warps
         free = free_device_bytes()
         while True:
-            wanted = plan_explorers(shape, wanted, free)
-            room = int(free * 0.1) // (shape.page_bytes + 24)
-            plan = MemoryPlan(
-                n_pages=max(64, min(POOL_PAGES, room)),
-                n_warps=wanted,
-                n_leaves=leaf_capacity(wanted, all_optima=self._all_optima),
-            )
+            plan = plan_intervals(shape, wanted, free, all_optima=self._all_optima)
+            wanted = plan.n_warps
             try:
                 memory = DeviceMemory(shape, packed, plan, all_optima=self._all_optima)
                 self._intervals = IntervalMemory(shape, wanted)
