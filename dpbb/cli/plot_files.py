@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpbb.coordination.checkpoint_format import MAGIC
 from dpbb.errors import InstanceError, OptionError
 from dpbb.permutations import check_permutation
 from dpbb.result import Improvement, Result
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from dpbb.coordination.snapshot import Snapshot
 
-MAGIC = b"dpbb-checkpoint"
 ALLOWED = (
     "a result (dpbb solve --json), a schedule (dpbb solve --output), a log (dpbb solve "
     "--log-json), a checkpoint, or the JSON of dpbb bench multigpu or scale"

@@ -61,7 +61,7 @@ def gantt(
     order = list(schedule.permutation)
     lengths = schedule.end - schedule.start
     # of many operations the edges would be all that one sees
-    edge = 0.5 if n_jobs <= 60 else 0.15
+    edge = 0.5 if n_jobs <= 60 else 0.15 if n_jobs <= 250 else 0.0
     for machine in range(n_machines):
         bars = np.column_stack(
             [schedule.start[order, machine], lengths[order, machine]]

@@ -29,6 +29,23 @@ def test_every_kind_becomes_a_file(kind, suffix, tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_legend_and_title_cover_nothing(kind):
+    figure = figure_of(DATA[kind], kind)
+    figure.canvas.draw()
+    ax = figure.axes[0]
+    axes, key = ax.get_window_extent(), ax.get_legend().get_window_extent()
+    assert axes.y1 <= key.y0
+    assert figure.bbox.x0 <= key.x0
+    assert key.x1 <= figure.bbox.x1
+    title = ax.title if ax.get_title() else ax._left_title
+    if title.get_text():
+        box = title.get_window_extent()
+        assert key.y1 <= box.y0
+        assert box.x1 <= figure.bbox.x1
+    assert kind == "speedup" or title.get_text()
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_makes_axes_of_its_own(kind):
     ax = draw(DATA[kind], kind)
     assert pyplot.get_fignums() == [ax.figure.number]

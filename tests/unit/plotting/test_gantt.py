@@ -112,17 +112,6 @@ def test_labels_are_where_they_fit(n_jobs, labels):
         assert box.x1 <= right
 
 
-def test_legend_and_title_cover_nothing():
-    figure = Figure(figsize=gantt_size((INSTANCE, ORDER)), layout="constrained")
-    ax = gantt((INSTANCE, ORDER), figure.subplots())
-    figure.canvas.draw()
-    axes, key = ax.get_window_extent(), ax.get_legend().get_window_extent()
-    title = ax._left_title.get_window_extent()
-    assert axes.y1 <= key.y0
-    assert key.y1 <= title.y0
-    assert key.x1 <= figure.bbox.x1
-
-
 def test_without_axes_pyplot_shows_the_figure():
     ax = gantt((INSTANCE, ORDER))
     assert pyplot.get_fignums() == [ax.figure.number]
