@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
 from dpbb.flowshop import schedule
 from dpbb.flowshop.formats import read_instance
 from dpbb.permutations import check_permutation
-from dpbb.progress import ProgressPrinter
+from dpbb.progress import Progress
 from dpbb.schedule import Schedule
-from dpbb.task import check_client, default_progress, make_task
+from dpbb.task import check_client, make_task, shown_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ def solve(
     *,
     client: Any = None,  # noqa: ANN401 (distributed.Client)
     options: SolveOptions | None = None,
-    progress: ProgressPrinter | None = None,
+    progress: Progress | str | None = None,
     should_stop: Callable[[], bool] = lambda: False,
     **changes: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401
@@ -51,7 +51,9 @@ def solve(
     options
         How to solve; default: all defaults.
     progress
-        Writes the progress rows. Default: to stderr, unless ``verbosity`` is quiet.
+        Shows the progress: the option of this name (``"plain"``, ``"none"``, ...), or
+        a ``dpbb.progress.Progress``, which is closed at the end. Default: a live view
+        on a terminal or in a notebook, else rows on stderr.
     should_stop
         Polled often; once True, the search stops and what is known is returned.
     **changes
@@ -86,6 +88,13 @@ def solve(
 def _run(task: Task, client: Any) -> Any:  # noqa: ANN401
     if client is not None and client.asynchronous:
         return _run_async(task, client)
+    with closing(task.progress) as progress:
+        result = _explore(task, client)
+        progress.done(result)
+        return result
+
+
+def _explore(task: Task, client: Any) -> Result:  # noqa: ANN401
     with task.client(client) as get_client:
         plan = task.plan()
         result = task.early(plan)
@@ -100,6 +109,13 @@ def _run(task: Task, client: Any) -> Any:  # noqa: ANN401
 
 
 async def _run_async(task: Task, client: Any) -> Result:  # noqa: ANN401
+    with closing(task.progress) as progress:
+        result = await _explore_async(task, client)
+        progress.done(result)
+        return result
+
+
+async def _explore_async(task: Task, client: Any) -> Result:  # noqa: ANN401
     plan = await asyncio.to_thread(task.plan)
     result = task.early(plan)
     if result is not None:
@@ -139,7 +155,7 @@ def submit(
     InstanceError, OptionError, EngineUnavailable, ClusterError
         As ``solve``.
     """
-    task = make_task(instance, client, options, changes, ProgressPrinter(None))
+    task = make_task(instance, client, options, changes, Progress())
     if client is not None and client.asynchronous:
         return _submit_async(task, client)
     with ExitStack() as stack:
@@ -159,7 +175,7 @@ def resume(
     *,
     client: Any = None,  # noqa: ANN401
     problem: Problem[Any] | None = None,
-    progress: ProgressPrinter | None = None,
+    progress: Progress | str | None = None,
     should_stop: Callable[[], bool] = lambda: False,
     **changes: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401
@@ -200,7 +216,7 @@ def resume(
         saved.spec.problem,
         saved.spec.instance,
         options,
-        default_progress(options) if progress is None else progress,
+        shown_by(progress, options),
         should_stop,
         began,
         saved=saved,

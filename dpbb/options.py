@@ -75,6 +75,16 @@ class Verbosity(StrEnum):
     VERBOSE = "verbose"
 
 
+class ProgressStyle(StrEnum):
+    """How the progress of a run is shown."""
+
+    AUTO = "auto"  # live on a terminal or in a notebook, else rows
+    LIVE = "live"
+    PLAIN = "plain"
+    JSON = "json"
+    NONE = "none"
+
+
 @dataclass(frozen=True, slots=True)
 class TreeOptions:
     """All that the tree depends on besides the problem (invariant I1).
@@ -250,10 +260,16 @@ class SolveOptions:
         "GPU: how explorers share their work",
     )
     seed: int = _option(0, kinds.whole(0), "seed of the heuristics")
+    progress: ProgressStyle = _option(
+        ProgressStyle.AUTO,
+        kinds.choice(ProgressStyle),
+        "live view, plain rows, or JSON, a snapshot a line, on stderr; auto: live on a "
+        "terminal and in a notebook, else plain",
+    )
     verbosity: Verbosity = _option(
         Verbosity.NORMAL,
         kinds.choice(Verbosity),
-        "quiet: say nothing; normal: progress rows; verbose: log messages too",
+        "quiet: say nothing; normal: progress; verbose: log messages too",
     )
 
     def __post_init__(self) -> None:

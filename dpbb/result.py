@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dpbb import markup
 from dpbb.errors import DpbbError, InvariantError, OptionError
 from dpbb.options import SolveOptions
 
@@ -320,9 +320,7 @@ class Result:
         return self.summary()
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
-            for name, text in self._facts()
-        )
-        return f"<table>{rows}</table>"
+        (_, title), (_, label), *facts = self._facts()
+        proved = self.status in (Status.OPTIMAL, Status.INFEASIBLE_CUTOFF)
+        color = markup.GOOD if proved else markup.GOING
+        return markup.card(title, label, [markup.table(facts)], color=color)

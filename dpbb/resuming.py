@@ -29,7 +29,7 @@ FIXED = ("branching", "branching_ub", "bound", "root_order", "all_optima")
 ANEW = (
     "engine", "threads", "workers", "scheduler", "explorers", "block_size", "balance",
     "upper_bound", "cutoff", "initial", "time_limit_s", "node_limit", "gap_limit",
-    "optima_file", "verbosity",
+    "optima_file", "progress", "verbosity",
 )  # fmt: skip
 """What says nothing of the continuation: the default, unless it is given."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
@@ -14,10 +13,10 @@ from dpbb.engines.registry import explain_engines
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopProblem
 from dpbb.flowshop.formats import read_instance
-from dpbb.options import EngineName, SolveOptions, Verbosity
+from dpbb.options import EngineName, ProgressStyle, SolveOptions, Verbosity
 from dpbb.plan import check_fit, make_plan
 from dpbb.problem import Problem
-from dpbb.progress import ProgressPrinter
+from dpbb.progress import Progress, make_progress
 from dpbb.proof.certificate import make_certificate
 from dpbb.result import Termination
 
@@ -40,7 +39,7 @@ class Task:
     problem: Problem[Any]
     name: str
     options: SolveOptions
-    progress: ProgressPrinter
+    progress: Progress
     should_stop: Callable[[], bool]
     began: float
     engine: str | None = None
@@ -137,10 +136,10 @@ class Task:
 
     def open(self, plan: Plan, client: Any) -> Any:  # noqa: ANN401
         """Open the run; awaitable if the client is asynchronous."""
-        from dpbb.cluster.run import submit_run
+        from dpbb.cluster.run import page_address, submit_run
 
         if client.dashboard_link:
-            self.progress.note(f"dashboard {client.dashboard_link}")
+            self.progress.note(f"dashboard {page_address(client.dashboard_link)}")
         if self.engine is None:
             tree = self._warm_up_tree()
             why = explain_engines(str(self.options.engine), self.problem, tree)
@@ -204,7 +203,7 @@ def make_task(
     client: Any,  # noqa: ANN401
     options: SolveOptions | None,
     changes: dict[str, Any],
-    progress: ProgressPrinter | None,
+    progress: Progress | str | None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Task:
     """Check everything that can be checked before anything is started."""
@@ -217,9 +216,8 @@ def make_task(
         found = read_instance(instance)
         problem, name = FlowShopProblem(found), found.name
     check_fit(problem, chosen)
-    if progress is None:
-        progress = default_progress(chosen)
-    return Task(problem, name, chosen, progress, should_stop, began)
+    shown = shown_by(progress, chosen)
+    return Task(problem, name, chosen, shown, should_stop, began)
 
 
 def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
@@ -241,12 +239,15 @@ def check_client(client: Any, options: SolveOptions) -> None:  # noqa: ANN401
             raise OptionError(f"{name}: expected without a client, got both")
 
 
-def default_progress(options: SolveOptions) -> ProgressPrinter:
-    """Return rows on stderr, or nothing if that is asked for."""
+def shown_by(progress: Progress | str | None, options: SolveOptions) -> Progress:
+    """Return what shows the run: as given, or made as the options say."""
+    if isinstance(progress, Progress):
+        return progress
+    if progress is not None:
+        options = options.replace(progress=progress)
     quiet = options.verbosity is Verbosity.QUIET
-    return ProgressPrinter(
-        None if quiet else sys.stderr, interval_s=options.report_interval_s
-    )
+    style = ProgressStyle.NONE if quiet else options.progress
+    return make_progress(style, interval_s=options.report_interval_s)
 
 
 def _connect(address: str) -> AbstractContextManager[Any]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dpbb.options import Verbosity, option_rows
+from dpbb.options import ProgressStyle, Verbosity, option_rows
+
+if TYPE_CHECKING:
+    from dpbb.options import OptionRow
 
 
 def add_instance(parser: argparse.ArgumentParser) -> None:
@@ -40,10 +43,18 @@ def add_output(parser: argparse.ArgumentParser, help_text: str) -> None:
 def add_progress(parser: argparse.ArgumentParser) -> None:
     """Add ``--config`` and ``--log-json``."""
     parser.add_argument("--config", metavar="FILE", help="TOML file, table [solve]")
+    add_log_json(parser)
+
+
+def add_log_json(parser: argparse.ArgumentParser) -> None:
+    """Add ``--log-json``, for parsers with the option progress."""
     parser.add_argument(
         "--log-json",
-        action="store_true",
-        help="progress as JSON, a snapshot a line, instead of rows",
+        dest="progress",
+        action="store_const",
+        const=str(ProgressStyle.JSON),
+        default=argparse.SUPPRESS,
+        help="short for --progress json",
     )
 
 
@@ -54,15 +65,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "the same in Python (solve(..., time_limit_s=60)) and TOML",
     )
     for row in option_rows():
-        shown = row.kind.metavar is None or row.kind.allowed.startswith("one of ")
-        what = "" if shown else f"; {row.kind.allowed}"
-        text = f"{row.help}{what} (default: {row.default_text})".replace("%", "%%")
-        shape: dict[str, Any] = {"metavar": row.kind.metavar}
-        if row.kind.metavar is None:
-            shape = {"action": "store_true"}
-        group.add_argument(
-            row.flag, dest=row.name, default=argparse.SUPPRESS, help=text, **shape
-        )
+        add_option(group, row)
     for flags, level in (
         (("-q", "--quiet"), Verbosity.QUIET),
         (("-v", "--verbose"), Verbosity.VERBOSE),
@@ -75,3 +78,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
             default=argparse.SUPPRESS,
             help=f"short for --verbosity {level}",
         )
+
+
+def add_option(parser: argparse._ActionsContainer, row: OptionRow) -> None:
+    """Add the flag of one option; a text that its kind parses, unless it is given."""
+    shown = row.kind.metavar is None or row.kind.allowed.startswith("one of ")
+    what = "" if shown else f"; {row.kind.allowed}"
+    text = f"{row.help}{what} (default: {row.default_text})".replace("%", "%%")
+    shape: dict[str, Any] = {"metavar": row.kind.metavar}
+    if row.kind.metavar is None:
+        shape = {"action": "store_true"}
+    parser.add_argument(
+        row.flag, dest=row.name, default=argparse.SUPPRESS, help=text, **shape
+    )

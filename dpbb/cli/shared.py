@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import DpbbError, OptionError
 from dpbb.options import SolveOptions, Verbosity, option_rows, read_toml
+from dpbb.progress.base import Progress
 from dpbb.result import Result, Status
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def run_and_show(
     Parameters
     ----------
     args
-        With ``output``, ``json`` and ``log_json``.
+        With ``output`` and ``json``.
     options
         How to search.
     search
@@ -72,16 +73,12 @@ def run_and_show(
         The exit code.
     """
     output = None if args.output is None else writable(args.output)
-    with logging_to_stderr(options.verbosity), stopping() as should_stop:
-        from dpbb.progress import ProgressPrinter
+    with logging_to_stderr(options.verbosity), stopping() as asked:
+        from dpbb.task import shown_by
 
-        quiet = options.verbosity is Verbosity.QUIET
-        progress = ProgressPrinter(
-            None if quiet else sys.stderr,
-            interval_s=options.report_interval_s,
-            json_lines=args.log_json,
-        )
-        result = search(progress=progress, should_stop=should_stop)
+        progress = shown_by(None, options)
+        asked.alert = progress.alert
+        result = search(progress=progress, should_stop=asked)
     if output is not None:
         write_schedule(result, output)
     print(result.to_json(schedule=False) if args.json else result.summary())
@@ -130,10 +127,21 @@ def write_csv(schedule: Schedule, path: Path) -> None:
         raise DpbbError(f"{path}: cannot be written: {error.strerror}") from error
 
 
+class _StderrHandler(logging.Handler):
+    """Writes to what stderr is at the time: a live view passes it on, above itself."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """See ``logging.Handler.emit``."""
+        try:
+            print(self.format(record), file=sys.stderr)
+        except Exception:  # noqa: BLE001 (as all handlers of logging do)
+            self.handleError(record)
+
+
 @contextmanager
 def logging_to_stderr(verbosity: Verbosity) -> Iterator[None]:
     """Log messages on stderr; the command line alone installs a handler."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _StderrHandler()
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
     levels = {Verbosity.QUIET: logging.ERROR, Verbosity.VERBOSE: logging.INFO}
     logger = logging.getLogger("dpbb")
@@ -145,28 +153,48 @@ def logging_to_stderr(verbosity: Verbosity) -> Iterator[None]:
         logger.removeHandler(handler)
 
 
+class Asked:
+    """Whether a signal asked this process to stop; calling it tells.
+
+    Attributes
+    ----------
+    alert
+        Tells people so.
+    """
+
+    def __init__(self, message: str) -> None:
+        self.alert: Callable[[str], None] = Progress().alert
+        self._message = message
+        self._count = 0
+
+    def __call__(self) -> bool:
+        """Whether there was a signal."""
+        return self._count > 0
+
+    def on_signal(self, number: int, _frame: FrameType | None) -> None:
+        """Note the first signal; the second one ends this process."""
+        self._count += 1
+        if self._count == 1:
+            self.alert(self._message)
+            return
+        if os.isatty(2):  # a live view may have left the cursor at the end of a line
+            os.write(2, b"\r\n")
+        # At once, whatever hangs: the worker process ends with its standard input.
+        os._exit(128 + number)
+
+
 @contextmanager
 def stopping(
     message: str = "dpbb: stopping; Ctrl-C again quits without a result",
-) -> Iterator[Callable[[], bool]]:
+) -> Iterator[Asked]:
     """Note Ctrl-C or SIGTERM in what is yielded; the second one ends this process."""
-    count = 0
-
-    def stop(number: int, _frame: FrameType | None) -> None:
-        nonlocal count
-        count += 1
-        if count == 1:
-            print(message, file=sys.stderr)
-        else:
-            # At once, whatever hangs: the worker process ends with its standard input.
-            os._exit(128 + number)
-
+    asked = Asked(message)
     before = {
-        number: signal.signal(number, stop)
+        number: signal.signal(number, asked.on_signal)
         for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
-        yield lambda: count > 0
+        yield asked
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from distributed.protocol import pickle
 
+from dpbb.cluster import watching
 from dpbb.cluster.following import POLL_S, Callbacks, SnapshotStream
 from dpbb.cluster.optima_file import OptimaFile
 from dpbb.cluster.scheduler_plugin import DpbbSchedulerPlugin
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from dpbb.coordination.messages import RunSpec
     from dpbb.coordination.outcome import Outcome
     from dpbb.coordination.snapshot import CheckpointSnapshot, Snapshot
+    from dpbb.progress import Progress
     from dpbb.result import Result
 
 OPTIMA_POLL_S = 1.0
@@ -173,6 +175,11 @@ async def _submit(
     return run
 
 
+def page_address(link: str) -> str:
+    """Return the address of dpbb's page in the dashboard that a client links to."""
+    return f"{link.removesuffix('/status')}/dpbb" if link.endswith("/status") else link
+
+
 class Run:
     """A run on a cluster.
 
@@ -212,10 +219,20 @@ class Run:
         self._notifier: asyncio.Task[None] | None = None
         self._writer: asyncio.Task[None] | None = None
         self._closed = False
+        self._last: Snapshot | None = None
         self._on_close: list[Callable[[], object]] = []
+
+    @property
+    def dashboard(self) -> str | None:
+        """Address of the page that shows the run; None if there is no dashboard."""
+        link = self._client.dashboard_link
+        return page_address(link) if link else None
 
     def __repr__(self) -> str:
         return f"<Run {self.run_id} on {self._client}>"
+
+    def _repr_html_(self) -> str:
+        return watching.run_html(self)
 
     # -- waiting and results ------------------------------------------------------
 
@@ -324,6 +341,28 @@ class Run:
             interval_s,
         )
 
+    def watch(self, progress: Progress | str = "auto", *, block: bool = True) -> Any:
+        """Show the run until its end, as ``dpbb.solve`` does, then its result.
+
+        In a notebook the cell's output is updated in place. Interrupting (Ctrl-C) ends
+        the watching; the run goes on.
+
+        Parameters
+        ----------
+        progress
+            As in ``dpbb.solve``: ``"auto"``, ``"live"``, ``"plain"``, ``"json"``.
+        block
+            False: return at once and show the run in the background, so that further
+            cells of a notebook can be executed meanwhile.
+
+        Returns
+        -------
+        None, or awaitable of None
+            Awaitable if the client is asynchronous. Without ``block`` the thread, or
+            the task, that shows the run.
+        """
+        return watching.watch(self, progress, block=block)
+
     def on_close(self, callback: Callable[[], object]) -> None:
         """Have a function called at the end of ``close``, such as to end a cluster."""
         self._on_close.append(callback)
@@ -406,6 +445,7 @@ class Run:
         """Wait for a change; returns its version, whether it is the end, and state."""
         answer = await self._call("watch", version=version, timeout=timeout)
         snapshot: Snapshot = pickle.loads(answer["snapshot"])
+        self._last = snapshot
         return answer["version"], answer["finished"], snapshot
 
     async def _snapshot(self) -> Snapshot:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import html
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpbb import markup
 from dpbb.errors import InstanceError
 from dpbb.flowshop.best_known import BestKnown, best_known_of_digest
 from dpbb.flowshop.times import as_times
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+
+
+SHOWN_JOBS, SHOWN_MACHINES = 8, 20
+"""Processing times that a notebook shows: the first ones."""
 
 
 class Orientation(StrEnum):
@@ -136,12 +140,11 @@ class FlowShopInstance:
             "best known makespan": self.best_known or "unknown",
             "digest": self.digest[:12],
         }
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(key)}</th>"
-            f"<td>{html.escape(str(value))}</td></tr>"
-            for key, value in facts.items()
+        shown = self.times[:SHOWN_JOBS, :SHOWN_MACHINES].tolist()
+        heat = markup.heat_table(
+            shown, corner="job \\ machine", what="jobs", shape=self.times.shape
         )
-        return f"<b>Flow shop {html.escape(self.name)}</b><table>{rows}</table>"
+        return markup.card(self.name, "flow shop", [markup.table(facts.items()), heat])
 
     def __reduce__(self) -> tuple[Callable[..., FlowShopInstance], tuple[Any, ...]]:
         # Times travel in the narrowest type that holds them: an eighth of the bytes.

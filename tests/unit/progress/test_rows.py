@@ -1,36 +1,14 @@
 from __future__ import annotations
 
 import io
-import json
 from dataclasses import replace
 
 import pytest
 
-from dpbb.coordination.snapshot import RunState, SeatSnapshot, Snapshot
-from dpbb.progress import HEADER, ProgressPrinter, format_count, format_seconds
-
-SNAPSHOT = Snapshot(
-    run_id="r",
-    instance="ta021",
-    state=RunState.RUNNING,
-    seconds=12.4,
-    value=2297,
-    permutation=(0, 1),
-    ub=2297,
-    lower_bound=2232,
-    gap=65 / 2297,
-    decomposed=41_200_000,
-    leaves=12,
-    nodes_per_second=3.3e6,
-    explored=0.031,
-    waiting=110,
-    leased=8,
-    open_roots=4,
-    donations=0,
-    requeues=0,
-    seats=(SeatSnapshot("s", "w", "cpu", "cpu", True),) * 8,
-    spans=((0.0, 0.5, "leased"),),
-)
+from dpbb.progress import ProgressPrinter, format_count, format_seconds
+from dpbb.progress.rows import HEADER, fitting, format_header, format_row
+from dpbb.progress.text import clean, format_left, format_share
+from tests.unit.progress.fakes import BUSY, SNAPSHOT
 
 
 def lines(stream):
@@ -78,11 +56,11 @@ def test_rows_are_aligned_under_the_header():
     header, first, second = lines(stream)
     assert header == HEADER
     assert first.split() == (
-        ["H", "0.3s", "-", "-", "-", "|", "2232", "2300", "2.96%", "|", "-", "-"]
+        ["H", "0.3s", "-", "-", "-", "|", "2232", "2300", "2.96%", "|", *"---"]
     )
     assert second == (
-        "H  13.4s     3.10%     41.2 M   3.30 M/s |      2232     2297  2.83% |"
-        "   118     8"
+        "H  13.4s    3.10%  41.2 M  3.30 M/s |      2232    2297   2.83% |"
+        "   118     8       -"
     )
     assert len(header) == len(first) == len(second)
 
@@ -122,20 +100,6 @@ def test_without_an_incumbent_rows_have_dashes():
     assert lines(stream)[1].split("|")[1].split() == ["-", "-", "-"]
 
 
-def test_json_lines_hold_one_snapshot_each_and_no_notes():
-    stream = io.StringIO()
-    progress = ProgressPrinter(stream, json_lines=True)
-    progress.note("engine cpu")
-    progress.incumbent(0.3, 2300, 2232)
-    progress.update(SNAPSHOT)
-    progress.finish(replace(SNAPSHOT, state=RunState.FINISHED))
-    first, last = (json.loads(line) for line in lines(stream))
-    assert first["value"] == 2297
-    assert first["seats"][0]["worker"] == "w"
-    assert "spans" not in first
-    assert last["state"] == "finished"
-
-
 def test_last_row_is_written_once():
     stream = io.StringIO()
     progress = ProgressPrinter(stream)
@@ -154,3 +118,59 @@ def test_without_a_stream_nothing_is_written(capsys):
     progress.update(SNAPSHOT)
     progress.finish(SNAPSHOT)
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(99.4, "99s"), (11_100, "3h05m"), (4e5, "5d"), (1e9, "32y")]
+)
+def test_estimates_have_no_decimals(seconds, text):
+    assert format_left(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.0, "0.00%"),
+        (1e-9, "1.0e-07%"),
+        (6e-5, "0.01%"),
+        (0.99999, "99.99%"),  # not over yet
+        (1.0, "100.00%"),
+    ],
+)
+def test_shares_are_exact_at_the_ends(share, text):
+    assert format_share(share) == text
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 79, 80, 85, 200])
+def test_rows_fit_the_terminal(width):
+    columns = fitting(width)
+    header, row = format_header(columns), format_row(BUSY, columns=columns)
+    assert len(header) == len(row) <= width
+    assert header.split()[0] == "Time"
+    assert "BestSol" in header
+
+
+def test_columns_that_go_first_are_those_that_matter_least():
+    lost = {column.title for column in fitting(None)} - {
+        column.title for column in fitting(60)
+    }
+    assert lost == {"Units", "Seats", "Nodes", "Explored"}
+    assert fitting(85) == fitting(None)
+
+
+def test_a_run_that_was_attached_to_shows_its_past():
+    stream = io.StringIO()
+    progress = ProgressPrinter(stream)
+    progress.update(BUSY)
+    _, first, trouble, now = lines(stream)
+    assert first.split()[:2] == ["H", "0.0s"]
+    assert "2310" in first
+    assert trouble == "   1m40s tcp://10.0.0.9:4000/cpu0 left"
+    assert now.startswith("H 62m05s")
+    assert now.endswith(" 3h05m")
+    progress.update(BUSY)  # nothing of it twice
+    assert len(lines(stream)) == 4
+
+
+def test_what_would_steer_a_terminal_is_replaced():
+    assert clean("a\x1b[31mb\n") == "a?[31mb?"

@@ -1,0 +1,143 @@
+"""HTML for notebooks: all text is escaped, and any theme can be behind it.
+
+Styles are inline, as notebooks that are opened again keep no style sheets, and colors
+are those of the page (``currentColor``) or half transparent, on light and on dark.
+"""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+LEFT = "text-align:left;padding:1px 12px 1px 0"
+FAINT = "opacity:0.65"
+GOOD, GOING, BAD = "46,160,67", "56,139,253", "218,54,51"
+"""Red, green and blue of a border or a bar: over, going on, failed."""
+
+STATES = {
+    "finished": "rgb(46,160,67)",
+    "leased": "rgb(210,153,34)",
+    "waiting": "rgb(128,128,128)",
+}
+"""Colors of the search space."""
+
+HEAT = "230,120,30"
+
+
+@dataclass(frozen=True, slots=True)
+class Html:
+    """Text that is HTML already."""
+
+    text: str
+
+
+def escape(content: object) -> str:
+    """Return HTML of anything: of ``Html`` itself, of the rest its escaped text."""
+    return content.text if isinstance(content, Html) else html.escape(str(content))
+
+
+def link(address: str) -> Html:
+    """Return a link to a page, in a tab of its own; no other kinds of addresses."""
+    if not address.startswith(("http://", "https://", "/")):
+        return Html(html.escape(address))
+    href = html.escape(address)
+    return Html(
+        f"<a href='{href}' target='_blank' rel='noopener' "
+        f"style='color:inherit'>{href}</a>"
+    )
+
+
+def table(facts: Iterable[tuple[str, object]]) -> Html:
+    """Return names and what they stand for, one a row."""
+    rows = "".join(
+        f"<tr style='background:none'><th style='{LEFT};vertical-align:top;"
+        f"font-weight:normal;white-space:nowrap;{FAINT}'>{escape(name)}</th>"
+        f"<td style='{LEFT};max-width:60em;white-space:normal'>{escape(content)}</td>"
+        "</tr>"
+        for name, content in facts
+    )
+    return Html(f"<table style='border:none;margin:2px 0'>{rows}</table>")
+
+
+def card(title: str, label: str, parts: Iterable[Html], *, color: str = GOING) -> str:
+    """Return a box with a title, a word on its state, and what is below."""
+    body = "".join(part.text for part in parts)
+    return (
+        f"<div style='border-left:4px solid rgb({color});padding:2px 0 2px 12px;"
+        "margin:4px 0;color:currentColor'>"
+        f"<div><b>{escape(title)}</b> "
+        f"<span style='{FAINT}'>{escape(label)}</span></div>"
+        f"{body}</div>"
+    )
+
+
+def strip(spans: Iterable[tuple[float, float, str]]) -> Html:
+    """Return a bar of [0, 1]: green, but for spans that are leased or waiting."""
+    parts = "".join(
+        f"<rect x='{1000 * begin:.1f}' width='{1000 * (end - begin):.1f}' height='10' "
+        f"fill='{STATES[state]}'/>"
+        for begin, end, state in spans
+    )
+    return Html(
+        "<svg viewBox='0 0 1000 10' preserveAspectRatio='none' width='100%' "
+        "height='10' style='max-width:40em;display:block' role='img'>"
+        f"<rect width='1000' height='10' fill='{STATES['finished']}'/>{parts}</svg>"
+    )
+
+
+def legend(names: Iterable[tuple[str, str]]) -> Html:
+    """Return what the colors of the search space mean: (state, text) pairs."""
+    parts = "".join(
+        f"<span style='color:{STATES[state]}'>\N{BLACK SQUARE}</span> "
+        f"<span style='{FAINT};margin-right:12px'>{escape(text)}</span>"
+        for state, text in names
+    )
+    return Html(f"<div>{parts}</div>")
+
+
+def heat_table(
+    rows: Sequence[Sequence[int]], *, corner: str, what: str, shape: tuple[int, int]
+) -> Html:
+    """Return the upper left corner of a table of numbers, darker where they are large.
+
+    Parameters
+    ----------
+    rows
+        The numbers to show.
+    corner
+        What rows and columns are.
+    what
+        What the rows are, as "and 12 more ..." names them.
+    shape
+        Rows and columns of the whole table.
+    """
+    most = max((max(row) for row in rows), default=0) or 1
+    more_columns = "…" if shape[1] > len(rows[0]) else ""
+    cell = "padding:0 5px;text-align:right"
+    head = "".join(f"<th style='{cell};{FAINT}'>{k}</th>" for k in range(len(rows[0])))
+    lines = [
+        f"<tr style='background:none'><th style='{cell};{FAINT}'>{escape(corner)}</th>"
+        f"{head}<th>{more_columns}</th></tr>"
+    ]
+    for number, row in enumerate(rows):
+        cells = "".join(
+            f"<td style='{cell};background:rgba({HEAT},{0.6 * value / most:.2f})'>"
+            f"{value}</td>"
+            for value in row
+        )
+        lines.append(
+            f"<tr style='background:none'><th style='{cell};{FAINT}'>{number}</th>"
+            f"{cells}<td>{more_columns}</td></tr>"
+        )
+    left = shape[0] - len(rows)
+    rest = (
+        f"<div style='{FAINT}'>… and {left:,} more {escape(what)}</div>" if left else ""
+    )
+    return Html(
+        f"<table style='border:none;font-size:85%;margin:2px 0'>{''.join(lines)}"
+        f"</table>{rest}"
+    )

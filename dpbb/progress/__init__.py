@@ -1,0 +1,24 @@
+"""Progress of a run for people and programs, from snapshots alone.
+
+One seam, ``Progress``, with four faces: rows (``rows``), a live view of a terminal
+(``live``), JSON lines (``json_lines``) and the output of a notebook's cell
+(``notebook``). ``make_progress`` chooses. Local, resumed and attached runs look the
+same, as all that is shown comes from snapshots.
+"""
+
+from dpbb.progress.base import Progress, show
+from dpbb.progress.choice import make_progress
+from dpbb.progress.json_lines import JsonLines, snapshot_json
+from dpbb.progress.rows import ProgressPrinter
+from dpbb.progress.text import format_count, format_seconds
+
+__all__ = [
+    "JsonLines",
+    "Progress",
+    "ProgressPrinter",
+    "format_count",
+    "format_seconds",
+    "make_progress",
+    "show",
+    "snapshot_json",
+]

@@ -1,0 +1,133 @@
+"""The seam between a run and whoever shows it."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from dpbb.coordination.snapshot import EventRecord, Snapshot
+    from dpbb.result import Improvement, Result
+
+
+class Progress:
+    """Shows nothing; what shows something overrides some of the methods.
+
+    A call of ``solve`` gives notes and the incumbents of its heuristics first, then
+    snapshots, the last one to ``finish``, then the result, and closes it in any case.
+
+    Attributes
+    ----------
+    offset_s
+        Seconds from the start of the solve to the opening of the run: what the times
+        of snapshots are counted from.
+    """
+
+    offset_s: float = 0.0
+
+    def note(self, text: str) -> None:
+        """Take a line for people; its first word says what it is about."""
+
+    def incumbent(self, seconds: float, value: int, bound: int) -> None:
+        """Take an incumbent that a heuristic found before there was a run.
+
+        Parameters
+        ----------
+        seconds
+            Since the start of the solve.
+        value, bound
+            Its value, and the lower bound of the root.
+        """
+
+    def update(self, snapshot: Snapshot) -> None:
+        """Take the state of the run now; called several times a second."""
+
+    def finish(self, snapshot: Snapshot) -> None:
+        """Take the last state of the run."""
+
+    def done(self, result: Result) -> None:
+        """Take what the run came to."""
+
+    def alert(self, text: str) -> None:
+        """Tell people something at once; called by signal handlers.
+
+        They may have interrupted a writer of the same stream, which then refuses.
+        """
+        with contextlib.suppress(RuntimeError):
+            print(text, file=sys.stderr)  # noqa: T201
+
+    def close(self) -> None:
+        """Leave everything as it was found; may be called again, and after errors."""
+
+
+def show(
+    snapshots: Iterable[Snapshot],
+    progress: Progress,
+    should_leave: Callable[[], bool] = lambda: False,
+) -> Snapshot:
+    """Show a run from its snapshots, until the last one or until ``should_leave``.
+
+    Returns
+    -------
+    Snapshot
+        The last one that was seen.
+    """
+    snapshot = None
+    for snapshot in snapshots:
+        progress.update(snapshot)
+        if should_leave():
+            return snapshot
+    if snapshot is None:
+        raise ValueError("expected snapshots, got none")
+    progress.finish(snapshot)
+    return snapshot
+
+
+TROUBLE = ("checkpoint-failed", "error", "lost", "seat-lost")
+"""Kinds of events that somebody may want to do something about."""
+
+
+class News:
+    """Which incumbents and events of snapshots have not been shown yet."""
+
+    def __init__(self) -> None:
+        self._value: int | None = None
+        self._event_s = -1.0
+
+    def seen(self, value: int) -> bool:
+        """Note a value; True if it is better than all before."""
+        if self._value is not None and value >= self._value:
+            return False
+        self._value = value
+        return True
+
+    def of(self, snapshot: Snapshot) -> tuple[list[Improvement], bool]:
+        """Return what was found since the last snapshot.
+
+        Returns
+        -------
+        list of Improvement, bool
+            New incumbents that better ones replaced meanwhile (of a run that was
+            attached to: all of its past); whether the present one is new.
+        """
+        passed = [
+            step
+            for step in snapshot.trajectory
+            if step.value != snapshot.value and self.seen(step.value)
+        ]
+        return passed, snapshot.value is not None and self.seen(snapshot.value)
+
+    def trouble(self, snapshot: Snapshot) -> list[EventRecord]:
+        """Return new events that may call for somebody, oldest first."""
+        since, self._event_s = (
+            self._event_s,
+            max([self._event_s, *(event.seconds for event in snapshot.events)]),
+        )
+        return [
+            event
+            for event in snapshot.events
+            if event.seconds > since and event.kind in TROUBLE
+        ]

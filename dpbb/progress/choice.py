@@ -1,0 +1,91 @@
+"""Which face of the progress fits where it is shown."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from dpbb.errors import OptionError
+from dpbb.options import ProgressStyle
+from dpbb.progress.base import Progress
+from dpbb.progress.json_lines import JsonLines
+from dpbb.progress.rows import ProgressPrinter
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+DUMB = ("", "dumb", "unknown")
+
+
+def make_progress(
+    style: ProgressStyle = ProgressStyle.AUTO,
+    *,
+    interval_s: float = 1.0,
+    stream: TextIO | None = None,
+) -> Progress:
+    """Make what shows a run.
+
+    Parameters
+    ----------
+    style
+        How; ``auto`` is a live view in a notebook and on a terminal that can show one,
+        and rows elsewhere.
+    interval_s
+        Least seconds between rows or lines.
+    stream
+        Where to; default: stderr. A notebook's display does not need it.
+
+    Raises
+    ------
+    OptionError
+        A live view is asked for where there is none.
+    """
+    out = sys.stderr if stream is None else stream
+    if style is ProgressStyle.NONE:
+        return Progress()
+    if style is ProgressStyle.JSON:
+        return JsonLines(out, interval_s)
+    if style is not ProgressStyle.PLAIN:
+        if in_notebook():
+            from dpbb.progress.notebook import NotebookProgress
+
+            return NotebookProgress()
+        if is_terminal(out) and _term() not in DUMB:
+            from dpbb.progress.live import LiveProgress
+
+            return LiveProgress(out)
+    if style is ProgressStyle.LIVE:
+        raise OptionError(
+            "progress: expected a terminal or a notebook for live, got a stream that "
+            f"is none (TERM={_term()!r})"
+        )
+    return ProgressPrinter(out, interval_s, width=terminal_width(out))
+
+
+def in_notebook() -> bool:
+    """Whether this is the kernel of a notebook, JupyterLab's or VS Code's."""
+    module = sys.modules.get("IPython")  # it is imported in every kernel
+    shell = None if module is None else module.get_ipython()
+    # IPython in a terminal has a shell without a kernel.
+    return getattr(shell, "kernel", None) is not None
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Whether somebody looks at the stream."""
+    try:
+        return stream.isatty()
+    except (AttributeError, ValueError):  # no file, or a closed one
+        return False
+
+
+def terminal_width(stream: TextIO) -> int | None:
+    """Return the columns of a terminal; None for anything else."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _term() -> str:
+    return os.environ.get("TERM", "")

@@ -1,0 +1,258 @@
+"""What the live view of a terminal draws."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from dpbb.coordination.snapshot import RunState
+from dpbb.progress.base import TROUBLE
+from dpbb.progress.text import (
+    clean,
+    format_count,
+    format_left,
+    format_seconds,
+    format_share,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+    from dpbb.coordination.snapshot import CheckpointSnapshot, Snapshot
+
+WIDEST = 100
+"""Columns; on wider terminals numbers would be far from their names."""
+
+TWO_FACTS = 72
+"""From so many columns on there are two facts a line."""
+
+NAME_WIDTH = 10
+N_EVENTS = 3
+
+SILENT_S = 15.0
+"""Without a snapshot for so long, the view says so."""
+
+FINISHED, LEASED, WAITING = range(3)
+CELLS = (("█", "#", "green"), ("▒", "+", "yellow"), ("░", ".", "bright_black"))
+"""Of the search space: in Unicode, in ASCII, and the style."""
+
+
+@dataclass(slots=True)
+class View:
+    """What is known of a run; one thread sets it, another one draws it.
+
+    Parameters
+    ----------
+    began
+        When the solve began, as ``time.monotonic()`` has it.
+    """
+
+    began: float
+    dashboard: str = ""
+    checkpoints: str = ""
+    value: int | None = None
+    bound: int | None = None
+    snapshot: Snapshot | None = None
+    offset_s: float = 0.0
+    received: float = 0.0
+
+    def take(self, note: str) -> bool:
+        """Keep a note; False if it has no place here."""
+        place, _, text = note.partition(" ")
+        if place not in ("dashboard", "checkpoints"):
+            return False
+        setattr(self, place, clean(text))
+        return True
+
+    def set(self, snapshot: Snapshot, offset_s: float) -> None:
+        """Take a newer state of the run."""
+        self.offset_s, self.received = offset_s, time.monotonic()
+        self.snapshot = snapshot
+
+
+class LivePanel:
+    """Draws a view, as it is when it is drawn.
+
+    Parameters
+    ----------
+    view
+        What to draw.
+    alert
+        A line for people below everything.
+    """
+
+    def __init__(self, view: View, alert: str | None = None) -> None:
+        self._view = view
+        self._alert = alert
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> RenderResult:
+        view, width = self._view, min(options.max_width, WIDEST)
+        plain = options.ascii_only
+        snapshot, now = view.snapshot, time.monotonic()
+        if snapshot is None:
+            words = ["dpbb", "starting", format_seconds(now - view.began)]
+            yield _head(words, width, plain=plain)
+            yield _grid(_start_facts(view), width)
+            yield from _links(view, None, 0.0)
+        else:
+            since = now - view.received if _goes_on(snapshot) else 0.0
+            seconds = snapshot.seconds + since
+            elapsed = format_seconds(seconds + view.offset_s)
+            words = [clean(snapshot.instance), str(snapshot.state), elapsed]
+            yield _head(words, width, plain=plain)
+            yield _grid(_facts(snapshot), width)
+            yield _space(snapshot, width, plain=plain)
+            yield from _links(view, snapshot.checkpoint, seconds)
+            yield from _events(snapshot, view.offset_s)
+            if since > SILENT_S:
+                text = f"no news from the scheduler for {format_seconds(since)}"
+                yield _text(text, "bold yellow")
+        if self._alert is not None:
+            yield _text(clean(self._alert), "bold yellow")
+
+
+def _goes_on(snapshot: Snapshot) -> bool:
+    return snapshot.state in (RunState.RUNNING, RunState.STOPPING)
+
+
+def _head(words: Iterable[str], width: int, *, plain: bool) -> Text:
+    """Write the first line: what runs, where it is in its life, and the time."""
+    dash = "-" if plain else "─"
+    head = Text(f"{dash}{dash} ", style="bright_black", no_wrap=True, overflow="crop")
+    head.append(", ".join(words), style="bold")
+    return head.append(" " + dash * max(0, width - len(head) - 1))
+
+
+def _start_facts(view: View) -> Iterator[tuple[str, str]]:
+    yield "best", "none yet" if view.value is None else f"{view.value:,}"
+    yield "bound", "-" if view.bound is None else f"{view.bound:,}"
+
+
+def _facts(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    if snapshot.value is None:
+        yield "best", f"none yet below {snapshot.ub:,}"
+    else:
+        yield "best", f"{snapshot.value:,}"
+    bound = "-" if snapshot.lower_bound is None else f"{snapshot.lower_bound:,}"
+    yield "bound", bound + ("" if snapshot.gap is None else f"  gap {snapshot.gap:.2%}")
+    nodes = format_count(snapshot.decomposed + snapshot.leaves)
+    yield "nodes", f"{nodes}  {format_count(snapshot.nodes_per_second)}/s"
+    yield "left", _left(snapshot)
+    busy = sum(seat.busy for seat in snapshot.seats)
+    lost = f"  {snapshot.seats_left} gone" if snapshot.seats_left else ""
+    yield "seats", f"{busy:,} of {len(snapshot.seats):,} busy{lost}"
+    yield "units", f"{snapshot.leased:,} explored  {snapshot.waiting:,} waiting"
+
+
+def _left(snapshot: Snapshot) -> str:
+    """Say what an estimate says is left, if somebody has estimated."""
+    parts = []
+    if snapshot.estimate_s is not None:
+        parts.append(f"about {format_left(snapshot.estimate_s)}")
+    if snapshot.estimate_nodes is not None:
+        parts.append(f"{format_count(snapshot.estimate_nodes)} nodes")
+    return "  ".join(parts) or "no estimate"
+
+
+def _grid(facts: Iterable[tuple[str, str]], width: int) -> Table:
+    """Two facts a line where there is room for them, else one."""
+    pairs = 2 if width >= TWO_FACTS else 1
+    table = Table.grid(padding=(0, 1), expand=False)
+    room = (width - 1) // pairs - NAME_WIDTH - 3
+    for _ in range(pairs):
+        table.add_column(width=NAME_WIDTH + 1, no_wrap=True, style="cyan")
+        table.add_column(width=room, no_wrap=True, overflow="ellipsis")
+    cells = [Text(text) for name, value in facts for text in (f" {name}", value)]
+    for begin in range(0, len(cells), 2 * pairs):
+        table.add_row(*cells[begin : begin + 2 * pairs])
+    return table
+
+
+def _text(text: str, style: str = "") -> Text:
+    return Text(f" {text}", style=style, no_wrap=True, overflow="ellipsis")
+
+
+def _line(name: str, value: Text) -> Text:
+    line = Text(no_wrap=True, overflow="ellipsis")
+    line.append(f" {name:<{NAME_WIDTH}} ", style="cyan")
+    return line.append_text(value)
+
+
+def _space(snapshot: Snapshot, width: int, *, plain: bool) -> Text:
+    """Draw the permutations in the order of the tree: finished, explored, waiting."""
+    share = f" {format_share(snapshot.explored)}"
+    strip = Text()
+    for state in cells_of(snapshot, max(1, width - NAME_WIDTH - 3 - len(share))):
+        unicode, ascii_, style = CELLS[state]
+        strip.append(ascii_ if plain else unicode, style=style)
+    return _line("explored", strip.append(share))
+
+
+def cells_of(snapshot: Snapshot, n_cells: int) -> list[int]:
+    """Return the state of equal parts of [0, n!): FINISHED, LEASED or WAITING.
+
+    A part is finished when no span of open work touches it: also late in a run one
+    sees where the last specks are. Leased wins over waiting.
+    """
+    cells = [FINISHED] * n_cells
+    for begin, end, state in snapshot.spans:
+        first = min(n_cells - 1, max(0, int(begin * n_cells + 1e-9)))
+        last = min(n_cells - 1, max(first, int(end * n_cells - 1e-9)))
+        for cell in range(first, last + 1):
+            if state == "leased":
+                cells[cell] = LEASED
+            elif cells[cell] == FINISHED:
+                cells[cell] = WAITING
+    return cells
+
+
+def _links(
+    view: View, checkpoint: CheckpointSnapshot | None, seconds: float
+) -> Iterator[Text]:
+    """Say where the checkpoints and the dashboard are.
+
+    Parameters
+    ----------
+    seconds
+        Of the run, now.
+    """
+    if checkpoint is not None:
+        style = "bold red" if _failed(checkpoint) else ""
+        yield _line("checkpoint", Text(_age(checkpoint, seconds), style=style))
+    elif view.checkpoints:
+        yield _line("checkpoint", Text(view.checkpoints))
+    if view.dashboard:
+        yield _line("dashboard", Text(view.dashboard))
+
+
+def _failed(checkpoint: CheckpointSnapshot) -> bool:
+    """Whether the last attempt failed."""
+    return checkpoint.error_s is not None and (
+        checkpoint.last_s is None or checkpoint.error_s > checkpoint.last_s
+    )
+
+
+def _age(checkpoint: CheckpointSnapshot, seconds: float) -> str:
+    url = clean(checkpoint.url)
+    if _failed(checkpoint):
+        return f"failed: {clean(checkpoint.error or '')}"
+    if checkpoint.last_s is None:
+        return f"none yet, {url}"
+    return f"{format_seconds(max(0.0, seconds - checkpoint.last_s))} old, {url}"
+
+
+def _events(snapshot: Snapshot, offset_s: float) -> Iterator[Text]:
+    """Tell the latest events of those that are shown nowhere else."""
+    elsewhere = ("incumbent", "checkpoint", *TROUBLE)
+    latest = [event for event in snapshot.events if event.kind not in elsewhere]
+    for event in latest[-N_EVENTS:]:
+        when = format_seconds(event.seconds + offset_s)
+        yield _text(f"{when:>{NAME_WIDTH}} {clean(event.text)}", "dim")

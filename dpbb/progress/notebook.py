@@ -1,0 +1,89 @@
+"""The output of a notebook's cell: one display, updated in place; no widgets.
+
+JupyterLab and VS Code both follow ``update_display_data`` messages of Jupyter's
+protocol, which IPython sends when a display has an id.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from dpbb.progress.base import Progress
+from dpbb.progress.page import snapshot_html, start_html
+from dpbb.progress.rows import format_row
+
+if TYPE_CHECKING:
+    from dpbb.coordination.snapshot import Snapshot
+    from dpbb.result import Result
+
+PAUSE_S = 0.5
+"""Between updates: each is a message to every browser, and stays with the kernel."""
+
+
+class NotebookProgress(Progress):
+    """Shows a run in the cell that is executed, and at the end its result."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+        self._updated = float("-inf")
+        self._value: int | None = None
+        self._bound: int | None = None
+        self._dashboard: str | None = None
+        self._last: Snapshot | None = None
+        self._shown: Snapshot | None = None
+
+    def note(self, text: str) -> None:
+        """Keep the address of the dashboard; the rest is of no use in a notebook."""
+        place, _, address = text.partition(" ")
+        if place == "dashboard":
+            self._dashboard = address
+        self._start()
+
+    def incumbent(self, seconds: float, value: int, bound: int) -> None:
+        """Show an incumbent of the heuristics."""
+        self._value, self._bound = value, bound
+        self._start()
+
+    def update(self, snapshot: Snapshot) -> None:
+        """Show the state of the run, twice a second at most."""
+        self._last = snapshot
+        if time.monotonic() - self._updated >= PAUSE_S:
+            self._show_last()
+
+    def finish(self, snapshot: Snapshot) -> None:
+        """Show the last state of the run."""
+        self._last = snapshot
+        self._show_last()
+
+    def done(self, result: Result) -> None:
+        """Show the result instead."""
+        self._show(result._repr_html_(), result.summary())
+
+    def close(self) -> None:
+        """Show the last state that was seen, if the result has not come."""
+        if self._shown is not self._last:
+            self._show_last()
+
+    def _start(self) -> None:
+        if time.monotonic() - self._updated >= PAUSE_S:
+            page = start_html(self._value, self._bound, self._dashboard)
+            self._show(page, "dpbb is starting")
+
+    def _show_last(self) -> None:
+        snapshot = self._shown = self._last
+        if snapshot is not None:
+            page = snapshot_html(
+                snapshot, dashboard=self._dashboard, offset_s=self.offset_s
+            )
+            self._show(page, format_row(snapshot, offset_s=self.offset_s))
+
+    def _show(self, page: str, text: str) -> None:
+        import IPython.display as ipython  # untyped functions
+
+        self._updated = time.monotonic()
+        content = {"text/html": page, "text/plain": text}
+        if self._handle is None:
+            self._handle = ipython.display(content, raw=True, display_id=True)
+        else:
+            self._handle.update(content, raw=True)

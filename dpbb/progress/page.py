@@ -1,0 +1,94 @@
+"""The state of a run as HTML, for notebooks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpbb import markup
+from dpbb.coordination.snapshot import RunState
+from dpbb.progress.text import (
+    format_count,
+    format_left,
+    format_seconds,
+    format_share,
+)
+from dpbb.result import Termination
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dpbb.coordination.snapshot import Snapshot
+
+
+def snapshot_html(
+    snapshot: Snapshot, *, dashboard: str | None = None, offset_s: float = 0.0
+) -> str:
+    """Return the state of a run, as a box of facts and the map of its search space.
+
+    Parameters
+    ----------
+    dashboard
+        Address of the page that shows the run live.
+    offset_s
+        Seconds from the start of the solve to the opening of the run.
+    """
+    legend = markup.legend(
+        [
+            ("finished", f"{format_share(snapshot.explored)} explored"),
+            ("leased", f"{snapshot.leased:,} units in work"),
+            ("waiting", f"{snapshot.waiting:,} waiting"),
+        ]
+    )
+    facts = [*_facts(snapshot)]
+    if dashboard:
+        facts.append(("dashboard", markup.link(dashboard)))
+    elapsed = format_seconds(snapshot.seconds + offset_s)
+    return markup.card(
+        snapshot.instance,
+        f"run {snapshot.run_id}, {snapshot.termination or snapshot.state}, {elapsed}",
+        [markup.table(facts), markup.strip(snapshot.spans), legend],
+        color=_color(snapshot),
+    )
+
+
+def _color(snapshot: Snapshot) -> str:
+    if snapshot.error is not None or snapshot.state is RunState.FAILED:
+        return markup.BAD
+    over = snapshot.termination == Termination.EXHAUSTED
+    return markup.GOOD if over else markup.GOING
+
+
+def _facts(snapshot: Snapshot) -> Iterator[tuple[str, object]]:
+    if snapshot.value is None:
+        yield "best", f"none yet below {snapshot.ub:,}"
+    else:
+        yield "best", f"{snapshot.value:,}"
+    if snapshot.lower_bound is not None:
+        gap = "" if snapshot.gap is None else f", gap {snapshot.gap:.2%}"
+        yield "lower bound", f"{snapshot.lower_bound:,}{gap}"
+    nodes = format_count(snapshot.decomposed + snapshot.leaves)
+    yield "nodes", f"{nodes}, {format_count(snapshot.nodes_per_second)} a second"
+    if snapshot.estimate_s is not None:
+        yield "left", f"about {format_left(snapshot.estimate_s)} (estimate)"
+    busy = sum(seat.busy for seat in snapshot.seats)
+    yield "seats", f"{busy:,} of {len(snapshot.seats):,} busy"
+    checkpoint = snapshot.checkpoint
+    if checkpoint is not None and checkpoint.last_s is not None:
+        age = format_seconds(max(0.0, snapshot.seconds - checkpoint.last_s))
+        yield "checkpoint", f"{age} old, {checkpoint.url}"
+    if snapshot.error is not None:
+        yield "error", snapshot.error
+
+
+def start_html(
+    value: int | None, bound: int | None, dashboard: str | None = None
+) -> str:
+    """Return what is known before there is a run."""
+    facts: list[tuple[str, object]] = []
+    if value is not None:
+        facts.append(("best", f"{value:,}"))
+    if bound is not None:
+        facts.append(("lower bound", f"{bound:,}"))
+    if dashboard:
+        facts.append(("dashboard", markup.link(dashboard)))
+    return markup.card("dpbb", "starting", [markup.table(facts)])

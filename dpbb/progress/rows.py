@@ -1,0 +1,213 @@
+"""Progress as aligned rows, as the logs of MIP solvers have them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING, TextIO
+
+from dpbb.progress.base import News, Progress
+from dpbb.progress.text import (
+    clean,
+    format_count,
+    format_left,
+    format_seconds,
+    format_share,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dpbb.coordination.snapshot import EventRecord, Snapshot
+
+ROWS_AN_AGE = 20
+"""Rows get rarer: the next one is due after this part of the time so far."""
+
+ROWS_A_HEADER = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the rows, right-aligned.
+
+    Lines are drawn between groups. Where it is tight, the least rank goes first.
+    """
+
+    title: str
+    width: int
+    rank: int
+    group: int
+
+
+COLUMNS = (
+    Column("Time", 7, 9, 0),
+    Column("Explored", 8, 4, 0),
+    Column("Nodes", 7, 3, 0),
+    Column("Node/s", 9, 6, 0),
+    Column("BestBound", 9, 7, 1),
+    Column("BestSol", 7, 9, 1),
+    Column("Gap", 7, 8, 1),
+    Column("Units", 5, 1, 2),
+    Column("Seats", 5, 2, 2),
+    Column("Left", 7, 5, 2),
+)
+
+
+def fitting(width: int | None) -> tuple[Column, ...]:
+    """Return the columns that a line has room for; all of them without a limit."""
+    columns = list(COLUMNS)
+    while (
+        width is not None
+        and len(columns) > 1
+        and len(format_cells({}, columns)) > width
+    ):
+        columns.remove(min(columns, key=lambda column: column.rank))
+    return tuple(columns)
+
+
+def format_cells(
+    cells: Mapping[str, str], columns: Sequence[Column] = COLUMNS, *, mark: str = " "
+) -> str:
+    """Return one line of cells by title; a dash where there is none."""
+    groups = groupby(columns, key=lambda column: column.group)
+    return mark + " | ".join(
+        " ".join(f"{cells.get(column.title, '-'):>{column.width}}" for column in group)
+        for _, group in groups
+    )
+
+
+def format_header(columns: Sequence[Column] = COLUMNS) -> str:
+    """Return the line above the rows."""
+    return format_cells({column.title: column.title for column in columns}, columns)
+
+
+HEADER = format_header()
+
+
+def format_row(
+    snapshot: Snapshot,
+    *,
+    mark: str = " ",
+    offset_s: float = 0.0,
+    columns: Sequence[Column] = COLUMNS,
+) -> str:
+    """Return a row under ``format_header(columns)``.
+
+    Parameters
+    ----------
+    mark
+        One character; H for a new incumbent.
+    offset_s
+        Seconds from the start of the solve to the opening of the run.
+    """
+    cells = {
+        "Time": format_seconds(snapshot.seconds + offset_s),
+        "Explored": format_share(snapshot.explored),
+        "Nodes": format_count(snapshot.decomposed + snapshot.leaves),
+        "Node/s": format_count(snapshot.nodes_per_second) + "/s",
+        "Units": str(snapshot.waiting + snapshot.leased),
+        "Seats": str(len(snapshot.seats)),
+    }
+    if snapshot.lower_bound is not None:
+        cells["BestBound"] = str(snapshot.lower_bound)
+    if snapshot.value is not None:
+        cells["BestSol"] = str(snapshot.value)
+    if snapshot.gap is not None:
+        cells["Gap"] = f"{snapshot.gap:.2%}"
+    if snapshot.estimate_s is not None:
+        cells["Left"] = format_left(snapshot.estimate_s)
+    return format_cells(cells, columns, mark=mark)
+
+
+def format_event(event: EventRecord, *, offset_s: float = 0.0) -> str:
+    """Return a line for something that happened, its time as in the rows."""
+    return f" {format_seconds(event.seconds + offset_s):>7} {clean(event.text)}"
+
+
+def format_incumbent(
+    seconds: float,
+    value: int,
+    bound: int | None = None,
+    columns: Sequence[Column] = COLUMNS,
+) -> str:
+    """Return the row of an incumbent of which no snapshot is known."""
+    cells = {"Time": format_seconds(seconds), "BestSol": str(value)}
+    if bound is not None:
+        cells["BestBound"] = str(bound)
+        cells["Gap"] = f"{(value - bound) / max(value, 1):.2%}"
+    return format_cells(cells, columns, mark="H")
+
+
+@dataclass(slots=True)
+class ProgressPrinter(Progress):
+    """Writes rows to a stream: one for every new incumbent, and one now and then.
+
+    Trouble, such as a lost seat, has lines of its own.
+
+    Parameters
+    ----------
+    stream
+        Where to write; None writes nothing.
+    interval_s
+        Least seconds between rows that are not about a new incumbent.
+    offset_s
+        Seconds from the start of the solve to the opening of the run.
+    width
+        Columns that the terminal has; rows that are longer lose some of theirs.
+    """
+
+    stream: TextIO | None
+    interval_s: float = 1.0
+    offset_s: float = 0.0
+    width: int | None = None
+    _due_s: float = 0.0
+    _rows: int = 0
+    _shown: Snapshot | None = None
+    _news: News = field(default_factory=News)
+
+    def note(self, text: str) -> None:
+        """Write a line for people."""
+        self._write(text)
+
+    def incumbent(self, seconds: float, value: int, bound: int) -> None:
+        """Write the row of an incumbent that a heuristic found before the run."""
+        self._news.seen(value)
+        self._row(format_incumbent(seconds, value, bound, fitting(self.width)))
+
+    def update(self, snapshot: Snapshot) -> None:
+        """Write a row if there is a new incumbent or the last row is old enough."""
+        passed, new = self._news.of(snapshot)
+        for step in passed:
+            seconds = step.seconds + self.offset_s
+            self._row(
+                format_incumbent(seconds, step.value, columns=fitting(self.width))
+            )
+        for event in self._news.trouble(snapshot):
+            self._write(format_event(event, offset_s=self.offset_s))
+        if new or snapshot.seconds >= self._due_s:
+            self._show(snapshot, "H" if new else " ")
+
+    def finish(self, snapshot: Snapshot) -> None:
+        """Write the last row of a run, if it is not written yet."""
+        if snapshot is not self._shown:
+            self._show(snapshot, " ")
+
+    def _show(self, snapshot: Snapshot, mark: str) -> None:
+        self._shown = snapshot
+        pause = max(self.interval_s, snapshot.seconds / ROWS_AN_AGE)
+        self._due_s = snapshot.seconds + pause
+        columns = fitting(self.width)
+        self._row(
+            format_row(snapshot, mark=mark, offset_s=self.offset_s, columns=columns)
+        )
+
+    def _row(self, row: str) -> None:
+        if self._rows % ROWS_A_HEADER == 0:
+            self._write(format_header(fitting(self.width)))
+        self._rows += 1
+        self._write(row)
+
+    def _write(self, line: str) -> None:
+        if self.stream is not None:
+            self.stream.write(line + "\n")
+            self.stream.flush()

@@ -1,0 +1,51 @@
+"""Numbers and times as rows and views show them."""
+
+from __future__ import annotations
+
+
+def format_count(count: float) -> str:
+    """Three significant digits and a unit, such as ``41.2 M``."""
+    for unit in ("", " k", " M", " G", " T"):
+        if count < 999.5 or unit == " T":
+            break
+        count /= 1000
+    if not unit:
+        return f"{count:.0f}"
+    return f"{count:.{2 if count < 9.995 else 1 if count < 99.95 else 0}f}{unit}"
+
+
+def format_seconds(seconds: float) -> str:
+    """Seconds with a decimal, then minutes and hours, such as ``2h05m``."""
+    if seconds < 99.95:
+        return f"{seconds:.1f}s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 100:
+        return f"{minutes}m{rest:02}s"
+    return f"{minutes // 60}h{minutes % 60:02}m"
+
+
+def format_left(seconds: float) -> str:
+    """Format an estimate of seconds, which has no decimals to show; at most 7 wide."""
+    if seconds < 99.5:
+        return f"{seconds:.0f}s"
+    days = seconds / 86400
+    if days < 4:
+        return format_seconds(seconds)
+    if days < 999.5:
+        return f"{days:.0f}d"
+    years = days / 365.25
+    return f"{years:.0f}y" if years < 99_999.5 else f"{years:.0e}y"
+
+
+def format_share(share: float) -> str:
+    """Format a share in percent, at most 8 wide: 0 and 1 are exact, nothing else is."""
+    if share in (0.0, 1.0):
+        return f"{share:.2%}"
+    if share < 5e-5:
+        return f"{100 * share:.1e}%"
+    return f"{min(share, 0.9999):.2%}"
+
+
+def clean(text: str) -> str:
+    """Replace what would steer a terminal: names and texts come from anywhere."""
+    return "".join(char if char.isprintable() else "?" for char in text)

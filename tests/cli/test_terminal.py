@@ -1,0 +1,168 @@
+"""The command line on a terminal: a live view, and a terminal as it was before."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+
+import pyte
+import pytest
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+
+SOLVE = ("solve", "ta056", "--heuristics", "neh", "--threads", "1")  # takes hours
+SMALL = ("solve", "ta016", "--upper-bound", "1397", "--threads", "1")
+ERASE = "\x1b[2K"  # of a line, to draw it anew
+TIMEOUT_S = 100
+
+
+class Terminal:
+    """``dpbb`` as the leader of a terminal of its own, seen through an emulator."""
+
+    def __init__(self, *arguments, width=80, height=30, env=()):
+        self.screen = pyte.Screen(width, height)
+        self._stream = pyte.ByteStream(self.screen)
+        self.written = b""
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            environment = {**os.environ, "TERM": "xterm-256color", **dict(env)}
+            command = [sys.executable, "-m", "dpbb", *arguments]
+            os.execve(command[0], command, environment)  # noqa: S606
+        size = struct.pack("HHHH", height, width, 0, 0)
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, size)
+        self._modes = termios.tcgetattr(self.fd)
+        self.code = None
+
+    def lines(self):
+        return [line.rstrip() for line in self.screen.display]
+
+    def text(self):
+        return "\n".join(self.lines())
+
+    def until(self, *texts):
+        """Read until the screen shows them all."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while not all(text in self.text() for text in texts):
+            if not self._read() or time.monotonic() > deadline:
+                raise AssertionError(f"{texts} never came:\n{self.text()}")
+
+    def end(self):
+        """Read to the end; the exit code, negative after a signal."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while self._read():
+            assert time.monotonic() < deadline, self.text()
+        self.code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self.code
+
+    def _read(self):
+        """Feed the emulator; False at the end."""
+        if not select.select([self.fd], [], [], 1.0)[0]:
+            return True
+        try:
+            chunk = os.read(self.fd, 65536)
+        except OSError:  # nobody has the terminal open any more
+            return False
+        self.written += chunk
+        self._stream.feed(chunk)
+        return bool(chunk)
+
+    def is_as_before(self):
+        """Whether the cursor is visible and at a line's begin, and modes are kept."""
+        return (
+            not self.screen.cursor.hidden
+            and self.screen.cursor.x == 0
+            and termios.tcgetattr(self.fd) == self._modes
+        )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.code is None:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        os.close(self.fd)
+
+
+@pytest.mark.parametrize("width", [60, 100])
+def test_a_live_view_below_rows_then_the_result(width):
+    with Terminal(*SOLVE, width=width) as terminal:
+        terminal.until("ta056, running", " explored ", "/dpbb", "M/s", "\nH")
+        lines = terminal.lines()
+        head = next(i for i, line in enumerate(lines) if "ta056, running" in line)
+        assert any(line.startswith("H") for line in lines[:head])
+        assert not any(line.startswith("H") for line in lines[head:])
+        os.write(terminal.fd, b"\x03")  # Ctrl-C, as a user types it
+        assert terminal.end() == 3
+        assert terminal.is_as_before()
+        text = terminal.text()
+    assert "running" not in text
+    assert "dpbb: stopping; Ctrl-C again" in text
+    assert "stopped" in text
+    assert "Traceback" not in text
+
+
+def test_sigterm_ends_the_view_too():
+    with Terminal(*SOLVE) as terminal:
+        terminal.until("ta056, running")
+        os.kill(terminal.pid, signal.SIGTERM)
+        assert terminal.end() == 3
+        assert terminal.is_as_before()
+        assert "running" not in terminal.text()
+
+
+def test_an_error_under_the_view_leaves_a_message(tmp_path):
+    file = tmp_path / "no folder" / "certificate.json.gz"
+    with Terminal(*SMALL, "--certificate", str(file)) as terminal:
+        assert terminal.end() == 1
+        assert terminal.is_as_before()
+        text = terminal.text()
+    assert "\ndpbb: error:" in text
+    assert "running" not in text
+
+
+def test_two_signals_leave_the_terminal_usable():
+    with Terminal(*SOLVE) as terminal:
+        terminal.until("ta056, running")
+        os.kill(terminal.pid, signal.SIGSTOP)  # both are there when it goes on
+        os.kill(terminal.pid, signal.SIGINT)
+        os.kill(terminal.pid, signal.SIGTERM)
+        os.kill(terminal.pid, signal.SIGCONT)
+        assert terminal.end() in (130, 143)
+        assert terminal.is_as_before()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env", "there", "absent"),
+    [
+        (("--progress", "plain"), {}, "BestBound", ERASE),
+        ((), {"TERM": "dumb"}, "BestBound", ERASE),
+        (("--log-json",), {}, '"run_id"', "BestBound"),
+        (("--quiet",), {}, "instance", "BestBound"),
+        (("--progress", "none"), {}, "instance", "BestBound"),
+        ((), {"NO_COLOR": "1"}, "ta016, ", "\x1b[36m"),
+    ],
+)
+def test_other_faces(arguments, env, there, absent):
+    with Terminal(*SMALL, *arguments, env=env) as terminal:
+        assert terminal.end() == 0
+        written = terminal.written.decode()
+    assert there in written
+    assert absent not in written
+    assert "optimal" in written
+
+
+def test_a_pipe_gets_rows_and_nothing_that_moves_a_cursor():
+    """The terminal of the result is none of the progress."""
+    arguments = " ".join((sys.executable, "-m", "dpbb", *SMALL))
+    with os.popen(f"{arguments} 2>&1 >/dev/null") as pipe:  # noqa: S605
+        rows = pipe.read()
+    assert "BestBound" in rows
+    assert ERASE not in rows

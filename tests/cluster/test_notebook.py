@@ -1,0 +1,61 @@
+"""A notebook that is executed: displays that are updated, values that are shown."""
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat")
+nbclient = pytest.importorskip("nbclient")
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+
+CELLS = (
+    "import dpbb\ninstance = dpbb.read_instance('ta016')\ninstance",
+    "result = dpbb.solve(instance, upper_bound=1397, threads=1)",
+    "result",
+    "run = dpbb.submit('ta056', cutoff=3679, threads=1)\n"
+    "thread = run.watch(block=False)",
+    "run",
+    "print(thread.is_alive())\nrun.stop()\nthread.join(60)\nrun.close()",
+    "dpbb.solve(instance, cutoff=1397, threads=1, progress='plain').nodes",
+)
+
+
+@pytest.fixture(scope="module")
+def executed():
+    cells = [nbformat.v4.new_code_cell(cell) for cell in CELLS]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    nbclient.NotebookClient(notebook, timeout=90, kernel_name="python3").execute()
+    return [cell.outputs for cell in notebook.cells]
+
+
+def only(outputs, kind="display_data"):
+    (output,) = outputs
+    assert output.output_type == kind
+    return output.data
+
+
+def test_an_instance_shows_its_times(executed):
+    page = only(executed[0], "execute_result")["text/html"]
+    assert "job \\ machine" in page
+    assert "… and 12 more jobs" in page
+
+
+def test_solve_has_one_display_that_ends_with_the_result(executed):
+    shown = only(executed[1])
+    assert shown["text/html"] == only(executed[2], "execute_result")["text/html"]
+    assert "optimal, as the tree is exhausted" in shown["text/html"]
+    assert "1397" in shown["text/plain"]
+
+
+def test_a_run_is_shown_while_other_cells_are_executed(executed):
+    assert "infeasible_cutoff" not in str(executed[3])
+    assert (
+        "unknown, as the search ended early (stopped)" in only(executed[3])["text/html"]
+    )
+    assert "ta056" in only(executed[4], "execute_result")["text/html"]
+    assert executed[5][0].text.startswith("True")
+
+
+def test_plain_rows_can_be_had(executed):
+    *rows, value = executed[6]
+    assert "BestBound" in "".join(row.text for row in rows)
+    assert value.data["text/plain"] == "1586"

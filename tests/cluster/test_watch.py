@@ -1,0 +1,160 @@
+"""``Run.watch`` and what a run shows of itself in a notebook."""
+
+import io
+from types import SimpleNamespace
+
+import pytest
+from distributed import Client, LocalCluster
+from distributed.utils_test import gen_cluster
+
+from dpbb.cluster.run import Run, page_address, submit_run
+from dpbb.errors import ClusterError, OptionError
+from dpbb.progress import Progress, ProgressPrinter
+from tests.cluster.support import HUGE, MIDDLE, SMALL, as_is, spec_of
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+
+
+class Seen(Progress):
+    """Keeps what it is given."""
+
+    def __init__(self):
+        self.notes, self.states, self.results, self.closed = [], [], [], False
+
+    def note(self, text):
+        self.notes.append(text)
+
+    def update(self, snapshot):
+        self.states.append(snapshot.state)
+
+    def done(self, result):
+        self.results.append(result)
+
+    def close(self):
+        self.closed = True
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            processes=False,
+            dashboard_address="127.0.0.1:0",
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def submit(client, tree):
+    return submit_run(client, spec_of(*tree[:2]), make_result=as_is)
+
+
+def test_watch_shows_rows_to_the_end(client):
+    stream = io.StringIO()
+    with submit(client, MIDDLE) as run:
+        assert run.watch(ProgressPrinter(stream)) is None
+        assert run.done()
+    lines = stream.getvalue().splitlines()
+    assert lines[0] == f"dashboard {run.dashboard}"
+    assert lines[0].endswith("/dpbb")
+    assert "BestBound" in lines[1]
+    assert " 100.00% " in lines[-1]
+    assert " 16.1 k " in lines[-1]
+
+
+def test_watch_in_the_background_ends_with_the_run(client):
+    seen = Seen()
+    with submit(client, HUGE) as run:
+        thread = run.watch(seen, block=False)
+        assert not run.done()  # it did not wait
+        run.stop()
+        thread.join(60)
+        assert not thread.is_alive()
+    assert seen.states[-1] == "finished"
+    assert len(seen.results) == 1
+    assert seen.closed
+
+
+def test_watching_ends_when_the_handle_is_closed(client):
+    seen = Seen()
+    with submit(client, HUGE) as run:
+        thread = run.watch(seen, block=False)
+    thread.join(60)
+    assert not thread.is_alive()
+    assert seen.closed
+
+
+def test_interrupting_leaves_the_run(client):
+    class Impatient(Seen):
+        def update(self, snapshot):
+            raise KeyboardInterrupt
+
+    seen = Impatient()
+    with submit(client, HUGE) as run:
+        with pytest.raises(KeyboardInterrupt):
+            run.watch(seen)
+        assert seen.closed
+        assert run.snapshot().state == "running"
+
+
+def test_a_bad_style_is_refused(client):
+    with submit(client, SMALL) as run, pytest.raises(OptionError, match="expected one"):
+        run.watch("loud")
+
+
+@gen_cluster(client=True, nthreads=[("127.0.0.1", 1)], timeout=60)
+async def test_watch_is_awaitable_with_an_asynchronous_client(c, s, a):
+    seen = Seen()
+    async with await submit_run(c, spec_of(*SMALL[:2]), make_result=as_is) as run:
+        task = run.watch(seen, block=False)
+        assert not task.done()
+        await task
+        await run.watch(seen)
+        assert "ta016" in run._repr_html_()  # the last that was seen
+    assert len(seen.results) == 2
+
+
+def test_a_run_as_a_value_of_a_cell(client):
+    run = submit(client, HUGE)
+    page = run._repr_html_()
+    assert "ta056" in page
+    assert f"run {run.run_id}, running" in page
+    assert f"href='{run.dashboard}'" in page
+    run.stop()
+    run.wait()
+    assert f"run {run.run_id}, stopped" in run._repr_html_()
+    run.close()
+    assert f"run {run.run_id}, stopped" in run._repr_html_()  # forgotten, but seen
+
+
+def test_a_run_that_nobody_can_ask_about():
+    def lost(*_, **__):
+        raise ClusterError("the scheduler is gone")
+
+    client = SimpleNamespace(
+        _asynchronous=False,
+        asynchronous=False,
+        status="running",
+        dashboard_link="",
+        sync=lost,
+    )
+    run = Run(client, "abc", as_is)
+    assert run.dashboard is None
+    assert "the scheduler is gone" in run._repr_html_()
+    client.status = "closed"
+    assert "its client is closed" in run._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("link", "page"),
+    [
+        ("http://a:8787/status", "http://a:8787/dpbb"),
+        ("/user/me/proxy/8787/status", "/user/me/proxy/8787/dpbb"),
+        ("http://a/other", "http://a/other"),
+    ],
+)
+def test_the_page_is_beside_the_status(link, page):
+    assert page_address(link) == page

@@ -1,0 +1,261 @@
+from __future__ import annotations
+
+import io
+import sys
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from dpbb.coordination.snapshot import CheckpointSnapshot, RunState
+from dpbb.progress.live import LiveProgress, SteadyConsole
+from dpbb.progress.live_panel import (
+    FINISHED,
+    LEASED,
+    SILENT_S,
+    WAITING,
+    LivePanel,
+    View,
+    cells_of,
+)
+from tests.unit.progress.fakes import BUSY, SNAPSHOT
+
+HIDE_CURSOR = "\x1b[?25l"
+
+
+def panel(snapshot, *, width=80, encoding="utf-8", alert=None, offset_s=0.0, **facts):
+    view = View(began=time.monotonic())
+    for name, value in facts.items():
+        view.take(f"{name} {value}")
+    if snapshot is not None:
+        view.set(snapshot, offset_s)
+    return draw(LivePanel(view, alert), width=width, encoding=encoding)
+
+
+def draw(renderable, *, width=80, encoding="utf-8"):
+    raw = io.BytesIO()
+    file = io.TextIOWrapper(raw, encoding=encoding)
+    Console(file=file, width=width, color_system=None).print(renderable)
+    file.flush()
+    return raw.getvalue().decode(encoding).splitlines()
+
+
+def test_everything_has_its_place():
+    text = panel(BUSY, dashboard="http://127.0.0.1:8787/dpbb", offset_s=1.0)
+    assert text[0].startswith("── ta021, running, 62m06s ─")
+    facts = [" ".join(line.split()) for line in text[1:4]]
+    assert facts == [
+        "best 2,297 bound 2,232 gap 2.83%",
+        "nodes 41.2 M 3.30 M/s left about 3h05m 210 G nodes",
+        "seats 8 of 8 busy 1 gone units 8 explored 110 waiting",
+    ]
+    name, strip, share = text[4].split()
+    assert (name, share) == ("explored", "3.10%")
+    assert strip == "".join(sorted(strip, key="█▒░".index))
+    assert strip.count("█") == pytest.approx(len(strip) / 2, abs=1)
+    assert text[5].split() == ["checkpoint", "14.0s", "old,", "/scratch/run"]
+    assert text[6].split() == ["dashboard", "http://127.0.0.1:8787/dpbb"]
+    # what has a row or a line elsewhere is not told again
+    assert [line.strip() for line in text[7:]] == [
+        "2.0s tcp://10.0.0.1:4000/cpu0 joined"
+    ]
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 72, 80, 100, 250])
+@pytest.mark.parametrize("snapshot", [None, SNAPSHOT, BUSY])
+def test_no_line_is_wider_than_the_terminal(width, snapshot):
+    long = "http://a-host-with-a-long-name.example.org:8787/proxy/dpbb"
+    for line in panel(snapshot, width=width, dashboard=long, alert="x" * 300):
+        assert len(line) <= min(width, 250)
+    assert len(panel(snapshot, width=width)[0]) <= min(width, 100)
+
+
+def test_narrow_terminals_have_one_fact_a_line():
+    assert len(panel(BUSY, width=60)) == len(panel(BUSY, width=80)) + 3
+
+
+def test_terminals_without_unicode_get_ascii():
+    text = panel(BUSY, encoding="ascii")
+    assert text[0].startswith("-- ta021")
+    assert set(text[4].split()[1]) == {"#", "+", "."}
+
+
+def test_before_the_tree_there_are_heuristics():
+    view = View(began=time.monotonic() - 5, value=2300, bound=2000)
+    head, facts = draw(LivePanel(view))
+    assert head.startswith("── dpbb, starting, 5.")
+    assert facts.split() == ["best", "2,300", "bound", "2,000"]
+
+
+def test_without_an_incumbent_the_cutoff_is_named():
+    bare = replace(SNAPSHOT, value=None, permutation=None, gap=None, ub=2297)
+    assert "none yet below 2,297" in panel(bare)[1]
+
+
+def test_a_scheduler_that_says_nothing_is_told_of():
+    view = View(began=0.0)
+    view.set(SNAPSHOT, 0.0)
+    view.received -= SILENT_S + 1
+    assert "no news from the scheduler for 16." in draw(LivePanel(view))[-1]
+    view.snapshot = replace(SNAPSHOT, state=RunState.FINISHED)
+    assert "no news" not in "".join(draw(LivePanel(view)))
+
+
+def test_only_a_failure_after_the_last_success_is_shown():
+    failed = CheckpointSnapshot(
+        url="s3://b/run",
+        host="here",
+        interval_s=30.0,
+        last_s=5.0,
+        error="no space left",
+        error_s=9.0,
+    )
+    assert "failed: no space left" in panel(replace(BUSY, checkpoint=failed))[5]
+    again = replace(failed, last_s=12.0)
+    assert "no space" not in "".join(panel(replace(BUSY, checkpoint=again)))
+
+
+def test_names_cannot_steer_the_terminal():
+    text = "".join(panel(replace(SNAPSHOT, instance="a\x1b[2Jb[bold]")))
+    assert "a?[2Jb[bold]" in text
+
+
+@pytest.mark.parametrize(
+    ("spans", "cells"),
+    [
+        ((), [FINISHED] * 4),
+        (((0.0, 1.0, "leased"),), [LEASED] * 4),
+        (((0.0, 0.25, "waiting"), (0.5, 0.51, "leased")), [2, 0, 1, 0]),
+        (((0.2, 0.3, "waiting"), (0.2, 0.22, "leased")), [1, WAITING, 0, 0]),
+        (((0.999, 1.0, "waiting"),), [0, 0, 0, WAITING]),
+    ],
+)
+def test_a_part_is_finished_when_no_open_work_touches_it(spans, cells):
+    assert cells_of(replace(SNAPSHOT, spans=spans), 4) == cells
+
+
+@pytest.fixture
+def stream():
+    return io.StringIO()
+
+
+def live(stream, width=80):
+    console = SteadyConsole(
+        file=stream, force_terminal=True, width=width, height=30, highlight=False
+    )
+    return LiveProgress(stream, console=console)
+
+
+def rows(stream):
+    """What is left on the terminal: lines that are not erased again."""
+    import pyte
+
+    screen = pyte.Screen(80, 30)
+    screen.set_mode(pyte.modes.LNM)
+    pyte.Stream(screen).feed(stream.getvalue())
+    return [line.rstrip() for line in screen.display if line.strip()]
+
+
+def test_rows_stay_and_the_view_goes(stream):
+    progress = live(stream)
+    progress.note("engine cpu (asked for)")
+    progress.note("dashboard http://127.0.0.1:8787/dpbb")
+    progress.incumbent(0.3, 2300, 2232)
+    progress.offset_s = 1.0
+    progress.update(SNAPSHOT)
+    progress.update(replace(SNAPSHOT, seconds=13.0))
+    progress.update(replace(SNAPSHOT, seconds=14.0, value=2296))
+    assert any(line.startswith("── ta021, running") for line in rows(stream))
+    progress.finish(replace(SNAPSHOT, seconds=20.0, value=2296, lower_bound=2296))
+    first, *rest = rows(stream)
+    assert first == "engine cpu (asked for)"
+    assert [line.split()[:2] for line in rest] == [
+        ["Time", "Explored"],
+        ["H", "0.3s"],
+        ["H", "13.4s"],
+        ["H", "15.0s"],
+        ["21.0s", "3.10%"],
+    ]
+    assert HIDE_CURSOR not in stream.getvalue()
+
+
+@pytest.mark.parametrize("value", [2297, 2300])
+def test_an_incumbent_has_one_row(stream, value):
+    progress = live(stream)
+    progress.update(SNAPSHOT)
+    progress.finish(SNAPSHOT)
+    assert sum(line.startswith("H") for line in rows(stream)) == 1
+    assert len(rows(stream)) == 2
+
+
+def test_closing_leaves_streams_and_threads_as_they_were(stream):
+    before = sys.stdout, sys.stderr, set(threading.enumerate())
+    progress = live(stream)
+    progress.update(BUSY)
+    assert sys.stderr is not before[1]  # what others print goes above the view
+    progress.close()
+    progress.close()
+    progress.update(BUSY)  # does not open it again
+    for thread in set(threading.enumerate()) - before[2]:
+        thread.join(60)
+    assert (sys.stdout, sys.stderr, set(threading.enumerate())) == before
+
+
+def test_what_others_print_goes_above_the_view(stream):
+    progress = live(stream)
+    progress.update(SNAPSHOT)
+    sys.stderr.write("a warning\n")
+    assert rows(stream)[2] == "a warning"
+    assert rows(stream)[3].startswith("── ta021")
+    progress.close()
+
+
+def test_an_alert_takes_no_lock_and_stays_at_the_end(stream, capsys):
+    progress = live(stream)
+    progress.alert("dpbb: too early")  # nothing is drawn yet
+    assert capsys.readouterr().err == "dpbb: too early\n"
+    progress.update(SNAPSHOT)
+    lock = progress._live._lock
+    held, done = threading.Event(), threading.Event()
+
+    def hold():
+        with lock:
+            held.set()
+            done.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(60)
+    progress.alert("dpbb: stopping")  # would wait for ever
+    done.set()
+    thread.join()
+    progress.close()
+    assert rows(stream)[-1] == "dpbb: stopping"
+
+
+def test_the_clock_runs_without_news(stream):
+    progress = live(stream)
+    progress.note("engine cpu")
+    size = len(stream.getvalue())
+    deadline = time.monotonic() + 60
+    while len(stream.getvalue()) == size and time.monotonic() < deadline:
+        time.sleep(0.02)
+    progress.close()
+    assert len(stream.getvalue()) > size
+
+
+def test_rows_are_not_cut(stream):
+    progress = live(stream, width=60)
+    progress.update(BUSY)
+    progress.close()
+    assert all(len(line) <= 60 for line in rows(stream))
+    assert "2232" in "".join(rows(stream))
+
+
+def test_markup_in_notes_is_text(stream):
+    progress = live(stream)
+    progress.note("resumed [red]x[/red]")
+    progress.close()
+    assert rows(stream) == ["resumed [red]x[/red]"]
