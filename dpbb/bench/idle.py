@@ -1,9 +1,9 @@
 """How long a freed seat waits for its next unit, as the scheduler sees it.
 
 A seat is freed by the last report of its unit and is at work again when it leases the
-next one; both are seen by the hub, in this process, on one clock. Only seats that get
-another unit of the same run count: at its end there is none. The exit code is 1 when a
-count is wrong.
+next one, or gets it with the answer; all are seen by the hub, in this process, on one
+clock. Only seats that get another unit of the same run count: at its end there is none.
+The exit code is 1 when a count is wrong.
 """
 
 from __future__ import annotations
@@ -40,10 +40,13 @@ class Watch:
     ----------
     gaps
         Seconds between the two, in the order of the leases.
+    with_answer
+        How many came with the answer to the last report.
     """
 
     def __init__(self, hub: Any) -> None:  # noqa: ANN401
         self.gaps: list[float] = []
+        self.with_answer = 0
         self._hub = hub
         self._freed: dict[SeatId, float] = {}
         self._report, self._lease = hub.on_report, hub.lease
@@ -51,7 +54,7 @@ class Watch:
 
     def forget(self) -> None:
         """Begin anew, with another run."""
-        self.gaps = []
+        self.gaps, self.with_answer = [], 0
         self._freed.clear()
 
     def _on_report(
@@ -62,6 +65,9 @@ class Watch:
         if seat is not None and report.full is not None and report.full.last:
             self._freed[seat] = time.perf_counter()
         order: Order = self._report(run_id, report, checked)
+        if seat is not None and order.next is not None:
+            self.gaps.append(time.perf_counter() - self._freed.pop(seat))
+            self.with_answer += 1
         return order
 
     def _on_lease(
@@ -88,14 +94,15 @@ def run(args: argparse.Namespace) -> int:
         if getattr(args, name) < 1:
             raise OptionError(f"--{name}: expected at least 1, got {vars(args)[name]}")
     tree = TREES[args.tree]
-    gaps, counts = measure(tree, args.workers, args.repeat)
+    gaps, with_answer, counts = measure(tree, args.workers, args.repeat)
     print(f"{tree.instance}, tree {{LB < {tree.ub}}}, {args.workers} workers x 1")
     if len(gaps) > 1:
         parts = statistics.quantiles(gaps, n=10)
         print(
             f"{len(gaps)} hand-overs in {args.repeat} runs: median "
             f"{statistics.median(gaps) * 1e3:.1f} ms, 90 % below "
-            f"{parts[-1] * 1e3:.1f} ms, longest {max(gaps) * 1e3:.1f} ms"
+            f"{parts[-1] * 1e3:.1f} ms, longest {max(gaps) * 1e3:.1f} ms; "
+            f"{with_answer} with the answer to the last report"
         )
     else:
         print("too few hand-overs to say anything")
@@ -107,17 +114,19 @@ def run(args: argparse.Namespace) -> int:
 
 def measure(
     tree: Tree, workers: int, repeat: int
-) -> tuple[list[float], set[tuple[int, int]]]:
+) -> tuple[list[float], int, set[tuple[int, int]]]:
     """Explore the tree on a cluster of processes.
 
     Returns
     -------
-    list of float, set of (int, int)
-        Seconds of every hand-over; decomposed nodes and leaves of every run.
+    list of float, int, set of (int, int)
+        Seconds of every hand-over; how many were answers to a last report; decomposed
+        nodes and leaves of every run.
     """
     from distributed import Client, LocalCluster
 
     gaps: list[float] = []
+    with_answer = 0
     counts = set()
     with (
         LocalCluster(
@@ -132,7 +141,8 @@ def measure(
             watch.forget()
             counts.add(_explore(client, tree))
             gaps += watch.gaps
-    return gaps, counts
+            with_answer += watch.with_answer
+    return gaps, with_answer, counts
 
 
 def _explore(client: Client, tree: Tree) -> tuple[int, int]:

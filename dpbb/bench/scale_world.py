@@ -127,6 +127,7 @@ class Tally:
     bytes: int = 0
     units: int = 0
     donations: int = 0
+    followed: int = 0  # units that came with the answer to a last report
     events: dict[str, int] = field(default_factory=dict)  # on the loop, by kind
     loop_by: dict[str, float] = field(default_factory=dict)
 
@@ -184,15 +185,18 @@ class SimulatedSeat:
         return encode_lease(lease)
 
     def _leased(self, message: Message | None) -> None:
-        world = self.world
         if message is None:
             self.end()
             return
-        self.lease = decode_lease(message)
+        self._take(decode_lease(message))
+
+    def _take(self, lease: Lease) -> None:
+        world = self.world
+        self.lease = lease
         self.seq = 0
         self.session.start()
-        self.session.load(self.lease.roots)
-        self.gain = world.gain_of(self.lease.ub)
+        self.session.load(lease.roots)
+        self.gain = world.gain_of(lease.ub)
         self.report_s = world.spec.report_interval_s
         self.full_s = world.spec.full_interval_s
         self.full_since = world.now
@@ -333,7 +337,12 @@ class SimulatedSeat:
         self.report_s = order.report_s or world.spec.report_interval_s
         self.full_s = order.full_s or world.spec.full_interval_s
         if order.kind is OrderKind.DROP:
-            self.end()
+            if order.next is None:
+                self.end()
+            else:  # the task goes on
+                world.tally.followed += 1
+                self.began = world.now
+                self._take(order.next)
             return
         if order.kind in (OrderKind.DRAIN, OrderKind.STOP):
             self._report(full=True, last=True)

@@ -114,6 +114,12 @@ class Exploration:
         Seconds, monotonic.
     energy
         Joules of the device so far; None if it does not say.
+
+    Attributes
+    ----------
+    next
+        After ``run``: the lease that came with the answer to the last report, if one
+        did. It is the seat's already: explore it, or it is lost.
     """
 
     def __init__(
@@ -145,6 +151,7 @@ class Exploration:
         self._full_s = spec.full_interval_s
         self._full_share = jittered(1.0)
         self._full_since = clock()
+        self.next: Lease | None = None
 
     def run(self) -> bool:
         """Explore until the unit is finished, taken away, or the seat closes.
@@ -268,6 +275,7 @@ class Exploration:
                 optima=optima,
             )
         )
+        self.next = order.next
         self._full_since = self._clock()
         self._full_share = jittered(1.0)
         if len(remaining) >= TIMED_ROOTS:

@@ -189,8 +189,9 @@ class Hub:
             if seat.run is None:
                 continue
             run = self.runs[seat.run]
-            assignment = run.busy.pop(seat.id, None)
+            assignment = run.busy.get(seat.id)
             if assignment is not None:
+                run.free(seat.id)
                 self._shell.release(run.id, assignment)
             run.informed.discard(worker)
             self._sharing.give_up(run, seat)
@@ -249,18 +250,35 @@ class Hub:
         run = self.runs.get(run_id)
         if run is None:
             return Order(OrderKind.DROP, 0)
+        now = self._clock()
+        seat = None
+        if report.full is not None and report.full.last:
+            seat = run.lease_seats.pop(report.lease, None)  # once: it may be repeated
+        follow = seat is not None and self._may_follow(run, seat, now)
         try:
-            order = run.coordinator.on_report(report, checked, self._clock())
+            order = run.coordinator.on_report(report, checked, now, follow=follow)
         except InvariantError as error:
             self.fail(run_id, error)
             return Order(OrderKind.DROP, 0)
-        if report.full is not None and report.full.last:
-            seat = run.lease_seats.get(report.lease)
-            if seat is not None:
-                run.busy.pop(seat, None)
-                run.seat_failures.pop(seat, None)
+        if seat is not None:
+            run.seat_failures.pop(seat, None)
+            if order.next is None:
+                run.free(seat)
+            else:
+                run.follow(seat, order.next)
         self._settle(run_id)
         return order
+
+    def _may_follow(self, run: OpenRun, seat_id: SeatId, now: float) -> bool:
+        """Whether the task on a seat may go on with another unit of its run.
+
+        Not where seats of its worker wait for the task's thread.
+        """
+        seat = self.table.seats.get(seat_id)
+        if seat is None or seat_id not in run.busy or run.rests(seat_id, now):
+            return False
+        entry = self.table.workers[seat.worker]
+        return len(entry.seats) <= entry.nthreads
 
     def ended(
         self, run_id: RunId, assignment: Assignment, error: Exception | str | None
@@ -270,7 +288,7 @@ class Hub:
         if run is None:
             return
         if run.busy.get(assignment.seat) == assignment:
-            del run.busy[assignment.seat]
+            assignment = run.free(assignment.seat) or assignment
         run.coordinator.unassign(assignment.unit, assignment.attempt, self._clock())
         if error is not None:
             self._failed(run, assignment, error)
@@ -334,7 +352,7 @@ class Hub:
             assignment = coordinator.assign(seat_id, now)
             if assignment is None:
                 break
-            run.busy[seat_id] = assignment
+            run.employ(seat_id, assignment)
             run.informed.add(worker)
             self._shell.submit(run.id, assignment, worker)
         for seat_id in coordinator.nudges():

@@ -6,13 +6,15 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from dpbb.coordination.messages import Assignment
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dpbb.cluster.checkpointing import Keeper
     from dpbb.coordination.coordinator import Coordinator
     from dpbb.coordination.incumbent import Optima
-    from dpbb.coordination.messages import Assignment, LeaseId, RunId, SeatId, UnitId
+    from dpbb.coordination.messages import Lease, LeaseId, RunId, SeatId, UnitId
     from dpbb.coordination.outcome import Outcome
     from dpbb.coordination.snapshot import Snapshot
 
@@ -75,7 +77,8 @@ class OpenRun:
     engines: Mapping[str, str] = field(default_factory=dict)
     seats: set[SeatId] = field(default_factory=set)
     leaving: set[SeatId] = field(default_factory=set)  # draining, then given up
-    busy: dict[SeatId, Assignment] = field(default_factory=dict)
+    busy: dict[SeatId, Assignment] = field(default_factory=dict)  # what names its task
+    following: dict[SeatId, Assignment] = field(default_factory=dict)  # see ``follow``
     lease_seats: dict[LeaseId, SeatId] = field(default_factory=dict)
     leases: dict[SeatId, LeaseId] = field(default_factory=dict)  # the last of each
     informed: set[str] = field(default_factory=set)  # workers that hold something
@@ -107,6 +110,21 @@ class OpenRun:
     def settled(self) -> set[SeatId]:
         """Seats that are there to stay."""
         return self.seats - self.leaving
+
+    def employ(self, seat: SeatId, assignment: Assignment) -> None:
+        """Note that there is a task for a seat."""
+        self.busy[seat] = assignment
+        self.following.pop(seat, None)
+
+    def follow(self, seat: SeatId, lease: Lease) -> None:
+        """Note that the task on a seat goes on with another unit."""
+        self.following[seat] = Assignment(lease.unit, lease.attempt, seat)
+        self.note_lease(seat, lease.id)
+
+    def free(self, seat: SeatId) -> Assignment | None:
+        """Note that a seat's task is over; return the unit that it was at."""
+        assignment = self.busy.pop(seat, None)
+        return self.following.pop(seat, assignment)
 
     def note_lease(self, seat: SeatId, lease: LeaseId) -> None:
         """Remember whose lease it is, until the seat's next."""

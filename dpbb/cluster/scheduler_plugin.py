@@ -204,7 +204,11 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             if run_id in self.hub.runs:
                 self.hub.fail(run_id, error)
             return encode_order(Order(OrderKind.DROP, 0))
-        return encode_order(self.hub.on_report(run_id, report, checked))
+        order = self.hub.on_report(run_id, report, checked)
+        answer: dict[str, Any] = encode_order(order)
+        if order.next is not None:
+            answer = wrap(answer)
+        return answer
 
     # -- RPCs of clients ------------------------------------------------------------
 

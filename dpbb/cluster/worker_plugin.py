@@ -33,7 +33,7 @@ from dpbb.errors import ClusterError, EngineUnavailable, StaleLeaseError
 if TYPE_CHECKING:
     from distributed import Worker
 
-    from dpbb.coordination.messages import RunId, RunSpec, UnitId
+    from dpbb.coordination.messages import Lease, RunId, RunSpec, UnitId
 
 logger = logging.getLogger(__name__)
 
@@ -131,18 +131,24 @@ class DpbbWorkerPlugin(WorkerPlugin):
     # -- in the task's thread ------------------------------------------------------
 
     def explore(self, run_id: RunId, unit: UnitId, attempt: int, seat: SeatId) -> None:
-        """Explore a unit on a seat; a stale assignment is nothing to do."""
+        """Explore a unit on a seat, and those that are handed over after it.
+
+        A stale assignment is nothing to do.
+        """
         sessions = self.seats[seat]
         link = WorkerLink(self.worker, run_id, seat)
         with sessions.lock:
             self._links[seat] = link
             try:
                 spec = self._spec(run_id, link)
-                lease = link.lease(unit, attempt)
-                with sessions.session(spec, lease.ub) as slot:
-                    slot.reusable = Exploration(
-                        spec, lease, slot.session, link, energy=sessions.energy
-                    ).run()
+                lease: Lease | None = link.lease(unit, attempt)
+                while lease is not None:
+                    with sessions.session(spec, lease.ub) as slot:
+                        exploration = Exploration(
+                            spec, lease, slot.session, link, energy=sessions.energy
+                        )
+                        slot.reusable = exploration.run()
+                    lease = exploration.next
             except (StaleLeaseError, SeatClosedError) as reason:
                 logger.debug("unit %s of run %s: %s", unit, run_id, reason)
             finally:

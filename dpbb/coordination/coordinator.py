@@ -181,8 +181,11 @@ class Coordinator(RunReading):
         StaleLeaseError
             The attempt is not the current one.
         """
-        lease = self._work.lease(unit, attempt, seat_id, now)
-        return Lease(lease.id, unit, attempt, lease.basis.roots, self.ub)
+        return self._as_lease(self._work.lease(unit, attempt, seat_id, now))
+
+    def _as_lease(self, lease: LeaseRecord) -> Lease:
+        unit = lease.unit
+        return Lease(lease.id, unit.id, unit.attempt, lease.basis.roots, self.ub)
 
     # -- reports ----------------------------------------------------------------
 
@@ -190,8 +193,14 @@ class Coordinator(RunReading):
         """Return None if a report is new, else the answer that it will get."""
         lease = self._work.book.leases.get(lease_id)
         if lease is None:
-            return Order(OrderKind.DROP, self.ub)
+            return self._over(lease_id)
         return lease.answer if seq <= lease.seq else None
+
+    def _over(self, lease_id: LeaseId) -> Order:
+        """Return the answer to who reports on a lease that is over."""
+        after = None if self.finished else self._work.follower(lease_id)
+        following = None if after is None else self._as_lease(after)
+        return Order(OrderKind.DROP, self.ub, next=following)
 
     def basis(self, lease_id: LeaseId) -> LeaseBasis:
         """Facts to check a lease's next full report against.
@@ -207,7 +216,12 @@ class Coordinator(RunReading):
         return lease.basis
 
     def on_report(
-        self, report: Report, checked: Checked | CheckedGift | None, now: float
+        self,
+        report: Report,
+        checked: Checked | CheckedGift | None,
+        now: float,
+        *,
+        follow: bool = False,
     ) -> Order:
         """Take a report, the next, a repeated or a stale one; return its answer.
 
@@ -219,6 +233,11 @@ class Coordinator(RunReading):
             Of a report with roots that is new: what ``check_report`` made of it.
         now
             The time.
+        follow
+            If the report ends its lease and the seat may have another unit of this run
+            at once: grant one that waits, with the answer (``Order.next``). If that
+            answer is lost, who asks again gets the same lease; who does not, loses it
+            as any other.
 
         Raises
         ------
@@ -243,9 +262,11 @@ class Coordinator(RunReading):
             raise
         if lease is None:
             self._work.hear(report.lease)
+        elif follow and self._running and report.ends_unit:
+            self._work.follow(lease, now)
         self._go_on(now)
-        if lease is None:
-            return Order(OrderKind.DROP, self.ub)
+        if lease is None or lease.id not in self._work.book.leases:
+            return self._over(report.lease)
         lease.answer = self._order(lease, now)
         return lease.answer
 
@@ -304,9 +325,7 @@ class Coordinator(RunReading):
 
     def _order(self, lease: LeaseRecord, now: float) -> Order:
         """Return the answer to a lease's report."""
-        if lease.id not in self._work.book.leases:
-            kind = OrderKind.DROP
-        elif self.state is RunState.STOPPING:
+        if self.state is RunState.STOPPING:
             kind = OrderKind.STOP
         elif lease.seat.draining:
             kind = OrderKind.DRAIN

@@ -38,6 +38,8 @@ class Dispatcher:
         self._events = events
         self._nudges: dict[SeatId, None] = {}
         self._silent: dict[LeaseId, SeatRecord] = {}
+        # a lease that went out with the answer to the last report of another
+        self._followers: dict[LeaseId, LeaseRecord] = {}
 
     def restore(self, saved: Checkpoint) -> None:
         """Take over the units, counts and past of a run that goes on."""
@@ -74,6 +76,8 @@ class Dispatcher:
         record.draining = True
         if record.silent is not None:
             del self._silent[record.silent]
+        if record.followed is not None:
+            del self._followers[record.followed]
         if record.unit is not None:
             self.lose(record.unit, now, f"seat {seat_id} left")
         self.balance.seat_changed(record)
@@ -162,6 +166,29 @@ class Dispatcher:
         elif unit.lease.heard < now:
             unit.lease.heard = now
         return self.book.leases[self.book.lease_id(unit_id, attempt)]
+
+    def follow(self, lease: LeaseRecord, now: float) -> LeaseRecord | None:
+        """Grant another unit to the seat of a lease that is over, if one waits."""
+        seat = lease.seat
+        assignment = self.assign(seat.id, now)
+        if assignment is None:
+            return None
+        after = self.lease(assignment.unit, assignment.attempt, seat.id, now)
+        if seat.followed is not None:
+            del self._followers[seat.followed]
+        seat.followed = lease.id
+        self._followers[lease.id] = after
+        return after
+
+    def follower(self, lease_id: LeaseId) -> LeaseRecord | None:
+        """Return the lease that went out with the answer to another's last report.
+
+        None once its seat has reported on it: then the answer has arrived.
+        """
+        after = self._followers.get(lease_id)
+        if after is None or after.seq > 0 or after.id not in self.book.leases:
+            return None
+        return after
 
     def requeue(self, unit: Unit) -> None:
         """Take a unit from its seat; it waits again with a new attempt."""

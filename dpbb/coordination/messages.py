@@ -146,7 +146,8 @@ class Order:
 
     ``ub`` is the pruning threshold: prune LB >= ub (with all optima, the
     incumbent's value + 1). ``report_s`` and ``full_s`` are the report intervals from
-    now on; None: those of the run's ``RunSpec``.
+    now on; None: those of the run's ``RunSpec``. ``next`` comes with the answer to the
+    last report of a finished unit: a lease of another one, when one waits.
     """
 
     kind: OrderKind
@@ -154,6 +155,7 @@ class Order:
     max_roots: int = 4096
     report_s: float | None = None
     full_s: float | None = None
+    next: Lease | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +230,14 @@ class Report:
     def donated(self) -> WorkUnit | None:
         """Roots given away with this report; None in one that could not."""
         return self.gift if self.full is None else self.full.donated
+
+    @property
+    def ends_unit(self) -> bool:
+        """Whether nothing of the unit remains; else what was given back is for others.
+
+        The lease is over in both cases.
+        """
+        return self.full is not None and not len(self.full.remaining)
 
     @property
     def has_roots(self) -> bool:

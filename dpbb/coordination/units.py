@@ -139,6 +139,7 @@ class SeatRecord:
     unit: Unit | None = None
     draining: bool = False
     silent: LeaseId | None = None  # its lease expired, and nothing came since
+    followed: LeaseId | None = None  # its last lease that another came right after
     speed: float = 0.0  # nodes a second at its best; 0: not measured
 
     @property

@@ -81,14 +81,17 @@ def decode_seat(message: Mapping[str, Any]) -> Seat:
 
 
 def encode_order(order: Order) -> Message:
-    """Turn an order into a message."""
-    return {
+    """Turn an order into a message; only one with another lease holds arrays."""
+    message: Message = {
         "kind": order.kind.value,
         "ub": order.ub,
         "max_roots": order.max_roots,
         "report_s": order.report_s,
         "full_s": order.full_s,
     }
+    if order.next is not None:
+        message |= {f"next_{k}": v for k, v in encode_lease(order.next).items()}
+    return message
 
 
 def decode_order(message: Mapping[str, Any]) -> Order:
@@ -99,6 +102,14 @@ def decode_order(message: Mapping[str, Any]) -> Order:
         int(message["max_roots"]),
         message["report_s"],
         message["full_s"],
+        _decode_next(message) if "next_id" in message else None,
+    )
+
+
+def _decode_next(message: Mapping[str, Any]) -> Lease:
+    prefix = "next_"
+    return decode_lease(
+        {k.removeprefix(prefix): v for k, v in message.items() if k.startswith(prefix)}
     )
 
 

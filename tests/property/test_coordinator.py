@@ -27,7 +27,6 @@ from tests.unit.coordination.world import (
     WeakFlowShop,
     World,
     check_books,
-    deliver,
     seat_of,
     spec_of,
 )
@@ -80,7 +79,8 @@ class CoordinatorMachine(RuleBasedStateMachine):
                 all_optima=self.all_optima,
                 units_per_seat=data.draw(st.integers(1, 3)),
                 lease_timeout_s=50.0,
-            )
+            ),
+            follows=data.draw(st.booleans()),
         )
         self.coordinator = self.world.coordinator
         for _ in range(n_seats):
@@ -113,6 +113,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
     def die(self, data):
         seat = self.pick(data, self.seats())
         task = self.world.tasks.pop(seat, None)
+        self.world.following.pop(seat, None)
         if task is not None:
             self.gone.append(task.assignment)
             if task.lease is not None:  # a last message may still be on its way
@@ -175,11 +176,9 @@ class CoordinatorMachine(RuleBasedStateMachine):
 
     @event(lambda self: self.world.tasks)
     def lose_future(self, data):
-        gone = self.world.tasks.pop(self.pick(data, sorted(self.world.tasks)))
-        self.gone.append(gone.assignment)
-        self.coordinator.unassign(
-            gone.assignment.unit, gone.assignment.attempt, self.world.now
-        )
+        seat = self.pick(data, sorted(self.world.tasks))
+        task = self.world.tasks.pop(seat)
+        self.gone += [task.assignment, self.world.ended(seat, task)]
 
     @event(lambda self: self.gone)
     def lose_future_again(self, data):
@@ -211,7 +210,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
         message = task.unanswered or task.message(**self.kind(data))
         self.world.mail.append(message)
         if data.draw(st.booleans()):
-            deliver(self.coordinator, message, self.world.now)
+            self.world.deliver(message)
 
     def may_arrive(self):
         """Messages that the network may still deliver: a seat sends one at a time."""
@@ -223,7 +222,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
         message = data.draw(st.sampled_from(self.may_arrive()))
         current = message["lease"] in self.coordinator._work.book.leases
         before = self.coordinator.counters, len(self.coordinator._work.book.units)
-        order = deliver(self.coordinator, message, self.world.now)
+        order = self.world.deliver(message)
         if not current:
             assert order.kind is OrderKind.DROP
             after = self.coordinator.counters, len(self.coordinator._work.book.units)

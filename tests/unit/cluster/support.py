@@ -11,7 +11,12 @@ from dpbb.cluster.exploration import Exploration, SeatControl, SeatStatus
 from dpbb.cluster.hub import Hub
 from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import RunSpec
-from dpbb.coordination.wire import decode_report, encode_report
+from dpbb.coordination.wire import (
+    decode_order,
+    decode_report,
+    encode_order,
+    encode_report,
+)
 from dpbb.engines.reference import ReferenceEngine
 from dpbb.errors import StaleLeaseError
 from dpbb.options import TreeOptions
@@ -112,7 +117,9 @@ class FakeLink:
         ):
             basis = run.coordinator.basis(report.lease)
             checked = check_report(basis, report)
-        order = self._hub.on_report(self._run_id, report, checked)
+        order = decode_order(
+            encode_order(self._hub.on_report(self._run_id, report, checked))
+        )
         self.orders.append(order)
         return order
 
@@ -143,11 +150,15 @@ class World:
             )
         except StaleLeaseError:
             lease = None
-        if lease is not None:
+        while lease is not None:
             session = ReferenceEngine().open(
                 spec.problem, spec.tree, None, ub=lease.ub, all_optima=spec.all_optima
             )
-            Exploration(spec, lease, session, link, self.clock, self.energy).run()
+            exploration = Exploration(
+                spec, lease, session, link, self.clock, self.energy
+            )
+            exploration.run()
+            lease = exploration.next
         self.hub.ended(spec.run_id, assignment, None)
         return link
 

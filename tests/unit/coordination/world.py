@@ -13,6 +13,7 @@ import numpy as np
 from dpbb.coordination.coordinator import Coordinator
 from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import (
+    Assignment,
     FullReport,
     OrderKind,
     Report,
@@ -75,7 +76,7 @@ def seat_of(name):
     return decode_seat(encode_seat(seat))
 
 
-def deliver(coordinator, message, now):
+def deliver(coordinator, message, now, *, follow=False):
     """Do what the shell does with a report's message; return the order."""
     report = decode_report(message)
     order = coordinator.admit(report.lease, report.seq)
@@ -86,8 +87,9 @@ def deliver(coordinator, message, now):
         except InvariantError as error:
             coordinator.fail(str(error), now)
             raise
-    answer = coordinator.on_report(report, checked, now)
-    assert order is None or order.kind is answer.kind  # the UB may have fallen
+    answer = coordinator.on_report(report, checked, now, follow=follow)
+    if order is not None:  # the UB may have fallen
+        assert (order.kind, order.next) == (answer.kind, answer.next)
     return decode_order(encode_order(answer))
 
 
@@ -200,11 +202,13 @@ class Task:
 class World:
     """A coordinator and the tasks of its seats."""
 
-    def __init__(self, spec, seats=(), *, now=100.0, saved=None):
+    def __init__(self, spec, seats=(), *, now=100.0, saved=None, follows=False):
         self.spec = spec
+        self.follows = follows
         self.now = now
         self.coordinator = Coordinator(spec, now=self.now, saved=saved)
         self.tasks = {}
+        self.following = {}  # what a task has been given without knowing it
         self.mail = []  # every message ever sent
         for name in seats:
             self.coordinator.add_seat(seat_of(name), self.now)
@@ -233,10 +237,33 @@ class World:
         task = self.tasks[seat]
         message = task.unanswered or task.message(**how)
         self.mail.append(message)
-        task.answered(deliver(self.coordinator, message, self.now))
+        task.answered(self.deliver(message))
         if task.over:
-            del self.tasks[seat]
+            self.go_on(seat, task.order.next)
         return task.order
+
+    def deliver(self, message):
+        """Deliver a report, and note what comes with the answer, as a shell does."""
+        order = deliver(self.coordinator, message, self.now, follow=self.follows)
+        if order.next is not None:
+            seat = self.coordinator._work.book.leases[order.next.id].seat.id
+            self.following[seat] = Assignment(order.next.unit, order.next.attempt, seat)
+        return order
+
+    def go_on(self, seat, lease):
+        """Let a task go on with the lease that came with its last answer, if any."""
+        task = self.tasks.pop(seat)
+        if lease is None:
+            self.ended(seat, task)
+            return
+        self.tasks[seat] = Task(self.spec, self.following.pop(seat))
+        self.tasks[seat].start(lease)
+
+    def ended(self, seat, task):
+        """Note that a task is over, whatever it was at when it was last heard of."""
+        at = self.following.pop(seat, task.assignment)
+        self.coordinator.unassign(at.unit, at.attempt, self.now)
+        return at
 
     def round(self, n_nodes=1, seconds=0.01):
         """Let every seat do something."""
