@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpbb.cluster.open_run import OpenRun
-    from dpbb.coordination.messages import Assignment, SeatId
+    from dpbb.coordination.messages import Assignment, LeaseId, Order, SeatId
 
 INSTANCES = {50: "ta056", 100: "ta081"}  # 20 machines
 GIFT_ROOTS = 4096  # ``Order.max_roots``
@@ -46,6 +46,8 @@ class Costs:
         Loop, an RPC of a worker with an empty handler; and for each byte of its body.
     task_s
         Loop, a pinned future from its submission until it is forgotten.
+    hold_s
+        Loop, holding the answer of an RPC back until something happens.
     hint_s
         Loop, a message on a worker's stream.
     heartbeat_s
@@ -63,6 +65,7 @@ class Costs:
     rpc_s: float
     byte_s: float
     task_s: float
+    hold_s: float
     hint_s: float
     heartbeat_s: float
     full_s: float
@@ -93,6 +96,9 @@ class NoShell:
 
     def release(self, run_id: RunId, assignment: Assignment) -> None:
         """Nothing to release."""
+
+    def answer(self, run_id: RunId, lease: LeaseId, order: Order) -> None:
+        """Nobody to tell."""
 
     def hint(
         self, worker: str, run_id: RunId, seat: SeatId | None, ub: int | None
@@ -315,6 +321,14 @@ async def _dask(repeat: int) -> dict[str, float]:
                 scheduler.worker_send(worker, {**message, "report": False})
             await asyncio.sleep(0.1)
 
+        async def holds() -> None:
+            for _ in range(repeat):
+                answer = asyncio.get_running_loop().create_future()
+                waiting = asyncio.create_task(_wait_for(answer))
+                await asyncio.sleep(0)
+                answer.set_result(None)
+                await waiting
+
         async def heartbeats() -> None:
             await client.submit(_beat, repeat, pure=False)
 
@@ -326,9 +340,15 @@ async def _dask(repeat: int) -> dict[str, float]:
             "rpc_s": rpc_s,
             "byte_s": max(0.0, rpc_big_s - rpc_s) / big,
             "task_s": await loop_s(tasks, repeat),
+            "hold_s": await loop_s(holds, repeat),
             "hint_s": await loop_s(hints, repeat),
             "heartbeat_s": await loop_s(heartbeats, repeat),
         }
+
+
+async def _wait_for(answer: asyncio.Future[None]) -> None:
+    """Do what an RPC does whose answer is held back."""
+    await asyncio.shield(answer)
 
 
 async def _beat(times: int) -> None:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from dpbb.coordination.messages import (
         Assignment,
         Lease,
+        LeaseId,
         Order,
         RunId,
         RunSpec,
@@ -150,6 +151,7 @@ class SimulatedSeat:
         self.next: Assignment | None = None
         self.exploring_since: float | None = None
         self.idle_since = 0.0
+        self.parked_since: float | None = None  # its last report is not answered yet
         self.gain = 1.0
         self.turn = 0  # a planned event of an older turn is void
         self.has_worked = False
@@ -330,9 +332,17 @@ class SimulatedSeat:
             lambda: world.report(self, report, self._answered),
         )
 
+    def answered(self, message: Message) -> None:
+        """Take an answer that was held back."""
+        self._answered(decode_order(message))
+
     def _answered(self, order: Order) -> None:
         world = self.world
-        world.tally.reporting_s += world.now - self.waiting_since
+        waited_until = world.now
+        if self.parked_since is not None:
+            waited_until, self.parked_since = self.parked_since, None
+            world.tally.idle_s += world.now - waited_until
+        world.tally.reporting_s += waited_until - self.waiting_since
         self.gain = max(self.gain, world.gain_of(order.ub))
         self.report_s = order.report_s or world.spec.report_interval_s
         self.full_s = order.full_s or world.spec.full_interval_s
@@ -394,6 +404,7 @@ class World:
         for index in range(n_seats):
             seat = SimulatedSeat(self, index)
             self.seats[seat.id] = seat
+        self._by_lease: dict[LeaseId, SimulatedSeat] = {}
         self._by_worker = {seat.worker: seat for seat in self.seats.values()}
 
     @property
@@ -485,7 +496,7 @@ class World:
             self.call(
                 "light",
                 costs.rpc_s,
-                lambda: self._apply(decoded, None),
+                lambda: self._apply(seat, decoded, None),
                 lambda order: answered(decode_order(order)),
             )
             return
@@ -501,6 +512,11 @@ class World:
             coordinator = self.hub.run(self.spec.run_id).coordinator
             known = coordinator.admit(report.lease, report.seq) is not None
             return None if known else coordinator.basis(report.lease)
+
+        def reply(message: Message) -> None:
+            order = decode_order(message)
+            if order.kind is not OrderKind.WAIT:  # else the answer is held back
+                answered(order)
 
         def check(basis: LeaseBasis | None) -> None:
             index = min(range(N_THREADS), key=self._threads.__getitem__)
@@ -519,8 +535,8 @@ class World:
                 lambda: self.serve(
                     name,
                     apply_s,
-                    lambda: self._apply(came, checked),
-                    lambda order: answered(decode_order(order)),
+                    lambda: self._apply(seat, came, checked),
+                    reply,
                 ),
             )
 
@@ -535,8 +551,20 @@ class World:
             ),
         )
 
-    def _apply(self, report: Report, checked: Checked | CheckedGift | None) -> Message:
-        return encode_order(self.hub.on_report(self.spec.run_id, report, checked))
+    def _apply(
+        self,
+        seat: SimulatedSeat,
+        report: Report,
+        checked: Checked | CheckedGift | None,
+    ) -> Message:
+        if report.ends_unit:  # its answer may be held back
+            self._by_lease[report.lease] = seat
+        order = self.hub.on_report(self.spec.run_id, report, checked)
+        if order.kind is OrderKind.WAIT:
+            self._extra_s += self.costs.hold_s
+            if seat.id in self.hub.run(self.spec.run_id).parked:
+                seat.parked_since = self._hub_now
+        return encode_order(order)
 
     def _join(self, worker: str) -> None:
         self.serve(
@@ -592,6 +620,8 @@ class World:
         for seat in self.seats.values():
             if seat.lease is None:
                 tally.idle_s += max(0.0, tally.seconds - seat.idle_since)
+            elif seat.parked_since is not None:
+                tally.idle_s += max(0.0, tally.seconds - seat.parked_since)
         outcome = self.hub.finished[self.spec.run_id].outcome
         tally.units, tally.donations = outcome.units, outcome.donations
 
@@ -605,6 +635,12 @@ class World:
 
     def release(self, run_id: RunId, assignment: Assignment) -> None:
         """See ``Shell``; in ``Costs.task_s``."""
+
+    def answer(self, run_id: RunId, lease: LeaseId, order: Order) -> None:
+        """See ``Shell``."""
+        message = encode_order(order)
+        seat = self._by_lease.pop(lease)
+        self._outbox.append((seat.answered, (message,)))
 
     def hint(
         self, worker: str, run_id: RunId, seat: SeatId | None, ub: int | None

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dpbb.coordination.messages import (
         Assignment,
         Lease,
+        LeaseId,
         Report,
         RunId,
         RunSpec,
@@ -41,6 +42,16 @@ logger = logging.getLogger(__name__)
 
 BROADCAST_S = 0.25
 """A better UB is sent to the busy workers at most once in this time."""
+
+PARK_S = 5.0
+"""A task waits so long for another unit when its own is finished, then it ends.
+
+Going on costs the scheduler a fraction of a new future, but holds a thread of the
+worker, which others may want.
+"""
+
+LOOK_S = 2e-4
+"""For each of its open units a run is left alone for so long between two looks."""
 
 KEPT_RESULTS = 64
 """Results of so many finished runs are kept for those who ask later."""
@@ -54,6 +65,9 @@ class Shell(Protocol):
 
     def release(self, run_id: RunId, assignment: Assignment) -> None:
         """Let go of a future, wherever it is; ``ended`` may or may not follow."""
+
+    def answer(self, run_id: RunId, lease: LeaseId, order: Order) -> None:
+        """Answer the last report on a lease, which ``on_report`` had wait."""
 
     def hint(
         self, worker: str, run_id: RunId, seat: SeatId | None, ub: int | None
@@ -162,6 +176,10 @@ class Hub:
         """Look at limits and expired leases; let runs take turns."""
         now = self._clock()
         for run_id, run in list(self.runs.items()):
+            if now < run.look_at:
+                continue
+            # it takes a look at every unit, so with thousands not at every tick
+            run.look_at = now + LOOK_S * run.coordinator.open_units
             try:
                 run.coordinator.tick(now)
             except InvariantError as error:
@@ -169,6 +187,7 @@ class Hub:
                 logger.error("run %s failed: %s", run_id, error)
             # not at every report: it is a minimum over all units
             self._look(run, (run.coordinator.value, run.coordinator.lower_bound))
+            self._send_home(run, run.parked_since(now - PARK_S))
         self._sharing.due |= len(self.runs) > 1
         self._settle(*self.runs)
 
@@ -191,6 +210,7 @@ class Hub:
             run = self.runs[seat.run]
             assignment = run.busy.get(seat.id)
             if assignment is not None:
+                self._send_home(run, run.parked.keys() & {seat.id})
                 run.free(seat.id)
                 self._shell.release(run.id, assignment)
             run.informed.discard(worker)
@@ -220,6 +240,7 @@ class Hub:
             self.table.seats[seat].worker
             for run in self.runs.values()
             for seat in run.busy
+            if seat not in run.parked
         }
 
     def target_workers(self) -> int:
@@ -227,7 +248,8 @@ class Hub:
         if not self.runs:
             return 0
         wanted = sum(
-            len(run.busy) + run.coordinator.wanted_seats() for run in self.runs.values()
+            len(run.busy) - len(run.parked) + run.coordinator.wanted_seats()
+            for run in self.runs.values()
         )
         n_workers, n_seats = len(self.table.workers), len(self.table.seats)
         seats_per_worker = max(1, n_seats // n_workers) if n_workers else 1
@@ -254,20 +276,35 @@ class Hub:
         seat = None
         if report.full is not None and report.full.last:
             seat = run.lease_seats.pop(report.lease, None)  # once: it may be repeated
-        follow = seat is not None and self._may_follow(run, seat, now)
         try:
-            order = run.coordinator.on_report(report, checked, now, follow=follow)
+            order = run.coordinator.on_report(report, checked, now)
         except InvariantError as error:
             self.fail(run_id, error)
             return Order(OrderKind.DROP, 0)
         if seat is not None:
-            run.seat_failures.pop(seat, None)
-            if order.next is None:
-                run.free(seat)
-            else:
-                run.follow(seat, order.next)
+            order = self._after_last(run, seat, report, now) or order
+        elif order.next is None and run.is_parked(report.lease):
+            order = Order(OrderKind.WAIT, order.ub)
         self._settle(run_id)
         return order
+
+    def _after_last(
+        self, run: OpenRun, seat_id: SeatId, report: Report, now: float
+    ) -> Order | None:
+        """Give a seat whose lease is over another unit, or let it wait for one."""
+        run.seat_failures.pop(seat_id, None)
+        if not report.ends_unit or not self._may_follow(run, seat_id, now):
+            run.free(seat_id)
+            return None
+        order = run.coordinator.follow(report.lease, seat_id, now)
+        if order is not None and order.next is not None:
+            run.follow(seat_id, order.next)
+            return order
+        if not run.coordinator.is_idle(seat_id):
+            run.free(seat_id)
+            return None
+        run.parked[seat_id] = report.lease, now
+        return Order(OrderKind.WAIT, run.coordinator.ub)
 
     def _may_follow(self, run: OpenRun, seat_id: SeatId, now: float) -> bool:
         """Whether the task on a seat may go on with another unit of its run.
@@ -279,6 +316,14 @@ class Hub:
             return False
         entry = self.table.workers[seat.worker]
         return len(entry.seats) <= entry.nthreads
+
+    def _send_home(self, run: OpenRun, seats: Iterable[SeatId]) -> None:
+        """Let the tasks of seats that wait for a unit end."""
+        for seat_id in list(seats):
+            lease, _ = run.parked[seat_id]
+            run.free(seat_id)
+            order = Order(OrderKind.DROP, run.coordinator.ub)
+            self._shell.answer(run.id, lease, order)
 
     def ended(
         self, run_id: RunId, assignment: Assignment, error: Exception | str | None
@@ -343,11 +388,20 @@ class Hub:
             else:
                 self._shell.write_last(run)
             return
+        self._send_home(run, run.leaving & run.parked.keys())
         for seat_id in run.leaving - run.busy.keys():
             self._sharing.give_up(run, self.table.seats[seat_id])
         for seat_id in coordinator.idle_seats():
             worker = self.table.seats[seat_id].worker
             if run.rests(seat_id, now) or self._sharing.is_full(worker):
+                continue
+            if seat_id in run.parked:
+                last, _ = run.parked[seat_id]
+                order = coordinator.follow(last, seat_id, now)
+                if order is None or order.next is None:
+                    break
+                run.follow(seat_id, order.next)
+                self._shell.answer(run.id, last, order)
                 continue
             assignment = coordinator.assign(seat_id, now)
             if assignment is None:
@@ -384,6 +438,7 @@ class Hub:
         """Keep the result, free the seats."""
         now = self._clock()
         del self.runs[run.id]
+        self._send_home(run, run.parked)
         for assignment in run.busy.values():
             self._shell.release(run.id, assignment)
         for seat_id in run.seats:

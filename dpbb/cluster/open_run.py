@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -81,6 +82,8 @@ class OpenRun:
     following: dict[SeatId, Assignment] = field(default_factory=dict)  # see ``follow``
     lease_seats: dict[LeaseId, SeatId] = field(default_factory=dict)
     leases: dict[SeatId, LeaseId] = field(default_factory=dict)  # the last of each
+    # seats whose tasks wait for a unit: their last lease, and since when
+    parked: dict[SeatId, tuple[LeaseId, float]] = field(default_factory=dict)
     informed: set[str] = field(default_factory=set)  # workers that hold something
     unit_failures: Counter[UnitId] = field(default_factory=Counter)
     seat_failures: Counter[SeatId] = field(default_factory=Counter)
@@ -91,6 +94,7 @@ class OpenRun:
     seen: tuple[int | None, int | None] = (None, None)  # value and lower bound then
     sent_ub: int | None = None
     sent_at: float = 0.0
+    look_at: float = -math.inf  # when its clock is looked at next
     optima: OptimaFeed = field(default_factory=OptimaFeed)
     keeper: Keeper | None = None  # of its checkpoints
 
@@ -118,13 +122,23 @@ class OpenRun:
 
     def follow(self, seat: SeatId, lease: Lease) -> None:
         """Note that the task on a seat goes on with another unit."""
+        self.parked.pop(seat, None)
         self.following[seat] = Assignment(lease.unit, lease.attempt, seat)
         self.note_lease(seat, lease.id)
 
     def free(self, seat: SeatId) -> Assignment | None:
         """Note that a seat's task is over; return the unit that it was at."""
+        self.parked.pop(seat, None)
         assignment = self.busy.pop(seat, None)
         return self.following.pop(seat, assignment)
+
+    def is_parked(self, lease: LeaseId) -> bool:
+        """Whether the seat that had this lease waits for its next unit."""
+        return any(last == lease for last, _ in self.parked.values())
+
+    def parked_since(self, moment: float) -> list[SeatId]:
+        """Seats that have waited for a unit since then at least."""
+        return [seat for seat, (_, since) in self.parked.items() if since <= moment]
 
     def note_lease(self, seat: SeatId, lease: LeaseId) -> None:
         """Remember whose lease it is, until the seat's next."""

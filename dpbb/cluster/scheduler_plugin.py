@@ -89,6 +89,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="dpbb-check")
         self._writers = ThreadPoolExecutor(1, thread_name_prefix="dpbb-write")
         self.checkpoints = Checkpointer(self.hub, self._writers)
+        self._answers: dict[LeaseId, asyncio.Future[Order]] = {}
         self._changes: dict[RunId, asyncio.Event] = {}
         self._ticker: asyncio.Task[None] | None = None
         self._closing = False
@@ -131,6 +132,9 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             await asyncio.gather(self._ticker, return_exceptions=True)
         for event in self._changes.values():
             event.set()
+        for answer in self._answers.values():
+            if not answer.done():
+                answer.set_result(Order(OrderKind.DROP, 0))
         await self.submitter.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
@@ -205,6 +209,11 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
                 self.hub.fail(run_id, error)
             return encode_order(Order(OrderKind.DROP, 0))
         order = self.hub.on_report(run_id, report, checked)
+        if order.kind is OrderKind.WAIT:
+            try:
+                order = await asyncio.shield(self._answer_to(lease))
+            finally:
+                self._answers.pop(lease, None)
         answer: dict[str, Any] = encode_order(order)
         if order.next is not None:
             answer = wrap(answer)
@@ -343,6 +352,18 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
     def release(self, run_id: RunId, assignment: Assignment) -> None:
         """See ``Shell``."""
         self.submitter.release(run_id, assignment)
+
+    def answer(self, run_id: RunId, lease: LeaseId, order: Order) -> None:
+        """See ``Shell``."""
+        future = self._answer_to(lease)
+        if not future.done():
+            future.set_result(order)
+
+    def _answer_to(self, lease: LeaseId) -> asyncio.Future[Order]:
+        """Return what becomes the answer to the last report on a lease."""
+        if lease not in self._answers:
+            self._answers[lease] = asyncio.get_running_loop().create_future()
+        return self._answers[lease]
 
     def hint(
         self, worker: str, run_id: RunId, seat: SeatId | None, ub: int | None

@@ -157,5 +157,6 @@ class SeatSharing:
             for seat in free[:take]:
                 self._take(run, seat)
             del free[:take]
-            for seat in sorted(mine, key=lambda seat: seat.id in run.busy)[:give]:
+            explores = run.busy.keys() - run.parked.keys()
+            for seat in sorted(mine, key=lambda seat: seat.id in explores)[:give]:
                 self.take_away(run, seat)

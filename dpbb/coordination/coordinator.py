@@ -183,6 +183,32 @@ class Coordinator(RunReading):
         """
         return self._as_lease(self._work.lease(unit, attempt, seat_id, now))
 
+    def follow(self, last: LeaseId, seat_id: SeatId, now: float) -> Order | None:
+        """Grant an idle seat a unit, as the answer to its last report on another.
+
+        If that answer is lost, the seat gets it again when it repeats the report; if it
+        does not, it loses the unit as any other.
+
+        Parameters
+        ----------
+        last
+            The seat's last lease, which is over.
+        seat_id
+            The seat.
+        now
+            The time.
+
+        Returns
+        -------
+        Order or None
+            None when the seat is not idle or nothing waits, as in ``assign``.
+        """
+        assignment = self.assign(seat_id, now)
+        if assignment is None:
+            return None
+        lease = self._work.follow(last, assignment, now)
+        return Order(OrderKind.DROP, self.ub, next=self._as_lease(lease))
+
     def _as_lease(self, lease: LeaseRecord) -> Lease:
         unit = lease.unit
         return Lease(lease.id, unit.id, unit.attempt, lease.basis.roots, self.ub)
@@ -220,8 +246,6 @@ class Coordinator(RunReading):
         report: Report,
         checked: Checked | CheckedGift | None,
         now: float,
-        *,
-        follow: bool = False,
     ) -> Order:
         """Take a report, the next, a repeated or a stale one; return its answer.
 
@@ -233,11 +257,6 @@ class Coordinator(RunReading):
             Of a report with roots that is new: what ``check_report`` made of it.
         now
             The time.
-        follow
-            If the report ends its lease and the seat may have another unit of this run
-            at once: grant one that waits, with the answer (``Order.next``). If that
-            answer is lost, who asks again gets the same lease; who does not, loses it
-            as any other.
 
         Raises
         ------
@@ -262,8 +281,6 @@ class Coordinator(RunReading):
             raise
         if lease is None:
             self._work.hear(report.lease)
-        elif follow and self._running and report.ends_unit:
-            self._work.follow(lease, now)
         self._go_on(now)
         if lease is None or lease.id not in self._work.book.leases:
             return self._over(report.lease)

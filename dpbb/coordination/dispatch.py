@@ -167,17 +167,14 @@ class Dispatcher:
             unit.lease.heard = now
         return self.book.leases[self.book.lease_id(unit_id, attempt)]
 
-    def follow(self, lease: LeaseRecord, now: float) -> LeaseRecord | None:
-        """Grant another unit to the seat of a lease that is over, if one waits."""
-        seat = lease.seat
-        assignment = self.assign(seat.id, now)
-        if assignment is None:
-            return None
+    def follow(self, last: LeaseId, assignment: Assignment, now: float) -> LeaseRecord:
+        """Grant an assignment to a seat whose last lease is over; see ``follower``."""
+        seat = self.seats[assignment.seat]
         after = self.lease(assignment.unit, assignment.attempt, seat.id, now)
         if seat.followed is not None:
             del self._followers[seat.followed]
-        seat.followed = lease.id
-        self._followers[lease.id] = after
+        seat.followed = last
+        self._followers[last] = after
         return after
 
     def follower(self, lease_id: LeaseId) -> LeaseRecord | None:

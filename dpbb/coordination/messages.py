@@ -95,7 +95,7 @@ class RunSpec:
     checkpoint_keep: int = 3
     certificate: bool = False
     request: Mapping[str, Any] = field(default_factory=dict)
-    max_reports: float = 250.0
+    max_reports: float = 125.0
     max_report_bytes: float = 10e6
 
 
@@ -138,6 +138,7 @@ class OrderKind(StrEnum):
     DRAIN = "drain"  # send a last full report and give the rest back
     STOP = "stop"  # as drain: the run is stopping
     DROP = "drop"  # the lease is gone: explore no more, report no more
+    WAIT = "wait"  # never sent: the answer comes when there is a unit for the seat
 
 
 @dataclass(frozen=True, slots=True)

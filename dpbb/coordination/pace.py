@@ -15,8 +15,11 @@ from dpbb.coordination.messages import Order
 if TYPE_CHECKING:
     from dpbb.coordination.messages import OrderKind, RunSpec
 
-SIGNS_OF_LIFE = 4
-"""A seat reports at least so often within the time after which its lease expires."""
+SIGNS_OF_LIFE = 3.1
+"""A seat reports at least so often within the time after which its lease expires.
+
+With an interval that is jittered by half two reports still fit.
+"""
 
 _WEIGHT = 0.05  # of one full report in the average size
 

@@ -215,6 +215,11 @@ class RunReading:
         """The ledger: what the full reports so far count for."""
         return self._run.work.book.counters
 
+    @property
+    def open_units(self) -> int:
+        """Units that are not finished, wherever they are."""
+        return len(self._run.work.book.units)
+
     def seconds(self, now: float) -> float:
         """How long the run has taken, resumed parts together."""
         until = now if self._run.ended is None else self._run.ended
@@ -224,6 +229,11 @@ class RunReading:
         """Seats that could be given a unit, the fastest first; none at the end."""
         running = self._run.state is RunState.RUNNING
         return self._run.work.balance.idle_seats() if running else []
+
+    def is_idle(self, seat_id: SeatId) -> bool:
+        """Whether a seat could be given a unit."""
+        running = self._run.state is RunState.RUNNING
+        return running and seat_id in self._run.work.balance.idle
 
     def wanted_seats(self) -> int:
         """How many more seats this run can feed now: two open roots each."""

@@ -22,6 +22,7 @@ COSTS = Costs(
     rpc_s=3e-4,
     byte_s=2e-10,
     task_s=2e-3,
+    hold_s=3e-5,
     hint_s=2e-5,
     heartbeat_s=5e-4,
     full_s=1e-2,

@@ -8,9 +8,9 @@ from uuid import uuid4
 import numpy as np
 
 from dpbb.cluster.exploration import Exploration, SeatControl, SeatStatus
-from dpbb.cluster.hub import Hub
+from dpbb.cluster.hub import PARK_S, Hub
 from dpbb.coordination.ledger import check_report
-from dpbb.coordination.messages import RunSpec
+from dpbb.coordination.messages import OrderKind, RunSpec
 from dpbb.coordination.wire import (
     decode_order,
     decode_report,
@@ -66,6 +66,7 @@ class FakeShell:
     hints: list = field(default_factory=list)
     forgotten: list = field(default_factory=list)
     changes: list = field(default_factory=list)
+    answers: list = field(default_factory=list)  # that were held back
 
     def submit(self, run_id, assignment, worker):
         key = (run_id, assignment.unit, assignment.attempt)
@@ -75,6 +76,9 @@ class FakeShell:
     def release(self, run_id, assignment):
         self.futures.pop((run_id, assignment.unit, assignment.attempt), None)
         self.released.append(assignment)
+
+    def answer(self, run_id, lease, order):
+        self.answers.append((lease, order))
 
     def hint(self, worker, run_id, seat, ub):
         self.hints.append((worker, seat, ub))
@@ -117,11 +121,21 @@ class FakeLink:
         ):
             basis = run.coordinator.basis(report.lease)
             checked = check_report(basis, report)
-        order = decode_order(
-            encode_order(self._hub.on_report(self._run_id, report, checked))
-        )
+        order = self._hub.on_report(self._run_id, report, checked)
+        if order.kind is OrderKind.WAIT:
+            order = self._wait(report.lease)
+        order = decode_order(encode_order(order))
         self.orders.append(order)
         return order
+
+
+    def _wait(self, lease):
+        """Wait for the answer to a last report, as long as it takes."""
+        answers = self._hub._shell.answers
+        if lease not in dict(answers):
+            self._clock.now += 2 * PARK_S
+            self._hub.tick()
+        return dict(answers)[lease]
 
 
 class World:

@@ -76,8 +76,11 @@ def seat_of(name):
     return decode_seat(encode_seat(seat))
 
 
-def deliver(coordinator, message, now, *, follow=False):
-    """Do what the shell does with a report's message; return the order."""
+def deliver(coordinator, message, now, *, follows=False):
+    """Do what the shell does with a report's message; return the order.
+
+    With ``follows`` the shell gives a seat that is done its next unit at once.
+    """
     report = decode_report(message)
     order = coordinator.admit(report.lease, report.seq)
     checked = None
@@ -87,9 +90,12 @@ def deliver(coordinator, message, now, *, follow=False):
         except InvariantError as error:
             coordinator.fail(str(error), now)
             raise
-    answer = coordinator.on_report(report, checked, now, follow=follow)
+    lease = coordinator._work.book.leases.get(report.lease)
+    answer = coordinator.on_report(report, checked, now)
     if order is not None:  # the UB may have fallen
         assert (order.kind, order.next) == (answer.kind, answer.next)
+    if follows and lease is not None and order is None and report.ends_unit:
+        answer = coordinator.follow(lease.id, lease.seat.id, now) or answer
     return decode_order(encode_order(answer))
 
 
@@ -244,7 +250,7 @@ class World:
 
     def deliver(self, message):
         """Deliver a report, and note what comes with the answer, as a shell does."""
-        order = deliver(self.coordinator, message, self.now, follow=self.follows)
+        order = deliver(self.coordinator, message, self.now, follows=self.follows)
         if order.next is not None:
             seat = self.coordinator._work.book.leases[order.next.id].seat.id
             self.following[seat] = Assignment(order.next.unit, order.next.attempt, seat)
