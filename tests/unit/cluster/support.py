@@ -128,7 +128,6 @@ class FakeLink:
         self.orders.append(order)
         return order
 
-
     def _wait(self, lease):
         """Wait for the answer to a last report, as long as it takes."""
         answers = self._hub._shell.answers

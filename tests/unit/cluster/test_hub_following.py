@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
+from dpbb.cluster.hub import PARK_S
 from dpbb.cluster.open_run import UNIT_FAILURES
+from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import FullReport, OrderKind, Report
 from dpbb.errors import InvariantError
+from dpbb.result import Termination
 from dpbb.tree.work_unit import WorkUnit
 from tests.unit.cluster.support import FakeLink, World, seat_message, tiny_spec
 
@@ -44,6 +47,10 @@ class Chain:
         closed[1] = 2
         nothing = WorkUnit.empty(N_JOBS)
         return self._report(seq, FullReport(closed, nothing, nothing, last=True))
+
+    def checked(self):
+        """Return what a thread makes of the last report."""
+        return check_report(self.run.coordinator.basis(self.lease.id), self.last())
 
     def finish_unit(self):
         return self.link.report(self.last())
@@ -141,3 +148,96 @@ def test_lie_about_a_unit_gets_none():
     bad.full.closed[1] = 3
     with pytest.raises(InvariantError):
         chain.link.report(bad)
+
+
+# -- tasks that wait for a unit ---------------------------------------------------
+
+
+def parked_chain():
+    """Return a chain with a second worker, b, that holds the unit that waited."""
+    chain = Chain()
+    chain.world.join("b")
+    (key,) = set(chain.world.shell.futures) - {chain.key}
+    chain.other = chain.world.shell.futures[key]
+    chain.hub.lease(chain.spec.run_id, key[1], key[2], chain.other.seat)
+    order = chain.hub.on_report(chain.spec.run_id, chain.last(), chain.checked())
+    assert order.kind is OrderKind.WAIT
+    return chain
+
+
+def test_task_waits_when_nothing_does_and_gets_what_comes():
+    """Without a new future; it counts as idle meanwhile."""
+    chain = parked_chain()
+    assert chain.hub.busy_workers() == {"b"}
+    assert not chain.world.shell.answers
+    chain.hub.remove_worker("b")
+    ((lease, order),) = chain.world.shell.answers
+    assert lease == chain.lease.id
+    assert order.next.unit == chain.other.unit
+    assert chain.hub.busy_workers() == {"a"}
+    assert chain.run.parked == {}
+    assert set(chain.world.shell.futures) == {chain.key}
+
+
+def test_task_that_waited_for_long_ends():
+    """The thread is the worker's; the seat gets a future when there is a unit."""
+    chain = parked_chain()
+    chain.world.clock.now += PARK_S / 2
+    chain.hub.tick()
+    assert not chain.world.shell.answers
+    chain.world.clock.now += PARK_S
+    chain.hub.tick()
+    ((lease, order),) = chain.world.shell.answers
+    assert (lease, order.kind, order.next) == (chain.lease.id, OrderKind.DROP, None)
+    chain.hub.ended(chain.spec.run_id, chain.head, None)
+    del chain.world.shell.futures[chain.key]
+    chain.hub.remove_worker("b")
+    assert [a.seat for a in chain.world.shell.futures.values()] == [chain.head.seat]
+
+
+def test_repeated_report_of_a_task_that_waits_waits_too():
+    """Both get the same answer; what comes after it gets the lease again."""
+    chain = parked_chain()
+    again = chain.hub.on_report(chain.spec.run_id, chain.last(), None)
+    assert again.kind is OrderKind.WAIT
+    chain.hub.remove_worker("b")
+    ((_, order),) = chain.world.shell.answers
+    late = chain.hub.on_report(chain.spec.run_id, chain.last(), None)
+    assert late.next.id == order.next.id
+
+
+@pytest.mark.parametrize(
+    "leave",
+    [
+        lambda hub, chain: hub.retire(["a"]),
+        lambda hub, chain: hub.remove_worker("a"),
+        lambda hub, chain: hub.fail(chain.spec.run_id, "enough"),
+        lambda hub, chain: hub.hello("a", 1, [seat_message("a")]),
+    ],
+)
+def test_task_that_waits_is_sent_home(leave):
+    """When its worker is retired or lost, when the run ends, at a restart."""
+    chain = parked_chain()
+    leave(chain.hub, chain)
+    ((lease, order),) = chain.world.shell.answers
+    assert (lease, order.kind, order.next) == (chain.lease.id, OrderKind.DROP, None)
+    assert "a" not in chain.hub.busy_workers() or len(chain.world.shell.futures) > 1
+
+
+def test_seat_whose_task_waits_goes_to_another_run_first():
+    """Rather than one that explores."""
+    chain = parked_chain()
+    other = tiny_spec(7, N_JOBS)
+    chain.world.open(other)
+    run = chain.hub.runs[other.run_id]
+    assert run.seats == {chain.head.seat}
+    assert len(chain.world.shell.answers) == 1
+
+
+def test_run_stops_while_tasks_wait():
+    chain = parked_chain()
+    now = chain.world.clock.now
+    chain.run.coordinator.request_stop(Termination.STOPPED, now)
+    chain.hub.ended(chain.spec.run_id, chain.other, None)
+    assert chain.spec.run_id in chain.hub.finished
+    assert len(chain.world.shell.answers) == 1
