@@ -576,7 +576,12 @@ class World:
     def _tick(self) -> None:
         workers = len(self.seats)
         beats = TICK_S * workers / (workers / 200 + 1)  # Dask's own interval
-        self.serve("tick", beats * self.costs.heartbeat_s, self.hub.tick)
+        planned = self.now
+        self.serve(
+            "tick",
+            beats * self.costs.heartbeat_s,
+            lambda: self.hub.tick(self._hub_now - planned),
+        )
         self.later(TICK_S, self._tick)
 
     def _watch(self) -> None:

@@ -172,10 +172,14 @@ class Hub:
         """Act on what was asked of a run's coordinator (a stop, an offer)."""
         self._settle(run_id)
 
-    def tick(self) -> None:
-        """Look at limits and expired leases; let runs take turns."""
+    def tick(self, late_s: float = 0.0) -> None:
+        """Look at limits and expired leases; let runs take turns.
+
+        ``late_s`` is how much later the event loop comes to it than planned.
+        """
         now = self._clock()
         for run_id, run in list(self.runs.items()):
+            run.coordinator.note_lag(late_s)
             if now < run.look_at:
                 continue
             # it takes a look at every unit, so with thousands not at every tick

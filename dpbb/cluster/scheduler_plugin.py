@@ -403,9 +403,10 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
     async def _tick(self) -> None:
         """Look after the open runs until there are none."""
         while self.hub.runs:
+            planned = time.monotonic() + TICK_S
             await asyncio.sleep(TICK_S)
             try:
-                self.hub.tick()
+                self.hub.tick(max(0.0, time.monotonic() - planned))
                 self.checkpoints.tick()
                 self.elastic.keep_awake()
                 self.monitor.tick()

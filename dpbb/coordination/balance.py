@@ -34,14 +34,17 @@ REST_S = 1.0
 PATIENCE_S = 2.0
 """A donor that has not answered for so long does not count any more."""
 
-HAND_OVER_S = 0.008
-"""What a donation and the unit made of it take of the scheduler's event loop.
+HAND_OVER_S = (0.002, 0.02)
+"""What a donation and the unit made of it take of the scheduler's event loop: bounds.
 
-Measured (``dpbb bench scale``): 1.7 ms for the future, 0.3 ms for each of five RPCs, a
-millisecond for the new unit, and as much again for what goes on beside. In simulated
-runs of 150 s on 1,024 seats, 5 and 10 ms came to the same; 2 and 20 ms cost eight and
-nine percent of efficiency.
+Measured (``dpbb bench scale``): a millisecond for the future, where there is one,
+0.3 ms for each of four or five RPCs, a millisecond for the new unit, and as much again
+for what goes on beside. What it is on another machine, and what the loop has to do
+besides, is seen by its lag.
 """
+
+LAG_S = 0.05
+"""An event loop that is later than this has too much to do."""
 
 _LOOKS = 64  # units that may be cut
 _FEW_LEASES = 16  # cannot keep the event loop busy
@@ -62,6 +65,7 @@ class Balance:
         self._donors = Donors()
         self._nearly_dry: set[LeaseId] = set()
         self._asked: dict[LeaseId, float] = {}  # and when
+        self._hand_over_s = sum(HAND_OVER_S) / 4
         self._kinds: set[tuple[str, str, int]] = set()
 
     @property
@@ -98,7 +102,17 @@ class Balance:
         end of a run, when fewer and fewer explore, ever smaller parts are worth it,
         and with few seats any part is.
         """
-        return HAND_OVER_S * max(0, len(self._book.leases) - _FEW_LEASES)
+        return self._hand_over_s * max(0, len(self._book.leases) - _FEW_LEASES)
+
+    def note_lag(self, late_s: float) -> None:
+        """Take note of how late the event loop is, ten times a second or so.
+
+        Late: hand-overs cost more than was thought, so fewer are worth it, at once; in
+        time: more of them may be, bit by bit.
+        """
+        least, most = HAND_OVER_S
+        change = 1.1 if late_s > LAG_S else 0.98
+        self._hand_over_s = min(max(self._hand_over_s * change, least), most)
 
     @property
     def starving(self) -> int:

@@ -440,6 +440,13 @@ class Coordinator(RunReading):
                 self.request_stop(limit, now)
         self._go_on(now)
 
+    def note_lag(self, late_s: float) -> None:
+        """Take note of how late the event loop is: who is late hands over less often.
+
+        To be called about ten times a second.
+        """
+        self._work.balance.note_lag(late_s)
+
     def _is_silent(self, lease: LeaseRecord | None, heard: float, now: float) -> bool:
         """Whether a unit's seat is lost, that was last heard of then."""
         if now - heard >= self.spec.lease_timeout_s and self._running:
