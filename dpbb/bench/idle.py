@@ -29,7 +29,14 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from dpbb.coordination.ledger import Checked, CheckedGift
-    from dpbb.coordination.messages import Lease, Order, Report, SeatId, UnitId
+    from dpbb.coordination.messages import (
+        Lease,
+        LeaseId,
+        Order,
+        Report,
+        SeatId,
+        UnitId,
+    )
     from dpbb.coordination.outcome import Outcome
 
 
@@ -51,6 +58,9 @@ class Watch:
         self._freed: dict[SeatId, float] = {}
         self._report, self._lease = hub.on_report, hub.lease
         hub.on_report, hub.lease = self._on_report, self._on_lease
+        shell = hub._shell
+        self._answer = shell.answer
+        shell.answer = self._on_answer
 
     def forget(self) -> None:
         """Begin anew, with another run."""
@@ -66,9 +76,20 @@ class Watch:
             self._freed[seat] = time.perf_counter()
         order: Order = self._report(run_id, report, checked)
         if seat is not None and order.next is not None:
-            self.gaps.append(time.perf_counter() - self._freed.pop(seat))
-            self.with_answer += 1
+            self._went_on(seat)
         return order
+
+    def _on_answer(self, run_id: RunId, lease: LeaseId, order: Order) -> None:
+        """Note an answer that was held back until there was a unit."""
+        self._answer(run_id, lease, order)
+        if order.next is not None:
+            self._went_on(self._hub.runs[run_id].lease_seats[order.next.id])
+
+    def _went_on(self, seat: SeatId) -> None:
+        freed = self._freed.pop(seat, None)
+        if freed is not None:
+            self.gaps.append(time.perf_counter() - freed)
+            self.with_answer += 1
 
     def _on_lease(
         self, run_id: RunId, unit: UnitId, attempt: int, seat: SeatId

@@ -30,7 +30,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpbb.cluster.open_run import OpenRun
-    from dpbb.coordination.messages import Assignment, LeaseId, Order, SeatId
+    from dpbb.coordination.messages import (
+        Assignment,
+        GiftWanted,
+        LeaseId,
+        Order,
+        SeatId,
+    )
 
 INSTANCES = {50: "ta056", 100: "ta081"}  # 20 machines
 GIFT_ROOTS = 4096  # ``Order.max_roots``
@@ -101,7 +107,12 @@ class NoShell:
         """Nobody to tell."""
 
     def hint(
-        self, worker: str, run_id: RunId, seat: SeatId | None, ub: int | None
+        self,
+        worker: str,
+        run_id: RunId,
+        seat: SeatId | None,
+        ub: int | None,
+        gift: GiftWanted | None = None,
     ) -> None:
         """Nobody to tell."""
 

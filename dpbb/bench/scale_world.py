@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
     from dpbb.coordination.messages import (
         Assignment,
+        GiftWanted,
         Lease,
         LeaseId,
         Order,
@@ -156,6 +157,7 @@ class SimulatedSeat:
         self.turn = 0  # a planned event of an older turn is void
         self.has_worked = False
         self.wanted = False  # a hint asks for a report
+        self.gift: GiftWanted | None = None  # or for this
         self.best: Candidate | None = None
 
     # -- leases -----------------------------------------------------------------
@@ -244,9 +246,10 @@ class SimulatedSeat:
         due = max(0.0, min(self.light_at, full_at) - world.now)
         world.later(min(end, due), self._due, turn)
 
-    def poke(self) -> None:
-        """Report at the end of this slice."""
+    def poke(self, gift: GiftWanted | None) -> None:
+        """Report, or give, at the end of this slice."""
         self.wanted = True
+        self.gift = gift
         if self.exploring_since is not None:
             self.turn += 1
             wait = self.world.random.uniform(0.0, self.world.physics.slice_s)
@@ -286,6 +289,10 @@ class SimulatedSeat:
         if left <= world.physics.speed * 1e-6:
             self.session.finish()
             self._report(full=True, last=True)
+            return
+        gift, self.gift = self.gift, None
+        if gift is not None and self.lease is not None and gift.lease == self.lease.id:
+            self._report(gift=self.session.donate(gift.max_roots))
             return
         rest = world.physics.roots * ROOT_S / FULL_REPORT_SHARE
         full_at = self.full_since + max(self.full_share * self.full_s, rest)
@@ -358,6 +365,7 @@ class SimulatedSeat:
             self._report(full=True, last=True)
             return
         if order.kind is OrderKind.DONATE:
+            self.gift = None
             self._report(gift=self.session.donate(order.max_roots))
             return
         self.light_at = world.now + world.jitter() * self.report_s
@@ -648,13 +656,18 @@ class World:
         self._outbox.append((seat.answered, (message,)))
 
     def hint(
-        self, worker: str, run_id: RunId, seat: SeatId | None, ub: int | None
+        self,
+        worker: str,
+        run_id: RunId,
+        seat: SeatId | None,
+        ub: int | None,
+        gift: GiftWanted | None = None,
     ) -> None:
         """See ``Shell``."""
         self._extra_s += self.costs.hint_s
         to = self._by_worker[worker]
         if seat is not None:
-            self._outbox.append((to.poke, ()))
+            self._outbox.append((to.poke, (gift,)))
         if ub is not None:
             self._outbox.append((to.learn, (self.gain_of(ub),)))
 

@@ -20,7 +20,7 @@ from dpbb.tree.work_unit import WorkUnit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpbb.coordination.messages import Lease, Order, RunSpec
+    from dpbb.coordination.messages import GiftWanted, Lease, Order, RunSpec
     from dpbb.engines.base import Candidate, Session, Slice
 
 FIRST_REPORT_S = 0.2
@@ -64,14 +64,19 @@ class SeatClosedError(Exception):
 class SeatControl:
     """Hints to a seat, written by the event loop, read between slices."""
 
-    __slots__ = ("report_now", "ub")
+    __slots__ = ("gift", "report_now", "ub")
 
     def __init__(self) -> None:
         self.report_now = False
         self.ub: int | None = None
+        self.gift: GiftWanted | None = None
 
-    def hint(self, *, ub: int | None, report_now: bool) -> None:
+    def hint(
+        self, *, ub: int | None, report_now: bool, gift: GiftWanted | None = None
+    ) -> None:
         """Take a hint; a worse UB than the last changes nothing."""
+        if gift is not None:
+            self.gift = gift
         if ub is not None and (self.ub is None or ub < self.ub):
             self.ub = ub
         if report_now:
@@ -174,7 +179,10 @@ class Exploration:
                     self._report_full(last=True)
                     return exhausted
                 now = self._clock()
-                if self._full_due(now) or len(self._optima) >= MAX_OPTIMA:
+                most = self._gift_wanted()
+                if most is not None:
+                    order = self._donate(most)
+                elif self._full_due(now) or len(self._optima) >= MAX_OPTIMA:
                     order = self._report_full()
                 elif self._best is not None or self._wanted() or now >= light_at:
                     order = self._report()
@@ -199,6 +207,14 @@ class Exploration:
         if wanted:
             self._link.control.report_now = False
         return wanted
+
+    def _gift_wanted(self) -> int | None:
+        """How many roots a hint asks this lease for; cleared by looking."""
+        gift, self._link.control.gift = self._link.control.gift, None
+        if gift is None or gift.lease != self._lease.id:
+            return None
+        self._link.control.report_now = False
+        return gift.max_roots
 
     def _advance(self) -> bool:
         """Explore one slice; returns whether nothing is left."""
@@ -253,6 +269,7 @@ class Exploration:
         return max(0.0, now - self._energy_at_start)
 
     def _donate(self, max_roots: int) -> Order:
+        self._link.control.gift = None  # one answer to both order and hint
         open_roots = 0 if self._last is None else self._last.open_roots
         donated = self._session.donate(max_roots)
         if open_roots > GIFT_ROOTS:

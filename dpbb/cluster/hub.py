@@ -11,8 +11,9 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from dpbb.cluster.handover import PARK_S, Handover
 from dpbb.cluster.open_run import FinishedRun, OpenRun
 from dpbb.cluster.seats import SeatTable
 from dpbb.cluster.sharing import SeatSharing
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from dpbb.cluster.checkpointing import Keeper
+    from dpbb.cluster.shell import Shell
     from dpbb.coordination.checkpoint import Checkpoint
     from dpbb.coordination.ledger import Checked, CheckedGift
     from dpbb.coordination.messages import (
         Assignment,
         Lease,
-        LeaseId,
         Report,
         RunId,
         RunSpec,
@@ -43,45 +44,11 @@ logger = logging.getLogger(__name__)
 BROADCAST_S = 0.25
 """A better UB is sent to the busy workers at most once in this time."""
 
-PARK_S = 5.0
-"""A task waits so long for another unit when its own is finished, then it ends.
-
-Going on costs the scheduler a fraction of a new future, but holds a thread of the
-worker, which others may want.
-"""
-
 LOOK_S = 2e-4
 """For each of its open units a run is left alone for so long between two looks."""
 
 KEPT_RESULTS = 64
 """Results of so many finished runs are kept for those who ask later."""
-
-
-class Shell(Protocol):
-    """What the hub has done for it; none of these may call it back."""
-
-    def submit(self, run_id: RunId, assignment: Assignment, worker: str) -> None:
-        """Pin a future to the worker; ``Hub.ended`` is called at its end."""
-
-    def release(self, run_id: RunId, assignment: Assignment) -> None:
-        """Let go of a future, wherever it is; ``ended`` may or may not follow."""
-
-    def answer(self, run_id: RunId, lease: LeaseId, order: Order) -> None:
-        """Answer the last report on a lease, which ``on_report`` had wait."""
-
-    def hint(
-        self, worker: str, run_id: RunId, seat: SeatId | None, ub: int | None
-    ) -> None:
-        """Tell a worker a new UB, or one of its seats to report at once."""
-
-    def forget(self, worker: str, run_id: RunId) -> None:
-        """Tell a worker that the run is over."""
-
-    def changed(self, run_id: RunId) -> None:
-        """Wake those who watch the run."""
-
-    def write_last(self, run: OpenRun) -> None:
-        """Write the last checkpoint of a run that is over, then call ``advance``."""
 
 
 class Hub:
@@ -104,6 +71,7 @@ class Hub:
         self._shell = shell
         self._clock = clock
         self._sharing = SeatSharing(self.table, self.runs, clock)
+        self._handover = Handover(self.table, self._sharing, shell)
         self._settling = False
 
     # -- runs -------------------------------------------------------------------
@@ -191,7 +159,7 @@ class Hub:
                 logger.error("run %s failed: %s", run_id, error)
             # not at every report: it is a minimum over all units
             self._look(run, (run.coordinator.value, run.coordinator.lower_bound))
-            self._send_home(run, run.parked_since(now - PARK_S))
+            self._handover.send_home(run, run.parked_since(now - PARK_S))
         self._sharing.due |= len(self.runs) > 1
         self._settle(*self.runs)
 
@@ -214,7 +182,7 @@ class Hub:
             run = self.runs[seat.run]
             assignment = run.busy.get(seat.id)
             if assignment is not None:
-                self._send_home(run, run.parked.keys() & {seat.id})
+                self._handover.send_home(run, run.parked.keys() & {seat.id})
                 run.free(seat.id)
                 self._shell.release(run.id, assignment)
             run.informed.discard(worker)
@@ -286,48 +254,11 @@ class Hub:
             self.fail(run_id, error)
             return Order(OrderKind.DROP, 0)
         if seat is not None:
-            order = self._after_last(run, seat, report, now) or order
+            order = self._handover.after_last(run, seat, report, now) or order
         elif order.next is None and run.is_parked(report.lease):
             order = Order(OrderKind.WAIT, order.ub)
         self._settle(run_id)
         return order
-
-    def _after_last(
-        self, run: OpenRun, seat_id: SeatId, report: Report, now: float
-    ) -> Order | None:
-        """Give a seat whose lease is over another unit, or let it wait for one."""
-        run.seat_failures.pop(seat_id, None)
-        if not report.ends_unit or not self._may_follow(run, seat_id, now):
-            run.free(seat_id)
-            return None
-        order = run.coordinator.follow(report.lease, seat_id, now)
-        if order is not None and order.next is not None:
-            run.follow(seat_id, order.next)
-            return order
-        if not run.coordinator.is_idle(seat_id):
-            run.free(seat_id)
-            return None
-        run.parked[seat_id] = report.lease, now
-        return Order(OrderKind.WAIT, run.coordinator.ub)
-
-    def _may_follow(self, run: OpenRun, seat_id: SeatId, now: float) -> bool:
-        """Whether the task on a seat may go on with another unit of its run.
-
-        Not where seats of its worker wait for the task's thread.
-        """
-        seat = self.table.seats.get(seat_id)
-        if seat is None or seat_id not in run.busy or run.rests(seat_id, now):
-            return False
-        entry = self.table.workers[seat.worker]
-        return len(entry.seats) <= entry.nthreads
-
-    def _send_home(self, run: OpenRun, seats: Iterable[SeatId]) -> None:
-        """Let the tasks of seats that wait for a unit end."""
-        for seat_id in list(seats):
-            lease, _ = run.parked[seat_id]
-            run.free(seat_id)
-            order = Order(OrderKind.DROP, run.coordinator.ub)
-            self._shell.answer(run.id, lease, order)
 
     def ended(
         self, run_id: RunId, assignment: Assignment, error: Exception | str | None
@@ -392,31 +323,15 @@ class Hub:
             else:
                 self._shell.write_last(run)
             return
-        self._send_home(run, run.leaving & run.parked.keys())
+        self._handover.send_home(run, run.leaving & run.parked.keys())
         for seat_id in run.leaving - run.busy.keys():
             self._sharing.give_up(run, self.table.seats[seat_id])
-        for seat_id in coordinator.idle_seats():
-            worker = self.table.seats[seat_id].worker
-            if run.rests(seat_id, now) or self._sharing.is_full(worker):
-                continue
-            if seat_id in run.parked:
-                last, _ = run.parked[seat_id]
-                order = coordinator.follow(last, seat_id, now)
-                if order is None or order.next is None:
-                    break
-                run.follow(seat_id, order.next)
-                self._shell.answer(run.id, last, order)
-                continue
-            assignment = coordinator.assign(seat_id, now)
-            if assignment is None:
-                break
-            run.employ(seat_id, assignment)
-            run.informed.add(worker)
-            self._shell.submit(run.id, assignment, worker)
+        self._handover.give(run, now)
         for seat_id in coordinator.nudges():
             seat = self.table.seats.get(seat_id)
             if seat is not None:
-                self._shell.hint(seat.worker, run.id, seat_id, None)
+                gift = coordinator.gift_wanted(seat_id)
+                self._shell.hint(seat.worker, run.id, seat_id, None, gift)
         self._broadcast(run, now)
         self._look(run, (coordinator.value, run.seen[1]))
 
@@ -442,7 +357,7 @@ class Hub:
         """Keep the result, free the seats."""
         now = self._clock()
         del self.runs[run.id]
-        self._send_home(run, run.parked)
+        self._handover.send_home(run, run.parked)
         for assignment in run.busy.values():
             self._shell.release(run.id, assignment)
         for seat_id in run.seats:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
     from dpbb.coordination.messages import (
         Assignment,
+        GiftWanted,
         LeaseId,
         Report,
         RunId,
@@ -366,10 +367,17 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         return self._answers[lease]
 
     def hint(
-        self, worker: str, run_id: RunId, seat: SeatId | None, ub: int | None
+        self,
+        worker: str,
+        run_id: RunId,
+        seat: SeatId | None,
+        ub: int | None,
+        gift: GiftWanted | None = None,
     ) -> None:
         """See ``Shell``."""
         message = {"op": HINT, "run_id": run_id, "seat": seat, "ub": ub}
+        if gift is not None:
+            message |= {"lease": gift.lease, "max_roots": gift.max_roots}
         self._send(worker, {**message, "report": seat is not None})
 
     def forget(self, worker: str, run_id: RunId) -> None:

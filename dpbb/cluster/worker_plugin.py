@@ -25,7 +25,7 @@ from dpbb.cluster.link import WorkerLink
 from dpbb.cluster.sessions import SeatSessions
 from dpbb.cluster.versions import versions
 from dpbb.cluster.wire import raised
-from dpbb.coordination.messages import SeatId
+from dpbb.coordination.messages import GiftWanted, SeatId
 from dpbb.engines.base import Device
 from dpbb.engines.registry import get_engine, is_replaced
 from dpbb.errors import ClusterError, EngineUnavailable, StaleLeaseError
@@ -33,7 +33,7 @@ from dpbb.errors import ClusterError, EngineUnavailable, StaleLeaseError
 if TYPE_CHECKING:
     from distributed import Worker
 
-    from dpbb.coordination.messages import Lease, RunId, RunSpec, UnitId
+    from dpbb.coordination.messages import Lease, LeaseId, RunId, RunSpec, UnitId
 
 logger = logging.getLogger(__name__)
 
@@ -111,12 +111,15 @@ class DpbbWorkerPlugin(WorkerPlugin):
         seat: SeatId | None = None,
         ub: int | None = None,
         report: bool = False,
+        lease: LeaseId | None = None,
+        max_roots: int = 0,
         **_: Any,
     ) -> None:
         """Pass a hint on to a seat, or to every seat of the run."""
+        gift = None if lease is None else GiftWanted(lease, max_roots)
         for name, link in list(self._links.items()):
             if link.run_id == run_id and seat in (None, name):
-                link.control.hint(ub=ub, report_now=report)
+                link.control.hint(ub=ub, report_now=report, gift=gift)
 
     def forget(self, run_id: RunId, **_: Any) -> None:
         """Free what is kept of a run that is over."""

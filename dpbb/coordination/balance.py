@@ -43,7 +43,7 @@ for what goes on beside. What it is on another machine, and what the loop has to
 besides, is seen by its lag.
 """
 
-LAG_S = 0.05
+LAG_S = 0.2
 """An event loop that is later than this has too much to do."""
 
 _LOOKS = 64  # units that may be cut
@@ -111,7 +111,7 @@ class Balance:
         time: more of them may be, bit by bit.
         """
         least, most = HAND_OVER_S
-        change = 1.1 if late_s > LAG_S else 0.98
+        change = 1.1 if late_s > LAG_S else 0.95
         self._hand_over_s = min(max(self._hand_over_s * change, least), most)
 
     @property
@@ -273,5 +273,10 @@ class Balance:
         several = min(seats * book.spec.units_per_seat, len(donated) // _PORTION_ROOTS)
         if len(book.waiting) > max(_FEW_LEASES, len(book.leases) // 64):
             several = 1  # there is enough for who is idle next
-        parts = min(max(seats, several), self._worth(worth_s), len(donated))
+        worth = self._worth(worth_s)
+        if len(self.idle) > len(book.leases):
+            # as when a run begins: the event loop is what all wait for, and several
+            # units of one donation take less of it than several donations
+            worth = max(worth, book.spec.units_per_seat)
+        parts = min(max(seats, several), worth, len(donated))
         return donated.split(parts)

@@ -28,7 +28,7 @@ from dpbb.coordination.checkpoint import resumed_incumbent
 from dpbb.coordination.dispatch import Dispatcher
 from dpbb.coordination.incumbent import Incumbent, evaluate_candidate, jobs_of
 from dpbb.coordination.journal import WITNESS_ROOTS, Journal
-from dpbb.coordination.messages import Lease, Order, OrderKind
+from dpbb.coordination.messages import GiftWanted, Lease, Order, OrderKind
 from dpbb.coordination.pace import Pace
 from dpbb.coordination.reading import (
     EventLog,
@@ -478,6 +478,21 @@ class Coordinator(RunReading):
     def nudges(self) -> list[SeatId]:
         """Seats that should report at once; forgotten by this call."""
         return self._work.take_nudges()
+
+    def gift_wanted(self, seat_id: SeatId) -> GiftWanted | None:
+        """Return what a nudged seat may give at once, before it asks what is wanted.
+
+        None if it is to report and do as the answer says.
+        """
+        seat = self._work.seats.get(seat_id)
+        lease = None if seat is None or seat.unit is None else seat.unit.lease
+        if lease is None or not self._running or lease.seat.draining or lease.save:
+            return None
+        balance = self._work.balance
+        if balance.mixed or not balance.shall_donate(lease):
+            return None
+        lease.asked_to_donate = True
+        return GiftWanted(lease.id, balance.roots_to_give(lease, MAX_DONATION))
 
     # -- inside -----------------------------------------------------------------
 

@@ -8,7 +8,8 @@ from uuid import uuid4
 import numpy as np
 
 from dpbb.cluster.exploration import Exploration, SeatControl, SeatStatus
-from dpbb.cluster.hub import PARK_S, Hub
+from dpbb.cluster.handover import PARK_S
+from dpbb.cluster.hub import Hub
 from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import OrderKind, RunSpec
 from dpbb.coordination.wire import (
@@ -66,6 +67,7 @@ class FakeShell:
     hints: list = field(default_factory=list)
     forgotten: list = field(default_factory=list)
     changes: list = field(default_factory=list)
+    gifts: list = field(default_factory=list)  # wanted, hint by hint
     answers: list = field(default_factory=list)  # that were held back
 
     def submit(self, run_id, assignment, worker):
@@ -80,8 +82,9 @@ class FakeShell:
     def answer(self, run_id, lease, order):
         self.answers.append((lease, order))
 
-    def hint(self, worker, run_id, seat, ub):
+    def hint(self, worker, run_id, seat, ub, gift=None):
         self.hints.append((worker, seat, ub))
+        self.gifts.append(gift)
 
     def forget(self, worker, run_id):
         self.forgotten.append((worker, run_id))

@@ -10,7 +10,7 @@ from dpbb.cluster.exploration import (
     SeatStatus,
     jittered,
 )
-from dpbb.coordination.messages import Lease, Order, OrderKind
+from dpbb.coordination.messages import GiftWanted, Lease, Order, OrderKind
 from dpbb.engines.base import Candidate, Slice
 from dpbb.tree.work_unit import WorkUnit
 from tests.unit.cluster.support import Clock, World, tiny_spec, whole_tree
@@ -187,6 +187,50 @@ def test_donation_is_a_full_report_at_once():
     assert session.ubs == [100, 70, 70]
     assert not len(last.full.donated)
     assert reusable
+
+
+def test_hint_that_asks_for_a_gift_is_obeyed_without_a_report_before():
+    """One for another lease is not: it came too late."""
+    link = ScriptedLink()
+    link.control.hint(ub=None, report_now=True, gift=GiftWanted("r/1.1", 7))
+    session, _ = explore(link, 3)
+    donation, last = link.reports
+    assert session.given == [7]
+    assert len(donation.full.donated) == 1
+    assert last.full.last
+    link = ScriptedLink()
+    link.control.hint(ub=None, report_now=True, gift=GiftWanted("r/1.2", 7))
+    session, _ = explore(link, 3)
+    assert session.given == []
+    assert link.reports[0].full is None
+
+
+def test_order_and_hint_that_cross_are_one_donation():
+    link = ScriptedLink(Order(OrderKind.DONATE, 70, 12))
+    link.control.hint(ub=None, report_now=True)
+    answer = link.report
+
+    def report(message):
+        if not link.reports:
+            link.control.hint(ub=None, report_now=True, gift=GiftWanted("r/1.1", 7))
+        return answer(message)
+
+    link.report = report
+    session, _ = explore(link, 3)
+    assert session.given == [12]
+
+
+def test_lease_that_comes_with_the_last_answer_is_kept():
+    """For who called."""
+    after = Lease("r/2.1", 2, 1, WorkUnit.whole(3), 90)
+    link = ScriptedLink(Order(OrderKind.DROP, 90, next=after))
+    clock = Clock()
+    spec = tiny_spec(n_jobs=3, report_interval_s=1e6, full_interval_s=1e6)
+    session = ScriptedSession(clock, 1)
+    lease = Lease("r/1.1", 1, 1, WorkUnit.whole(3), 100)
+    exploration = Exploration(spec, lease, session, link, clock)
+    assert exploration.run()
+    assert exploration.next is after
 
 
 def test_save_is_a_full_report_at_once():

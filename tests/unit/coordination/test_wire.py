@@ -148,3 +148,12 @@ def test_report_with_a_gift_comes_back():
     light = decode_report(encode_report(Report("r/1.1", 2, 30, 4, 5, 7, None, 0.5)))
     assert not light.has_roots
     assert light.donated is None
+
+
+def test_order_with_a_lease_comes_out_as_it_went_in():
+    lease = Lease(
+        LeaseId("run/3.1"), UnitId(3), 1, WorkUnit.from_paths(N_JOBS, [(1, 2)]), 77
+    )
+    order = Order(OrderKind.DROP, 77, next=lease)
+    assert decode_order(encode_order(order)) == order
+    assert decode_order(encode_order(replace(order, next=None))).next is None

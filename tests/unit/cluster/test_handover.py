@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpbb.cluster.hub import PARK_S
+from dpbb.cluster.handover import PARK_S
 from dpbb.cluster.open_run import UNIT_FAILURES
 from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import FullReport, OrderKind, Report

@@ -1,0 +1,129 @@
+"""What is worth a hand-over, how donations are cut, and who may give unasked."""
+
+import pytest
+
+from dpbb.coordination.balance import HAND_OVER_S, LAG_S, Balance
+from dpbb.coordination.messages import OrderKind
+from dpbb.coordination.units import SeatRecord, UnitBook
+from dpbb.result import Termination
+from dpbb.tree.work_unit import WorkUnit
+from tests.unit.coordination.world import World, seat_of, spec_of, tiny
+
+LARGE = tiny(6, slack=100)
+MANY = 116
+
+
+@pytest.fixture
+def balance():
+    """Return the balance of a run with many leases."""
+    book = UnitBook(spec_of(LARGE))
+    book.leases = dict.fromkeys(range(MANY))
+    return Balance(book)
+
+
+def idle(balance, number):
+    for index in range(number):
+        balance.seat_changed(SeatRecord(seat_of(f"idle{index}")))
+
+
+def ten_seconds(balance, late_s):
+    for _ in range(100):
+        balance.note_lag(late_s)
+
+
+def test_late_event_loop_hands_over_less_often(balance):
+    """Within bounds, and more again when it is in time."""
+    before = balance._worth_s
+    balance.note_lag(2 * LAG_S)
+    assert balance._worth_s > before
+    ten_seconds(balance, 2 * LAG_S)
+    assert balance._worth_s == pytest.approx(HAND_OVER_S[1] * (MANY - 16))
+    ten_seconds(balance, 0.0)
+    assert balance._worth_s == pytest.approx(HAND_OVER_S[0] * (MANY - 16))
+
+
+def test_few_seats_find_everything_worth_it(balance):
+    """They cannot keep the event loop busy, however late it is."""
+    balance._book.leases = {}
+    ten_seconds(balance, 10.0)
+    assert balance._worth_s == 0.0
+
+
+def test_donation_becomes_several_units_while_most_seats_are_idle(balance):
+    """Even one that is hardly worth a hand-over: they share its cost."""
+    roots = WorkUnit.from_paths(6, [(i, j) for i in range(6) for j in range(5)])
+    idle(balance, MANY // 2)
+    assert len(balance.portions(roots, worth_s=0.0)) == 1
+    idle(balance, 2 * MANY)
+    assert len(balance.portions(roots, worth_s=0.0)) == 4
+
+
+# -- gifts ----------------------------------------------------------------------
+
+
+def nudged_world(**changes):
+    """Return a world in which seat a has been asked for work for seat b."""
+    world = World(spec_of(LARGE, **changes), ("a",))
+    for _ in range(3):
+        world.round(n_nodes=5)
+    world.coordinator.add_seat(seat_of("b"), world.now)
+    world.assign()
+    assert world.coordinator.nudges() == ["a"]
+    return world
+
+
+def test_donor_is_told_at_once_what_is_wanted():
+    """It need not report to learn it."""
+    world = nudged_world()
+    gift = world.coordinator.gift_wanted("a")
+    assert gift.lease == world.tasks["a"].lease.id
+    assert gift.max_roots == 4096
+    world.report("a", donate=True)
+    assert world.coordinator._work.book.waiting
+    assert not world.coordinator._work.balance._asked
+
+
+def test_donor_that_never_heard_of_it_is_told_with_its_next_report():
+    world = nudged_world()
+    world.coordinator.gift_wanted("a")
+    assert world.report("a").kind is OrderKind.DONATE
+
+
+def test_gift_that_comes_twice_is_two_units():
+    """Hint and order crossed: more waits than is wanted, and nothing is lost."""
+    world = nudged_world()
+    world.coordinator.gift_wanted("a")
+    world.report("a", donate=True)
+    world.report("a", donate=True)
+    assert len(world.coordinator._work.book.waiting) == 2
+    assert world.run().exhausted
+
+
+@pytest.mark.parametrize("reason", ["stop", "drain", "save", "unknown", "not asked"])
+def test_nothing_is_wanted_of_who_has_other_orders(reason):
+    world = nudged_world()
+    coordinator, seat = world.coordinator, "a"
+    match reason:
+        case "stop":
+            coordinator.request_stop(Termination.STOPPED, world.now)
+        case "drain":
+            coordinator.drain_seat("a", world.now)
+        case "save":
+            coordinator.request_save(world.now)
+        case "unknown":
+            seat = "nobody"
+        case "not asked":
+            coordinator.remove_seat("b", world.now)
+            world.report("a")
+    assert coordinator.gift_wanted(seat) is None
+
+
+def test_slow_seat_is_not_told_as_it_may_have_to_give_all():
+    """Which the answer to its report says."""
+    world = World(spec_of(LARGE), ("a",))
+    for _ in range(3):
+        world.round(n_nodes=5)
+    world.coordinator.add_seat(seat_of("fast3"), world.now)
+    world.assign()
+    assert world.coordinator.nudges() == ["a"]
+    assert world.coordinator.gift_wanted("a") is None
