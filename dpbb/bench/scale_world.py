@@ -641,7 +641,7 @@ class World:
     # -- the hub's shell ----------------------------------------------------------
 
     def submit(self, run_id: RunId, assignment: Assignment, worker: str) -> None:
-        """See ``dpbb.cluster.hub.Shell``."""
+        """See ``dpbb.cluster.shell.Shell``."""
         self._extra_s += self.costs.task_s
         seat = self.seats[assignment.seat]
         self._outbox.append((seat.start, (assignment,)))

@@ -8,6 +8,7 @@ last, so a folder is at every moment one of complete checkpoints.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -83,7 +84,7 @@ class CheckpointFolder:
         self.keep = keep
         self.folder.probe()
         headers = header_names(self.folder)
-        if headers and not (goes_on and self._is_of(headers[0], goes_on)):
+        if headers and not (goes_on and self._is_of(headers, goes_on)):
             raise CheckpointError(
                 f"expected a folder without checkpoints of another run, got "
                 f"{self.folder.url} on host {self.folder.host} with {headers[0]}: "
@@ -163,10 +164,15 @@ class CheckpointFolder:
                 self.folder.delete(name)
                 self._sizes.pop(name, None)
 
-    def _is_of(self, name: str, run_id: RunId) -> bool:
-        """Whether a checkpoint is of the run, or of one that goes on from the same."""
-        found: str = _read_header(self.folder, name)["spec"]["run_id"]
-        return found.partition(RESUMED)[0] == run_id.partition(RESUMED)[0]
+    def _is_of(self, names: list[str], run_id: RunId) -> bool:
+        """Whether checkpoints are of the run, or of one that goes on from the same."""
+        for name in names:
+            try:
+                found: str = _read_header(self.folder, name)["spec"]["run_id"]
+            except CheckpointError:
+                continue  # a damaged one says nothing; the one before does
+            return found.partition(RESUMED)[0] == run_id.partition(RESUMED)[0]
+        return False
 
     def _parts_of(self, name: str) -> set[str]:
         """Parts that a checkpoint uses; none if it is damaged."""
@@ -202,12 +208,42 @@ def load_checkpoint(source: str, problem: Problem[Any] | None = None) -> Checkpo
     folder = Folder(source)
     names = header_names(folder)
     if names:
-        name = names[0]
-    elif folder.names():
+        return _load_newest(folder, names, problem)
+    if folder.names():
         raise CheckpointError(f"expected a checkpoint in folder {folder.url}, got none")
-    else:
-        above, _, name = source.rstrip("/").rpartition("/")
-        folder = Folder(above or ("/" if source.startswith("/") else "."))
+    above, _, name = source.rstrip("/").rpartition("/")
+    folder = Folder(above or ("/" if source.startswith("/") else "."))
+    return _load(folder, name, problem)
+
+
+def _load_newest(
+    folder: Folder, names: list[str], problem: Problem[Any] | None
+) -> Checkpoint:
+    """Read the newest; if it is damaged, say which one before it is not."""
+    try:
+        return _load(folder, names[0], problem)
+    except CheckpointError as error:
+        found = _first_whole(folder, names[1:], problem)
+        if found is None:
+            raise
+        name, good = found
+        raise CheckpointError(
+            f"{error}. Of the others in the folder {name} is whole, with "
+            f"{good.counters.nodes:,} nodes after {good.seconds:.0f} s: go on from it "
+            f"by dpbb resume {folder.url}/{name}"
+        ) from error
+
+
+def _first_whole(
+    folder: Folder, names: list[str], problem: Problem[Any] | None
+) -> tuple[str, Checkpoint] | None:
+    for name in names:
+        with suppress(CheckpointError):
+            return name, _load(folder, name, problem)
+    return None
+
+
+def _load(folder: Folder, name: str, problem: Problem[Any] | None) -> Checkpoint:
     label = f"{folder.url}/{name}"
     if not HEADER.fullmatch(name):
         return from_bytes(folder.read(name), label, problem)

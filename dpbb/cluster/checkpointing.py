@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpbb.cluster.checkpoint_folder import CheckpointFolder
+from dpbb.cluster.claim import BEAT_S, Claim
 from dpbb.coordination.checkpoint_format import to_bytes
 from dpbb.coordination.snapshot import CheckpointSnapshot
 from dpbb.errors import CheckpointError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
     from concurrent.futures import Executor
 
+    from dpbb.cluster.checkpoint_folder import Written
     from dpbb.cluster.hub import Hub
     from dpbb.cluster.open_run import OpenRun
     from dpbb.coordination.checkpoint import Checkpoint
@@ -42,8 +44,11 @@ _POLL_S = 0.02
 class Keeper:
     """Checkpoints of one run."""
 
-    def __init__(self, spec: RunSpec, folder: CheckpointFolder, now: float) -> None:
+    def __init__(
+        self, spec: RunSpec, folder: CheckpointFolder, claim: Claim, now: float
+    ) -> None:
         self.folder = folder
+        self.claim = claim
         self.lock = asyncio.Lock()
         self.closing = False
         self.closed = False
@@ -51,6 +56,7 @@ class Keeper:
         self._written_at: float | None = None
         self._failed_at: float | None = None
         self._next_at = self._later(now)
+        self._beat_at = now + BEAT_S
         self._status = CheckpointSnapshot(
             url=folder.folder.url, host=folder.folder.host, interval_s=self._interval_s
         )
@@ -79,13 +85,9 @@ class Keeper:
         began = time.monotonic()
         loop = asyncio.get_running_loop()
         try:
-            written = await loop.run_in_executor(threads, self.folder.write, saved)
+            written = await loop.run_in_executor(threads, self._write, saved)
         except CheckpointError as error:
-            now = self._failed_at = time.monotonic()
-            failures = self._status.failures + 1
-            self._status = replace(self._status, failures=failures, error=str(error))
-            logger.error("run %s: checkpoint failed: %s", run.id, error)
-            run.coordinator.note_event("checkpoint-failed", str(error), now)
+            self._failed(run, error)
             return False
         finally:
             self._next_at = self._later(time.monotonic())
@@ -99,6 +101,42 @@ class Keeper:
         text = f"{written.name}, {written.n_bytes:,} bytes in {now - began:.2f} s"
         run.coordinator.note_event("checkpoint", text, now)
         return True
+
+    def _write(self, saved: Checkpoint) -> Written:
+        self.claim.renew()
+        return self.folder.write(saved)
+
+    def _failed(self, run: OpenRun, error: CheckpointError) -> None:
+        now = self._failed_at = time.monotonic()
+        failures = self._status.failures + 1
+        self._status = replace(self._status, failures=failures, error=str(error))
+        logger.error("run %s: checkpoint failed: %s", run.id, error)
+        run.coordinator.note_event("checkpoint-failed", str(error), now)
+
+    def beat_due(self, now: float) -> bool:
+        """Whether the folder is to be told that its run lives; asked once."""
+        if now < self._beat_at or self.lock.locked() or self.closing:
+            return False
+        self._beat_at = now + BEAT_S
+        return True
+
+    async def beat(self, run: OpenRun, threads: Executor) -> None:
+        """Give the folder a sign of life."""
+        async with self.lock:
+            if self.closing:
+                return
+            try:
+                loop = asyncio.get_running_loop()
+                await loop.run_in_executor(threads, self.claim.renew)
+            except CheckpointError as error:
+                self._failed(run, error)
+
+    async def release(self) -> None:
+        """Leave the folder to whoever goes on from it."""
+        try:
+            await asyncio.to_thread(self.claim.release)
+        except CheckpointError as error:
+            logger.warning("a folder of checkpoints is not released: %s", error)
 
     def _later(self, now: float) -> float:
         share = random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311
@@ -127,7 +165,8 @@ class Checkpointer:
         Raises
         ------
         CheckpointError
-            The folder cannot be written to, or belongs to another run.
+            The folder cannot be written to, belongs to another run, or another one
+            goes on from it.
         """
         if spec.checkpoint is None:
             return None
@@ -137,7 +176,8 @@ class Checkpointer:
             spec.checkpoint_keep,
             goes_on=None if saved is None else saved.spec.run_id,
         )
-        return Keeper(spec, folder, time.monotonic())
+        claim = await asyncio.to_thread(Claim, folder.folder, spec.run_id)
+        return Keeper(spec, folder, claim, time.monotonic())
 
     def tick(self) -> None:
         """Begin to write the checkpoints that are due."""
@@ -145,6 +185,8 @@ class Checkpointer:
         for run in self._hub.runs.values():
             if run.keeper is not None and run.keeper.due(now):
                 self._start(self._write(run, run.keeper))
+            elif run.keeper is not None and run.keeper.beat_due(now):
+                self._start(run.keeper.beat(run, self._threads))
 
     def write_last(self, run: OpenRun) -> None:
         """Write the checkpoint of a run that is over, then let it end."""
@@ -187,6 +229,7 @@ class Checkpointer:
             if run.keeper is not None and not run.keeper.closing:
                 run.keeper.closing = True
                 await self._write(run, run.keeper)
+                await run.keeper.release()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _full_reports(self, run: OpenRun) -> None:
@@ -209,6 +252,7 @@ class Checkpointer:
     async def _close(self, run: OpenRun, keeper: Keeper) -> None:
         try:
             await self._write(run, keeper)
+            await keeper.release()
         finally:
             keeper.closed = True
             self._hub.advance(run.id)

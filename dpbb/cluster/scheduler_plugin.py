@@ -235,7 +235,12 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             )
         keeper = await self.checkpoints.keeper(spec, state)
         await self.submitter.start()
-        self.hub.open(spec, blob, saved=state, keeper=keeper)
+        try:
+            self.hub.open(spec, blob, saved=state, keeper=keeper)
+        except BaseException:
+            if keeper is not None:
+                await keeper.release()
+            raise
         self.monitor.tick()
         if self._ticker is None or self._ticker.done():
             self._ticker = asyncio.create_task(self._tick())

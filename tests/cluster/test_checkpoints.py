@@ -97,6 +97,29 @@ async def test_a_folder_that_fails_is_told_and_not_fatal(c, s, a, tmp_path):
 
 
 @gen_cluster(client=True, nthreads=ONE, timeout=60)
+async def test_two_runs_do_not_go_on_from_one_folder_at_a_time(c, s, a, tmp_path):
+    """The second is told who is there; when the first is over, it may."""
+    folder = tmp_path / "run"
+    first = await submit(c, spec_of(*HUGE, checkpoint=str(folder)))
+    await first.save_now()
+    assert "owner.json" in {path.name for path in folder.iterdir()}
+    with pytest.raises(CheckpointError, match=f"run {first.run_id} on host"):
+        await go_on(c, folder)
+    assert (await first.save_now()).failures == 0
+    await first.stop()
+    await first.wait()
+    assert "owner.json" not in {path.name for path in folder.iterdir()}
+    second = await go_on(c, folder)
+    (folder / "owner.json").unlink()
+    third = await go_on(c, folder)  # somebody was sure that the second is dead
+    with pytest.raises(CheckpointError, match=f"run {third.run_id} on host"):
+        await second.save_now()
+    assert (await third.save_now()).failures == 0
+    for run in (first, second, third):
+        await run.close()
+
+
+@gen_cluster(client=True, nthreads=ONE, timeout=60)
 async def test_runs_without_checkpoints_say_so(c, s, a, tmp_path):
     run = await submit(c, spec_of(*HUGE))
     with pytest.raises(CheckpointError, match="expected a run with checkpoints"):

@@ -122,3 +122,38 @@ def test_a_missing_part_is_named(tmp_path):
     (tmp_path / "units-000001.bin").write_bytes(b"\0" * 1000)
     with pytest.raises(CheckpointError, match=r"unit \d+: expected .* bytes with"):
         load_checkpoint(str(tmp_path))
+
+
+def damaged_folder(tmp_path, keep=3, written=3):
+    folder = CheckpointFolder(str(tmp_path), keep=keep)
+    state = flow_shop_state()
+    for _ in range(written):
+        folder.write(state)
+    newest = tmp_path / folder.names[0]
+    newest.write_bytes(newest.read_bytes()[:-20])
+    return state
+
+
+def test_a_damaged_newest_one_names_the_one_before_it(tmp_path):
+    """Which is as good as said: it can be read, and the folder goes on."""
+    state = damaged_folder(tmp_path)
+    with pytest.raises(CheckpointError) as caught:
+        load_checkpoint(str(tmp_path))
+    text = str(caught.value)
+    assert "checkpoint-000003.dpbb" in text
+    before = f"{tmp_path}/checkpoint-000002.dpbb"
+    assert text.endswith(f"go on from it by dpbb resume {before}")
+    again = load_checkpoint(before)
+    assert again.counters == state.counters
+    folder = CheckpointFolder(str(tmp_path), keep=3, goes_on=state.spec.run_id)
+    folder.write(again)
+    assert load_checkpoint(str(tmp_path)).counters == state.counters
+
+
+def test_a_folder_of_damaged_ones_names_none(tmp_path):
+    damaged_folder(tmp_path, keep=1, written=1)
+    with pytest.raises(CheckpointError) as caught:
+        load_checkpoint(str(tmp_path))
+    assert "go on from it" not in str(caught.value)
+    with pytest.raises(CheckpointError, match="of another run"):
+        CheckpointFolder(str(tmp_path), keep=1, goes_on="run")
