@@ -37,7 +37,7 @@ TREES: dict[str, tuple[str, int, int | None]] = {
     "ta081": ("ta081", 6115, 280_567_542),
     "ta101": ("ta101", 11156, 379_378_874),
     "ta056-long": ("ta056", 3679, 207_683_508_756),
-    "ta021-huge": ("ta021", 2340, None),
+    "ta021-huge": ("ta021", 2450, None),
     "ta081-huge": ("ta081", 6150, None),
     "ta101-huge": ("ta101", 11200, None),
 }

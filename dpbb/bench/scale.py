@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from dpbb.bench.scale_costs import Costs
 
 SEATS = (16, 64, 256, 1024, 2048, 4096)
-TRACE = Path(__file__).parent / "traces" / "ta056_3655.npz"
+TRACE = Path(__file__).parent / "traces" / "ta056_3679.npz"
 N_JOBS = 50  # of the simulated run: ta056, 50 jobs on 20 machines
 DROPS = ((0.01, 1.05), (0.05, 1.05), (0.2, 1.05), (0.4, 1.05))
 """When better permutations are found, as shares of the run, and their gain."""

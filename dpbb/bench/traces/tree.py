@@ -111,21 +111,22 @@ def record_tree(
     options = TreeOptions()
     rows: list[tuple[int, int, float]] = []  # parent, digit, size
 
+    session = chosen.open(problem, options, device, ub=ub)
+
     def explore(path: tuple[int, ...]) -> int | None:
         """Nodes below a path; None: more than ``small``."""
-        session = chosen.open(problem, options, device, ub=ub)
-        try:
-            session.load(WorkUnit.from_paths(problem.n_jobs, [path]))
-            nodes = 0
-            while True:
-                part = session.advance(ub, _SLICE_S)
-                nodes += part.decomposed + part.leaves
-                if part.exhausted:
-                    return max(1, nodes)
-                if nodes > small:
-                    return None
-        finally:
-            session.close()
+        nonlocal session
+        session.load(WorkUnit.from_paths(problem.n_jobs, [path]))
+        nodes = 0
+        while True:
+            part = session.advance(ub, _SLICE_S)
+            nodes += part.decomposed + part.leaves
+            if part.exhausted:
+                return max(1, nodes)
+            if nodes > small:  # what is open in this session is of no use
+                session.close()
+                session = chosen.open(problem, options, device, ub=ub)
+                return None
 
     # (path, row, jobs, state): depth first, without recursion
     root = np.arange(problem.n_jobs, dtype=np.intp)
@@ -146,6 +147,7 @@ def record_tree(
                 rest = np.delete(jobs, digit)
                 below = problem.extend(state, job, back=side)
                 stack.append((child, len(rows) - 1, rest, below))
+    session.close()
     parents = np.array([row[0] for row in rows], np.int32)
     sizes = np.array([row[2] for row in rows])
     for row in range(len(rows) - 1, 0, -1):  # a parent stands before its children
