@@ -49,12 +49,18 @@ def main() -> None:
 
 async def _serve(worker_class: Any, order: dict[str, Any]) -> None:
     loop = asyncio.get_running_loop()
-    over = asyncio.Event()
-    threading.Thread(
-        target=lambda: (sys.stdin.read(), loop.call_soon_threadsafe(over.set)),
-        daemon=True,
-    ).start()
+    over, joined = asyncio.Event(), threading.Event()
+
+    def watch_parent() -> None:
+        sys.stdin.read()
+        if not joined.is_set():
+            # A worker tries for ever to join a scheduler that died with the parent.
+            os._exit(0)
+        loop.call_soon_threadsafe(over.set)
+
+    threading.Thread(target=watch_parent, daemon=True).start()
     async with worker_class(order.pop("scheduler"), **order) as worker:
+        joined.set()
         ends = [
             asyncio.ensure_future(over.wait()),
             asyncio.ensure_future(worker.finished()),

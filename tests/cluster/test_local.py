@@ -1,6 +1,8 @@
 """Clusters of processes: the golden table, kills, the embedded cluster, notebooks."""
 
 import asyncio
+import json
+import logging
 import os
 import signal
 import subprocess
@@ -10,7 +12,7 @@ import time
 import pytest
 from distributed import Client, LocalCluster
 
-from dpbb.cluster import embedded_worker, local
+from dpbb.cluster import embedded_worker, local, worker_process
 from dpbb.cluster.local import connect, embedded_cluster
 from dpbb.cluster.run import submit_run
 from dpbb.errors import ClusterError, OptionError
@@ -95,6 +97,19 @@ def test_embedded_cluster_leaves_no_process():
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+def test_a_worker_whose_scheduler_died_while_it_started_ends():
+    """It tried to join for ever, and kept the parent's terminal open."""
+    process = worker_process.launch()
+    try:
+        order = {"scheduler": "tcp://127.0.0.1:1", "log_level": logging.CRITICAL}
+        process.stdin.write(json.dumps(order).encode() + b"\n")
+        process.stdin.close()  # as the parent does when it dies
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_embedded_cluster_refuses_bad_numbers():
