@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         InvariantError,
         OptionError,
     )
+    from dpbb.estimation.estimating import estimate
+    from dpbb.estimation.result import Estimate
     from dpbb.flowshop.formats import read_instance
     from dpbb.flowshop.instance import FlowShopInstance
     from dpbb.options import SolveOptions
@@ -35,6 +37,7 @@ __all__ = [
     "ClusterError",
     "DpbbError",
     "EngineUnavailable",
+    "Estimate",
     "FlowShopInstance",
     "InstanceError",
     "InvariantError",
@@ -44,6 +47,7 @@ __all__ = [
     "Status",
     "Termination",
     "attach",
+    "estimate",
     "evaluate",
     "read_instance",
     "resume",
@@ -66,6 +70,8 @@ _HOMES = {
         "InvariantError",
         "OptionError",
     ),
+    "dpbb.estimation.estimating": ("estimate",),
+    "dpbb.estimation.result": ("Estimate",),
     "dpbb.flowshop.formats": ("read_instance",),
     "dpbb.flowshop.instance": ("FlowShopInstance",),
     "dpbb.options": ("SolveOptions",),

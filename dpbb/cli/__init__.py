@@ -36,6 +36,7 @@ COMMANDS = {
     "stop": "stop a run of a cluster",
     "save": "write the state of a run into a file, or a checkpoint into its folder",
     "verify": "check the certificate of a proof",
+    "estimate": "how many nodes a tree has, and how long they take",
     "info": "size, digest, root bounds and best-known makespan",
     "evaluate": "makespan and schedule of a given order",
     "plot": "pictures: schedule, convergence, search space, speed-up",

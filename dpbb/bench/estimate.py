@@ -1,0 +1,223 @@
+"""Estimates of trees whose sizes are known: ratio to the truth, interval, time.
+
+The exit code is 1 when fewer than 9 of 10 estimates are within a factor 3.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from dpbb.bench.cpu import Machine
+from dpbb.errors import OptionError
+from dpbb.estimation.estimating import SECONDS, estimate
+from dpbb.flowshop.formats import read_instance
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+FACTOR = 3.0
+"""An estimate is good when truth and estimate differ by no more than this factor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A tree at a fixed upper bound and its decomposed nodes and leaves.
+
+    Counted to the end, by programs that share no code with the estimates.
+    """
+
+    instance: str
+    ub: int
+    branching: str
+    nodes: int
+
+
+TREES = (
+    Tree("ta017", 1484, "minmin", 38_400_745),
+    Tree("ta021", 2297, "minmin", 447_987_895),
+    Tree("ta022", 2099, "minmin", 55_138_863),
+    Tree("ta028", 2200, "minmin", 14_523_918),
+    Tree("ta029", 2237, "minmin", 13_440_100),
+    Tree("ta030", 2178, "minmin", 2_797_731),
+    Tree("ta042", 2867, "minmin", 3_065_651),
+    Tree("ta050", 3065, "minmin", 2_107_780),
+    Tree("ta056", 3650, "minmin", 4_288_746),
+    Tree("ta056", 3655, "minmin", 20_319_445),
+    Tree("ta056", 3660, "minmin", 107_404_891),
+    Tree("ta081", 6090, "minmin", 1_510_280),
+    Tree("ta081", 6100, "minmin", 10_360_250),
+    Tree("ta101", 11152, "minmin", 10_221_772),
+    Tree("ta109", 11146, "minmin", 22_485_540),
+    Tree("ta017", 1484, "minbranch", 34_511_287),
+    Tree("ta021", 2297, "minbranch", 461_634_463),
+    Tree("ta022", 2099, "minbranch", 45_955_964),
+    Tree("ta028", 2200, "minbranch", 12_869_908),
+    Tree("ta029", 2237, "minbranch", 12_233_430),
+    Tree("ta030", 2178, "minbranch", 2_415_779),
+    Tree("ta042", 2867, "minbranch", 3_526_005),
+    Tree("ta050", 3065, "minbranch", 2_129_073),
+    Tree("ta056", 3650, "minbranch", 3_709_889),
+    Tree("ta056", 3655, "minbranch", 18_258_760),
+    Tree("ta056", 3660, "minbranch", 97_139_666),
+    Tree("ta081", 6090, "minbranch", 1_429_547),
+    Tree("ta081", 6100, "minbranch", 9_994_130),
+    Tree("ta101", 11152, "minbranch", 11_548_885),
+    Tree("ta109", 11146, "minbranch", 20_976_768),
+    # counted on GPUs alone
+    Tree("ta056", 3679, "minmin", 207_683_508_756),
+    Tree("ta081", 6115, "minmin", 280_567_542),
+    Tree("ta101", 11156, "minmin", 379_378_874),
+    Tree("VFR30_15_5", 2421, "minmin", 527_625_636_464),
+    Tree("VFR30_15_9", 2259, "minmin", 3_401_433_597_652),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One estimate; ``cpu_seconds`` is the processor time of all threads."""
+
+    tree: Tree
+    estimated: float
+    low: float
+    high: float
+    samples: int
+    warned: bool
+    seconds: float
+    cpu_seconds: float
+
+    @property
+    def ratio(self) -> float:
+        """Estimate over truth."""
+        return self.estimated / self.tree.nodes
+
+    @property
+    def good(self) -> bool:
+        """Whether the estimate is within the factor."""
+        return 1 / FACTOR <= self.ratio <= FACTOR
+
+    @property
+    def inside(self) -> bool:
+        """Whether the interval has the truth."""
+        return self.low <= self.tree.nodes <= self.high
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the suite's arguments."""
+    from pathlib import Path
+
+    parser.add_argument(
+        "--instances", nargs="+", metavar="NAME", help="default: all that are known"
+    )
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="of each")
+    parser.add_argument("--seeds", type=int, default=1, help="estimates of each tree")
+    parser.add_argument("--threads", type=int, default=None)
+    parser.add_argument(
+        "--data", metavar="FOLDER", help="VFR instances; default: $DPBB_DATA"
+    )
+    parser.add_argument("--json", type=Path, default=None, help="also write this file")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the suite; returns 0 if 9 of 10 estimates are within the factor."""
+    if args.seeds < 1:
+        raise OptionError(f"--seeds: expected at least 1, got {args.seeds}")
+    trees = _trees(args.instances, args.data)
+    machine = Machine.this()
+    print(
+        f"{machine.processor}, {machine.cores} cores, load {machine.load:.1f}; "
+        f"at most {args.seconds:g} s for each estimate"
+    )
+    estimate("ta001", upper_bound=1278, samples=1, measure=False)  # compiles
+    print(HEADER)
+    done = []
+    for tree in trees:
+        for seed in range(args.seeds):
+            done.append(measure(tree, seed, args.seconds, args.threads, args.data))
+            print(_row(done[-1]), flush=True)
+    good = sum(one.good for one in done)
+    trusted = [one for one in done if not one.warned]
+    print(
+        f"{good} of {len(done)} within a factor {FACTOR:g} "
+        f"({sum(one.good for one in trusted)} of the {len(trusted)} without a warning);"
+        f" {sum(one.inside for one in done)} intervals have the truth; the longest "
+        f"took {max(one.seconds for one in done):.1f} s; load {_load():.1f}"
+    )
+    if args.json is not None:
+        content = {
+            "machine": asdict(machine),
+            "results": [asdict(one) for one in done],
+        }
+        args.json.write_text(json.dumps(content))
+    return int(good < 0.9 * len(done))
+
+
+def measure(
+    tree: Tree,
+    seed: int,
+    seconds: float,
+    threads: int | None = None,
+    data: str | Path | None = None,
+) -> Measurement:
+    """Estimate one tree."""
+    instance = read_instance(tree.instance, data_dir=data)
+    began, cpu_began = time.perf_counter(), time.process_time()
+    result = estimate(
+        instance,
+        upper_bound=tree.ub,
+        branching=tree.branching,
+        seconds=seconds,
+        seed=seed,
+        threads=threads,
+        measure=False,
+    )
+    return Measurement(
+        tree=tree,
+        estimated=result.nodes,
+        low=result.low,
+        high=result.high,
+        samples=result.samples,
+        warned=not result.reliable,
+        seconds=time.perf_counter() - began,
+        cpu_seconds=time.process_time() - cpu_began,
+    )
+
+
+def _trees(names: list[str] | None, data: str | None) -> list[Tree]:
+    """Trees of these instances; of all that can be read, without names."""
+    if names is not None:
+        known = {tree.instance for tree in TREES}
+        for name in names:
+            if name not in known:
+                raise OptionError(
+                    f"--instances: expected some of {', '.join(sorted(known))}, got "
+                    f"{name}"
+                )
+        return [tree for tree in TREES if tree.instance in names]
+    has_vfr = data is not None or "DPBB_DATA" in os.environ
+    return [tree for tree in TREES if has_vfr or not tree.instance.startswith("VFR")]
+
+
+HEADER = (
+    "instance        ub rule             truth   estimate  ratio   "
+    "interval / truth     K  s (cpu s)"
+)
+
+
+def _row(one: Measurement) -> str:
+    tree = one.tree
+    low, high = one.low / tree.nodes, one.high / tree.nodes
+    notes = ("" if one.good else "  OUT") + ("  warned" if one.warned else "")
+    return (
+        f"{tree.instance:<11}{tree.ub:>7} {tree.branching:<9}{tree.nodes:>13.4g}"
+        f"{one.estimated:>11.3g}{one.ratio:>7.2f}   {low:>6.2f} to {high:<7.4g}"
+        f"{one.samples:>6}{one.seconds:>6.1f} ({one.cpu_seconds:.1f}){notes}"
+    )
+
+
+def _load() -> float:
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")

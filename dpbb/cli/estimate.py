@@ -1,0 +1,79 @@
+"""``dpbb estimate``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpbb.cli.arguments import add_instance
+from dpbb.cli.shared import instance_of
+from dpbb.estimation.result import USED_OPTIONS
+from dpbb.options import option_rows
+
+if TYPE_CHECKING:
+    import argparse
+
+EPILOG = """\
+The tree is that of a solve with a schedule of makespan U at hand. What the interval
+means, and where it fails, is in docs/estimates.md; a line WARNING says that an estimate
+is not to be trusted."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the instance, the tree and the effort."""
+    add_instance(parser)
+    parser.add_argument(
+        "--upper-bound",
+        type=int,
+        metavar="U",
+        help="makespan of a known schedule; default: the best-known one",
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=5.0, metavar="X", help="time (default: 5)"
+    )
+    parser.add_argument(
+        "--samples",
+        type=int,
+        metavar="K",
+        help="nodes kept of a stratum, whatever the time; default: by the time",
+    )
+    parser.add_argument(
+        "--probes", type=int, default=8, metavar="N", help="independent ones (8)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="(default: 0)")
+    parser.add_argument(
+        "--gpus", type=int, default=1, metavar="N", help="H100s to give the time for"
+    )
+    group = parser.add_argument_group("options of the tree and of this machine")
+    for row in option_rows():
+        if row.name not in USED_OPTIONS:
+            continue
+        text = f"{row.help} (default: {row.default_text})"
+        if row.kind.metavar is None:
+            group.add_argument(row.flag, action="store_true", help=text)
+        else:
+            group.add_argument(row.flag, metavar=row.kind.metavar, help=text)
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Estimate and show."""
+    from dpbb.estimation.estimating import estimate
+
+    values = {}
+    for row in option_rows():
+        given = getattr(args, row.name, None) if row.name in USED_OPTIONS else None
+        if given is not None:
+            text = isinstance(given, str)
+            values[row.name] = row.kind.parse(given, row.flag) if text else given
+    result = estimate(
+        instance_of(args),
+        upper_bound=args.upper_bound,
+        seconds=args.seconds,
+        samples=args.samples,
+        probes=args.probes,
+        seed=args.seed,
+        gpus=args.gpus,
+        **values,
+    )
+    print(result.to_json() if args.json else result.summary())
+    return 0

@@ -1,0 +1,180 @@
+"""``dpbb.estimate``: how many nodes a tree has, before it is explored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpbb import option_kinds as kinds
+from dpbb.errors import OptionError
+from dpbb.estimation.rates import h100_rate, measured_rate
+from dpbb.estimation.result import USED_OPTIONS, Estimate
+from dpbb.flowshop import FlowShopProblem
+from dpbb.flowshop.formats import read_instance
+from dpbb.options import SolveOptions
+from dpbb.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpbb.tree.work_unit import WorkUnit
+
+SECONDS = 5.0
+"""Default time of an estimate."""
+
+
+def estimate(
+    instance: Any,  # noqa: ANN401 (names, paths, tables, instances, problems)
+    *,
+    upper_bound: int | None = None,
+    roots: WorkUnit | None = None,
+    seconds: float = SECONDS,
+    samples: int | None = None,
+    probes: int = 8,
+    seed: int = 0,
+    gpus: int = 1,
+    measure: bool = True,
+    should_stop: Callable[[], bool] = lambda: False,
+    **options: Any,  # noqa: ANN401
+) -> Estimate:
+    """Estimate how many nodes a solve explores with a known upper bound, and how long.
+
+    Parameters
+    ----------
+    instance
+        As in ``solve``; a flow shop.
+    upper_bound
+        Nodes with LB >= upper_bound are pruned. Default: the best-known makespan of
+        the instance, if it has one.
+    roots
+        Estimate what is below these roots alone, such as what a run has left.
+    seconds
+        Time for the sampling. A few more go into the first call on a machine, which
+        compiles, and half a second into the rate of this machine.
+    samples
+        Nodes kept of a stratum. Default: as many as there is time for. With a number,
+        ``seconds`` is not looked at and the estimate depends on the seed alone.
+    probes
+        Independent probes, 2 to 64; their spread gives the interval.
+    seed
+        Of the random numbers.
+    gpus
+        Number of H100s to give the time for.
+    measure
+        Measure the rate of this machine.
+    should_stop
+        Polled between rounds of probes.
+    **options
+        Those of ``SolveOptions`` that change the tree (branching, branching_ub,
+        root_order, all_optima), and engine and threads.
+
+    Returns
+    -------
+    Estimate
+
+    Raises
+    ------
+    InstanceError, OptionError
+        Bad input.
+    EngineUnavailable
+        The engine whose rate is to be measured cannot run here.
+
+    Notes
+    -----
+    A solve that still looks for its best schedule explores more: nodes with bounds
+    from this value up to the one it starts with.
+    """
+    chosen = _tree_options(options)
+    seconds = kinds.number(above=0).check(seconds, "seconds")
+    samples = kinds.optional(kinds.whole(1)).check(samples, "samples")
+    probes = kinds.whole(2, 64).check(probes, "probes")
+    seed = kinds.whole(0).check(seed, "seed")
+    gpus = kinds.whole(1).check(gpus, "gpus")
+    problem, name = _problem(instance)
+    ub = _upper_bound(problem, upper_bound)
+    if roots is not None and roots.n_jobs != problem.n_jobs:
+        raise OptionError(
+            f"roots: expected roots of a tree of {problem.n_jobs} jobs, got "
+            f"{roots.n_jobs}"
+        )
+    tree = chosen.tree(ub)
+    if tree.root_order is not None and len(tree.root_order) != problem.n_jobs:
+        raise OptionError(
+            f"root_order: expected {problem.n_jobs} jobs, got {len(tree.root_order)}"
+        )
+    threshold = ub + chosen.all_optima
+
+    from dpbb.engines.cpu.engine import default_threads
+    from dpbb.estimation.sampling import Sampler, doubts
+
+    threads = chosen.threads or default_threads()
+    rounds = Sampler(problem, tree, threshold, roots).rounds(
+        seconds=seconds,
+        samples=samples,
+        probes=probes,
+        threads=threads,
+        seed=seed,
+        should_stop=should_stop,
+    )
+    here = None
+    if measure:
+        here = measured_rate(
+            problem, tree, threshold, engine=str(chosen.engine), threads=chosen.threads
+        )
+    last = rounds[-1]
+    low, high = last.interval()
+    return Estimate(
+        instance=name,
+        digest=problem.digest,
+        n_jobs=problem.n_jobs,
+        n_machines=problem.instance.n_machines,
+        upper_bound=ub,
+        branching=str(tree.branching),
+        all_optima=chosen.all_optima,
+        decomposed=sum(one.decomposed for one in last.found) / probes,
+        leaves=sum(one.leaves for one in last.found) / probes,
+        low=low,
+        high=high,
+        exact=last.exact,
+        reasons=doubts(rounds),
+        samples=last.samples,
+        probes=probes,
+        visited=sum(one.visited for some in rounds for one in some.found),
+        took_s=sum(some.seconds for some in rounds),
+        seed=seed,
+        here=here,
+        elsewhere=(h100_rate(problem.n_jobs, problem.instance.n_machines, gpus),),
+    )
+
+
+def _tree_options(options: dict[str, Any]) -> SolveOptions:
+    for name in options:
+        if name not in USED_OPTIONS:
+            raise OptionError(
+                f"{name}: expected one of {', '.join(USED_OPTIONS)}, as nothing else "
+                "changes an estimate"
+            )
+    return SolveOptions().replace(**options)
+
+
+def _problem(instance: Any) -> tuple[FlowShopProblem, str]:  # noqa: ANN401
+    if isinstance(instance, FlowShopProblem):
+        return instance, instance.instance.name
+    if isinstance(instance, Problem):
+        raise OptionError(
+            f"instance: expected a flow shop, got {instance.name}: trees of other "
+            "problems cannot be estimated"
+        )
+    found = read_instance(instance)
+    return FlowShopProblem(found), found.name
+
+
+def _upper_bound(problem: FlowShopProblem, given: int | None) -> int:
+    if given is not None:
+        return int(kinds.whole(0).check(given, "upper_bound"))
+    known = problem.instance.best_known
+    if known is None:
+        raise OptionError(
+            "upper_bound: expected the makespan of a known schedule, got none, and "
+            f"no best-known one is on record for {problem.instance.name}"
+        )
+    return known.upper_bound

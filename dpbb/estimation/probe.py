@@ -1,0 +1,331 @@
+"""One probe: a walk down all levels of the tree that keeps few nodes of each stratum.
+
+Idea: nodes of one depth whose bounds are equally far below the UB have subtrees of
+about one size. Where a stratum (depth, UB - LB) has more than K nodes, K of them are
+kept and carry the weight of all. Whatever is kept, every node's expected weight is 1,
+so the sum of weights is an unbiased estimate of the number of nodes.
+
+Source: P. C. Chen, "Heuristic sampling: a method for predicting the performance of
+tree searching programs", SIAM Journal on Computing 21(2), 1992. Differences: K
+representatives, not one; drawn systematically, with one random number a stratum, in
+the order of their parents; levels are finished one after the other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dpbb.engines.cpu.compilation import entry, helper
+from dpbb.estimation.node import (
+    Level,
+    bound_children,
+    copy_node,
+    make_child,
+    make_level,
+    make_scratch,
+    takes_back,
+)
+from dpbb.estimation.version import VERSION
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpbb.estimation.node import Tables
+
+MOST_STRATA = 4096
+"""Strata of one depth; where UB - LB has more values, neighbors share one."""
+
+
+class Children(NamedTuple):
+    """Open children of a level, before some are chosen.
+
+    Attributes
+    ----------
+    parent : ndarray of int32, shape (capacity,)
+        Node of the level.
+    move : ndarray of int32, shape (capacity,)
+        Twice the slot of the job, plus 1 for a back child.
+    stratum : ndarray of int32, shape (capacity,)
+    """
+
+    parent: NDArray[np.int32]
+    move: NDArray[np.int32]
+    stratum: NDArray[np.int32]
+
+
+class Found(NamedTuple):
+    """What a probe found.
+
+    Attributes
+    ----------
+    decomposed, leaves
+        Estimated numbers of nodes of the tree; exact if nothing was left out.
+    visited
+        Nodes that were bounded for it.
+    thinned
+        Strata that had more nodes than were kept.
+    widest
+        Most nodes of one depth.
+    """
+
+    decomposed: float
+    leaves: float
+    visited: int
+    thinned: int
+    widest: int
+
+
+@helper
+def uniform(state: NDArray[np.uint64]) -> float:
+    """Return the next random number in [0, 1).
+
+    SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): Numba's own generator cannot be
+    seeded for a thread of Python's.
+    """
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    bits = state[0]
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    bits = bits ^ (bits >> np.uint64(31))
+    return np.float64(bits >> np.uint64(11)) / 9007199254740992.0
+
+
+@helper
+def doubled(column: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Copy with room for twice as many."""
+    copy = np.empty(2 * column.size, np.int32)
+    copy[: column.size] = column
+    return copy
+
+
+@helper
+def expand(
+    tables: Tables, level: Level, depth: int, ub: int, width: int, n_strata: int
+) -> tuple[Children, int]:
+    """Decompose all nodes of a level; children below ``ub``, and how many they are."""
+    scratch = make_scratch(tables)
+    r = level.jobs.shape[1]
+    capacity = max(1024, 4 * level.weight.size, r)
+    parent = np.empty(capacity, np.int32)
+    move = np.empty(capacity, np.int32)
+    stratum = np.empty(capacity, np.int32)
+    used = 0
+    for node in range(level.weight.size):
+        bound_children(tables, level, node, scratch)
+        back = takes_back(tables, depth, r, scratch)
+        bounds = scratch.back if back else scratch.front
+        while used + r > parent.size:
+            parent, move, stratum = doubled(parent), doubled(move), doubled(stratum)
+        for i in range(r):
+            if bounds[i] < ub:
+                parent[used] = node
+                move[used] = 2 * i + back
+                stratum[used] = min((ub - 1 - bounds[i]) // width, n_strata - 1)
+                used += 1
+    return Children(parent, move, stratum), used
+
+
+@helper
+def by_stratum(
+    children: Children, used: int, n_strata: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Children in the order of their strata, and where each stratum begins."""
+    first = np.zeros(n_strata + 1, np.int64)
+    for child in range(used):
+        first[children.stratum[child] + 1] += 1
+    for stratum in range(n_strata):
+        first[stratum + 1] += first[stratum]
+    at = first.copy()
+    order = np.empty(used, np.int64)
+    for child in range(used):
+        stratum = children.stratum[child]
+        order[at[stratum]] = child
+        at[stratum] += 1
+    return order, first
+
+
+@helper
+def choose(
+    weight: NDArray[np.float64],
+    children: Children,
+    used: int,
+    n_strata: int,
+    samples: int,
+    state: NDArray[np.uint64],
+) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
+    """Choose at most ``samples`` children of each stratum, by the parents' weights.
+
+    Returns
+    -------
+    chosen : ndarray of int64
+    weights : ndarray of float64
+        Those of the chosen; in each stratum they sum to what they summed to before.
+    thinned : int
+        Strata of which not all children were chosen.
+    """
+    order, first = by_stratum(children, used, n_strata)
+    chosen = np.empty(used, np.int64)
+    weights = np.empty(used, np.float64)
+    kept = 0
+    thinned = 0
+    for stratum in range(n_strata):
+        begin, end = first[stratum], first[stratum + 1]
+        if end - begin <= samples:
+            for index in range(begin, end):
+                chosen[kept] = order[index]
+                weights[kept] = weight[children.parent[order[index]]]
+                kept += 1
+            continue
+        thinned += 1
+        total = 0.0
+        for index in range(begin, end):
+            total += weight[children.parent[order[index]]]
+        step = total / samples
+        # the numbers offset, offset + step, ... each choose the child whose part of
+        # [0, total) they fall in: a child of weight w is chosen w / step times on
+        # average
+        following = uniform(state) * step
+        passed = 0.0
+        for index in range(begin, end):
+            passed += weight[children.parent[order[index]]]
+            hits = 0
+            while following < passed:
+                hits += 1
+                following += step
+            if hits:
+                chosen[kept] = order[index]
+                weights[kept] = step * hits
+                kept += 1
+    return chosen[:kept], weights[:kept], thinned
+
+
+@entry
+def probe(
+    tables: Tables,
+    entries: Level,
+    starts: NDArray[np.int64],
+    ub: int,
+    width: int,
+    n_strata: int,
+    samples: int,
+    state: NDArray[np.uint64],
+    version: int = VERSION,
+) -> tuple[float, float, int, int, int]:
+    """Estimate the number of nodes below some roots.
+
+    Parameters
+    ----------
+    entries : Level, jobs padded to n_jobs
+        The roots with their weights, ordered by depth.
+    starts : ndarray of int64, shape (n_jobs + 1,)
+        Those of depth d are ``starts[d]`` to ``starts[d + 1] - 1``.
+    ub
+        Nodes with LB >= ub are pruned.
+    width, n_strata
+        A stratum has this many values of UB - LB; all above are in the last one.
+    samples
+        K: children of a stratum that are kept.
+    state : ndarray of uint64, shape (1,)
+        Of the random numbers.
+
+    Returns
+    -------
+    The fields of ``Found``.
+    """
+    n = tables.times.shape[0]
+    decomposed = 0.0
+    leaves = 0.0
+    visited = 0
+    thinned = 0
+    widest = 0
+    level = make_level(tables, 0, n)
+    for depth in range(n):
+        new = starts[depth + 1] - starts[depth]
+        if new:
+            old = level.weight.size
+            merged = make_level(tables, old + new, n - depth)
+            for node in range(old):
+                copy_node(level, node, merged, node)
+            for node in range(new):
+                copy_node(entries, starts[depth] + node, merged, old + node)
+            level = merged
+        size = level.weight.size
+        if size == 0:
+            level = make_level(tables, 0, n - depth - 1)
+            continue
+        visited += size
+        widest = max(widest, size)
+        total = 0.0
+        for node in range(size):
+            total += level.weight[node]
+        if depth == n - 1:
+            leaves = total
+            break
+        decomposed += total
+        children, used = expand(tables, level, depth, ub, width, n_strata)
+        chosen, weights, left_out = choose(
+            level.weight, children, used, n_strata, samples, state
+        )
+        thinned += left_out
+        below = make_level(tables, chosen.size, n - depth - 1)
+        for at in range(chosen.size):
+            child = chosen[at]
+            move = children.move[child]
+            node = children.parent[child]
+            make_child(tables, level, node, move // 2, move % 2 == 1, below, at)
+            below.weight[at] = weights[at]
+        level = below
+    return decomposed, leaves, visited, thinned, widest
+
+
+@entry
+def walk(
+    tables: Tables,
+    root: Level,
+    depths: NDArray[np.int64],
+    digits: NDArray[np.int64],
+    ub: int,
+    version: int = VERSION,
+) -> tuple[Level, NDArray[np.bool_]]:
+    """Walk to roots named by their paths.
+
+    Parameters
+    ----------
+    root
+        The tree's root.
+    depths, digits : ndarray of int64, shapes (rows,) and (rows, w)
+        As in ``WorkUnit``.
+
+    Returns
+    -------
+    entries : Level, jobs padded to n_jobs
+        The roots, of weight 1.
+    alive : ndarray of bool, shape (rows,)
+        False where the path is pruned on the way, the root included.
+    """
+    n = tables.times.shape[0]
+    scratch = make_scratch(tables)
+    entries = make_level(tables, depths.size, n)
+    alive = np.ones(depths.size, np.bool_)
+    for row in range(depths.size):
+        node = root
+        for depth in range(depths[row]):
+            bound_children(tables, node, 0, scratch)
+            back = takes_back(tables, depth, n - depth, scratch)
+            slot = digits[row, depth]
+            if (scratch.back if back else scratch.front)[slot] >= ub:
+                alive[row] = False
+                break
+            child = make_level(tables, 1, n - depth - 1)
+            make_child(tables, node, 0, slot, back, child, 0)
+            child.weight[0] = 1.0
+            node = child
+        copy_node(node, 0, entries, row)
+    return entries, alive
+
+
+def run_probe(*arguments: Any) -> Found:  # noqa: ANN401 (those of the kernel)
+    """``probe`` with its result in words."""
+    return Found(*probe(*arguments))

@@ -1,0 +1,139 @@
+"""How fast trees are explored: measured here, or known of GPUs that were measured."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from dpbb.engines.registry import choose_engine
+from dpbb.tree.work_unit import WorkUnit
+
+if TYPE_CHECKING:
+    from dpbb.flowshop.problem import FlowShopProblem
+    from dpbb.options import TreeOptions
+
+MEASURE_S = {"cpu": 0.4, "cuda": 2.0}
+"""Seconds that a rate is measured for, by kind of device: a GPU takes its time to
+get all its explorers to work."""
+
+H100_NODES_PER_S = {20: 7.6e9, 50: 5.2e9, 100: 2.3e9, 200: 1.3e9}
+"""Decomposed nodes a second of one NVIDIA H100 SXM, by number of jobs, 20 machines.
+
+Source: ``dpbb bench gpu`` on ta021 at 2297, ta056 at 3679, ta081 at 6115 and ta101 at
+11156, whole trees, as the README's table of benchmarks has them.
+"""
+
+GPUS_EFFICIENCY = 0.9
+"""Share of linear that more than one GPU is taken to reach.
+
+Measured: 94 % and 77 % on four H200 for trees of 5e11 and 2e11 nodes (``dpbb bench
+multigpu``), 90 % with 4,096 simulated seats (``dpbb bench scale``).
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Nodes a second, and where that is known from.
+
+    Parameters
+    ----------
+    nodes_per_second
+        Decomposed nodes and leaves a second.
+    what
+        What explores, such as ``"cpu, 4 threads"``.
+    source
+        How the rate is known.
+    """
+
+    nodes_per_second: float
+    what: str
+    source: str
+
+
+def measured_rate(
+    problem: FlowShopProblem,
+    tree: TreeOptions,
+    ub: int,
+    *,
+    engine: str = "auto",
+    threads: int | None = None,
+) -> Rate:
+    """Explore the beginning of the tree for a moment, on one device of this process.
+
+    Of several GPUs one is measured, and the rate is that of all of them together.
+
+    Raises
+    ------
+    EngineUnavailable
+        The engine cannot run here.
+    """
+    chosen, _ = choose_engine(engine, problem, tree)
+    devices = chosen.devices(threads)
+    device = devices[0]
+    seconds = MEASURE_S.get(device.kind, 0.4)
+    session = chosen.open(problem, tree, device, ub=ub)
+    try:
+        session.load(WorkUnit.whole(problem.n_jobs))
+        nodes, spent = 0, 0.0
+        exhausted = False
+        while spent < seconds and not exhausted:
+            began = time.perf_counter()
+            part = session.advance(ub, seconds / 4)
+            spent += time.perf_counter() - began
+            nodes += part.decomposed + part.leaves
+            exhausted = part.exhausted
+    finally:
+        session.close()
+    count = len(devices) if device.kind == "cuda" else device.threads
+    unit = "GPU" if device.kind == "cuda" else "thread"
+    factor = shared_speed(len(devices))
+    return Rate(
+        factor * max(1, nodes) / spent,
+        f"{chosen.name} engine, {count} {unit}{'s' if count > 1 else ''}",
+        f"measured on {device.name or 'this machine'} for {spent:.1f} s",
+    )
+
+
+def h100_rate(n_jobs: int, n_machines: int, gpus: int = 1) -> Rate:
+    """Rate of H100s, from those that were measured.
+
+    Parameters
+    ----------
+    gpus
+        How many of them; see ``GPUS_EFFICIENCY``.
+
+    Notes
+    -----
+    Between measured numbers of jobs the logarithms are interpolated, beyond them the
+    nearest counts. A node's bounds take time in proportion to the machines, so rates
+    of 20 machines are scaled by 20 / n_machines, but for fewer than 20 machines they
+    are left: that they are faster has not been measured.
+    """
+    measured = sorted(H100_NODES_PER_S)
+    at = math.log(min(max(n_jobs, measured[0]), measured[-1]))
+    rate = H100_NODES_PER_S[measured[-1]]
+    for few, many in pairwise(measured):
+        if at <= math.log(many):
+            share = (at - math.log(few)) / (math.log(many) - math.log(few))
+            rate = math.exp(
+                (1 - share) * math.log(H100_NODES_PER_S[few])
+                + share * math.log(H100_NODES_PER_S[many])
+            )
+            break
+    rate *= min(1.0, 20 / n_machines)
+    shape = f"{n_jobs}x{n_machines}"
+    known = n_jobs in H100_NODES_PER_S and n_machines == 20
+    how = f"measured at {shape}" if known else f"for {shape}, from those measured"
+    return Rate(
+        rate * shared_speed(gpus),
+        f"{gpus} H100",
+        f"dpbb bench gpu, {how} (README, Benchmarks)",
+    )
+
+
+def shared_speed(devices: int) -> float:
+    """How many times as fast several devices are taken to be as one."""
+    return 1.0 if devices == 1 else devices * GPUS_EFFICIENCY

@@ -1,0 +1,179 @@
+"""An estimate as people and programs read it."""
+
+from __future__ import annotations
+
+import html
+import json
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpbb.estimation.rates import Rate
+
+USED_OPTIONS = (
+    "branching",
+    "branching_ub",
+    "root_order",
+    "all_optima",
+    "engine",
+    "threads",
+)
+"""Options of a solve that an estimate looks at."""
+
+_UNITS = ((86400 * 365.25, "years"), (86400, "days"), (3600, "h"), (60, "min"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """Estimated size of a tree, and how long it takes.
+
+    Parameters
+    ----------
+    instance, digest, n_jobs, n_machines
+        The instance.
+    upper_bound
+        Nodes with LB >= upper_bound are pruned.
+    branching
+        The branching rule.
+    all_optima
+        Nodes with LB = upper_bound are not pruned.
+    decomposed, leaves
+        Estimated numbers of nodes; with ``exact`` the true ones.
+    low, high
+        Interval for ``nodes``; see ``docs/estimates.md`` for what it means.
+    exact
+        All nodes were counted: nothing is estimated.
+    reasons
+        Why the estimate is not to be trusted; none if there is no reason.
+    samples, probes
+        Nodes kept of a stratum in the last round, and number of its probes.
+    visited
+        Nodes that were looked at, in all rounds.
+    took_s
+        Seconds that the probes took.
+    seed
+        Of the random numbers.
+    here
+        Rate of this machine; None when it was not measured.
+    elsewhere
+        Rates of other devices.
+    """
+
+    instance: str
+    digest: str
+    n_jobs: int
+    n_machines: int
+    upper_bound: int
+    branching: str
+    all_optima: bool
+    decomposed: float
+    leaves: float
+    low: float
+    high: float
+    exact: bool
+    reasons: tuple[str, ...]
+    samples: int
+    probes: int
+    visited: int
+    took_s: float
+    seed: int
+    here: Rate | None = None
+    elsewhere: tuple[Rate, ...] = field(default=())
+
+    @property
+    def nodes(self) -> float:
+        """Decomposed nodes and leaves."""
+        return self.decomposed + self.leaves
+
+    @property
+    def reliable(self) -> bool:
+        """Whether nothing speaks against the estimate."""
+        return not self.reasons
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds on this machine; None when its rate was not measured."""
+        return None if self.here is None else self.nodes / self.here.nodes_per_second
+
+    def summary(self) -> str:
+        """Text of a few lines."""
+        return "\n".join(f"{name:<12} {value}".rstrip() for name, value in self._rows())
+
+    def to_json(self) -> str:
+        """One JSON object: the fields, and what follows from them."""
+        values = asdict(self)
+        values |= {"nodes": self.nodes, "reliable": self.reliable}
+        values["times"] = [
+            {
+                "what": rate.what,
+                "seconds": self.nodes / rate.nodes_per_second,
+                "low_s": self.low / rate.nodes_per_second,
+                "high_s": self.high / rate.nodes_per_second,
+                "source": rate.source,
+            }
+            for rate in self.rates
+        ]
+        return json.dumps(values)
+
+    @property
+    def rates(self) -> tuple[Rate, ...]:
+        """All rates, that of this machine first."""
+        return (() if self.here is None else (self.here,)) + self.elsewhere
+
+    def _rows(self) -> list[tuple[str, str]]:
+        sign = "<=" if self.all_optima else "<"
+        tree = f"nodes with LB {sign} {self.upper_bound}, {self.branching}"
+        rows = [
+            ("instance", f"{self.instance} ({self.n_jobs} x {self.n_machines})"),
+            ("tree", tree),
+        ]
+        if self.exact:
+            rows.append(("nodes", f"{self.nodes:,.0f} (counted, not estimated)"))
+        else:
+            between = f"{number(self.low)} to {number(self.high)}"
+            rows.append(("nodes", f"about {number(self.nodes)} ({between})"))
+        for rate in self.rates:
+            low, middle, high = (
+                duration(nodes / rate.nodes_per_second)
+                for nodes in (self.low, self.nodes, self.high)
+            )
+            spread = "" if self.exact or low == high else f" ({low} to {high})"
+            speed = f"{number(rate.nodes_per_second)} nodes/s, {rate.source}"
+            about = "" if middle.startswith("less") else "about "
+            rows.append(("time", f"{about}{middle}{spread} on {rate.what}: {speed}"))
+        rows.append(
+            (
+                "sampled",
+                f"{self.visited:,} nodes, {self.probes} probes of {self.samples} a "
+                f"stratum, {self.took_s:.1f} s",
+            )
+        )
+        rows += [("WARNING", f"not reliable: {reason}") for reason in self.reasons]
+        return rows
+
+    def _repr_html_(self) -> str:
+        """Table for notebooks."""
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
+            for name, value in self._rows()
+        )
+        return f"<table>{rows}</table>"
+
+
+def number(value: float) -> str:
+    """Three digits for people, such as 448 M or 2.08e+11."""
+    for factor, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if factor <= value < 1000 * factor:
+            return f"{value / factor:.3g}{unit}"
+    return f"{value:.3g}"
+
+
+def duration(seconds: float) -> str:
+    """Two or three digits of seconds for people, such as 42 s or 3.1 days."""
+    if seconds < 1:
+        return "less than 1 s"
+    for size, unit in _UNITS:
+        if seconds >= 2 * size:
+            return f"{number(seconds / size)} {unit}"
+    return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"

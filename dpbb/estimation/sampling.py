@@ -1,0 +1,282 @@
+"""Rounds of independent probes, each round with more samples than the last.
+
+The probes of the last round give the estimate, their spread the interval; what they
+have in common with the round before says whether to believe it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpbb.estimation.node import Level, make_tables, root_level
+from dpbb.estimation.probe import MOST_STRATA, Found, run_probe, walk
+from dpbb.flowshop.bounds import root_bound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from dpbb.flowshop.problem import FlowShopProblem
+    from dpbb.options import TreeOptions
+    from dpbb.tree.work_unit import WorkUnit
+
+FIRST_SAMPLES = 16
+"""Samples of the first round."""
+
+GROWTH = 4
+"""How many times the samples of a round the next one has."""
+
+PRECISE = 0.02
+"""Relative standard error at which no further round is worth its time."""
+
+MEMORY = 2**30
+"""Bytes that the nodes of all probes may take at once."""
+
+MOST_ROOTS = 256
+"""Roots of one depth that each probe walks to; of more, it draws this many."""
+
+_STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+"""97.5 % points of Student's t with 1, 2, ... degrees of freedom (any table of it)."""
+
+SPREAD = 0.5
+"""Relative standard deviation of the probes above which they disagree."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Probes with one number of samples.
+
+    Parameters
+    ----------
+    samples
+        K: nodes of a stratum that are kept.
+    found
+        One for each probe.
+    seconds
+        All of them took, on the clock.
+    """
+
+    samples: int
+    found: tuple[Found, ...]
+    seconds: float
+
+    @property
+    def nodes(self) -> NDArray[np.float64]:
+        """Estimate of every probe; shape (probes,)."""
+        return np.array([one.decomposed + one.leaves for one in self.found])
+
+    @property
+    def mean(self) -> float:
+        """Mean of the probes' estimates."""
+        return float(self.nodes.mean())
+
+    @property
+    def spread(self) -> float:
+        """Relative standard deviation of the probes' estimates; 0 for one probe."""
+        if len(self.found) < 2 or not self.mean:
+            return 0.0
+        return float(self.nodes.std(ddof=1)) / self.mean
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing was left out: all nodes were counted."""
+        return not any(one.thinned for one in self.found)
+
+    def interval(self) -> tuple[float, float]:
+        """Interval for the mean of all possible probes, as for a log-normal sample.
+
+        Notes
+        -----
+        Estimates of a tree's size are positive and skewed: mostly a little low,
+        seldom far too high. With l_i = log of the i-th estimate, m and s^2 their mean
+        and variance: exp(m + s^2/2 +- t sqrt(s^2/p + s^4/(2 (p - 1)))), t of Student
+        with p - 1 degrees of freedom for 95 % (Cox's method; U. Olsson, Journal of
+        Statistics Education 13(1), 2005, for t in the place of z). It holds as far
+        as the logarithms are normal, and says nothing of what no probe has met.
+        """
+        if self.exact:
+            return self.mean, self.mean
+        logs = np.log(np.maximum(self.nodes, 1.0))
+        p = len(logs)
+        if p < 2:
+            return 0.0, math.inf
+        variance = float(logs.var(ddof=1))
+        middle = float(logs.mean()) + variance / 2
+        t = _STUDENT[min(p - 2, len(_STUDENT) - 1)]
+        half = t * math.sqrt(variance / p + variance**2 / (2 * (p - 1)))
+        low, high = math.exp(middle - half), math.exp(min(middle + half, 700.0))
+        return min(low, self.mean), max(high, self.mean)
+
+
+class Sampler:
+    """Estimates the number of nodes of a tree, or below some of its roots.
+
+    Parameters
+    ----------
+    problem, tree
+        The tree.
+    ub
+        Nodes with LB >= ub are pruned.
+    unit
+        The roots; None: the whole tree.
+    """
+
+    def __init__(
+        self,
+        problem: FlowShopProblem,
+        tree: TreeOptions,
+        ub: int,
+        unit: WorkUnit | None = None,
+    ) -> None:
+        self._tables = make_tables(problem, tree)
+        self._ub = ub = min(ub, problem.trivial_ub)
+        self._unit = unit
+        # no bound is below the root's
+        span = max(1, ub - root_bound(problem.instance.times))
+        self._width = -(-span // MOST_STRATA)
+        self._n_strata = -(-span // self._width)
+
+    def rounds(
+        self,
+        *,
+        seconds: float,
+        samples: int | None,
+        probes: int,
+        threads: int,
+        seed: int,
+        should_stop: Callable[[], bool] = lambda: False,
+    ) -> list[Round]:
+        """Run rounds until the time is up or the estimate is precise.
+
+        Parameters
+        ----------
+        seconds
+            Time for all rounds; the first one is run whatever it takes.
+        samples
+            Of the last round, which is then run whatever the time, and so is a round
+            with a quarter of them; the result depends on nothing but the seed. None:
+            as many as there is time for.
+        """
+        self._probe(1, np.random.SeedSequence(seed))  # compiles
+        began = time.perf_counter()
+        done: list[Round] = []
+        seeds = np.random.SeedSequence(seed)
+        with ThreadPoolExecutor(threads) as pool:
+            plan = None if samples is None else [max(1, samples // GROWTH), samples]
+            count: int | None = plan.pop(0) if plan else FIRST_SAMPLES
+            while count is not None:
+                started = time.perf_counter()
+                found = pool.map(
+                    partial(self._probe, count),
+                    seeds.spawn(probes),
+                )
+                taken = tuple(found)
+                now = time.perf_counter()
+                done.append(Round(count, taken, now - started))
+                if done[-1].exact or should_stop():
+                    break
+                if plan is not None:
+                    count = plan.pop(0) if plan else None
+                else:
+                    count = self._next(done[-1], began + seconds - now, threads)
+        return done
+
+    def _next(self, last: Round, seconds_left: float, threads: int) -> int | None:
+        """Return the samples of the next round; None if there is to be none."""
+        if last.spread < PRECISE * math.sqrt(len(last.found)) and last.samples > 64:
+            return None
+        growth = min(float(GROWTH), 0.8 * seconds_left / max(last.seconds, 1e-4))
+        n_jobs, n_machines = self._tables.times.shape
+        node_bytes = 2 * (3 * 8 * n_machines + 2 * n_jobs + 40)
+        widest = max(one.widest for one in last.found)
+        growth = min(growth, MEMORY / (threads * node_bytes * max(1, widest)))
+        return int(last.samples * growth) if growth >= 1.5 else None
+
+    def _probe(self, samples: int, seed: np.random.SeedSequence) -> Found:
+        state = seed.generate_state(1, np.uint64)
+        entries, starts = self._entries(seed)
+        return run_probe(
+            self._tables,
+            entries,
+            starts,
+            self._ub,
+            self._width,
+            self._n_strata,
+            samples,
+            state,
+        )
+
+    def _entries(self, seed: np.random.SeedSequence) -> tuple[Level, NDArray[np.int64]]:
+        """Roots to start from with their weights, by depth; drawn if they are many."""
+        n_jobs = self._tables.times.shape[0]
+        root = root_level(self._tables)
+        if self._unit is None:
+            starts = np.ones(n_jobs + 1, np.int64)
+            starts[0] = 0
+            return root, starts
+        rows, weights = draw_roots(self._unit, np.random.default_rng(seed))
+        depths = self._unit.depths[rows].astype(np.int64)
+        digits = self._unit.digits[rows].astype(np.int64)
+        entries, alive = walk(self._tables, root, depths, digits, self._ub)
+        entries = Level(*[part[alive] for part in entries])  # type: ignore[arg-type]
+        entries.weight[:] = weights[alive]
+        starts = np.searchsorted(depths[alive], np.arange(n_jobs + 1))
+        return entries, starts.astype(np.int64)
+
+
+def draw_roots(
+    unit: WorkUnit, random: np.random.Generator
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Draw at most ``MOST_ROOTS`` roots of each depth, evenly over the leaves.
+
+    Returns
+    -------
+    rows : ndarray of intp
+        Chosen roots, ordered by depth.
+    weights : ndarray of float64
+        How many roots of its depth each one stands for.
+    """
+    rows: list[NDArray[np.intp]] = []
+    weights: list[NDArray[np.float64]] = []
+    for depth in np.unique(unit.depths):
+        here = np.flatnonzero(unit.depths == depth)
+        kept = min(len(here), MOST_ROOTS)
+        step = len(here) / kept
+        offset = random.random() if kept < len(here) else 0.0
+        rows.append(here[((np.arange(kept) + offset) * step).astype(np.intp)])
+        weights.append(np.full(kept, step))
+    if not rows:
+        return np.zeros(0, np.intp), np.zeros(0)
+    return np.concatenate(rows), np.concatenate(weights)
+
+
+def doubts(rounds: Sequence[Round]) -> tuple[str, ...]:
+    """Reasons not to believe an estimate; none for an exact count."""
+    last = rounds[-1]
+    if last.exact:
+        return ()
+    found = []
+    if last.spread > SPREAD:
+        found.append(
+            f"the {len(last.found)} probes disagree: their estimates spread by "
+            f"{last.spread:.0%} of the mean (trusted up to {SPREAD:.0%})"
+        )
+    if len(rounds) > 1:
+        before = rounds[-2]
+        ratio = last.mean / before.mean if before.mean else math.inf
+        if not 0.5 <= ratio <= 2 and last.spread > 0.1:
+            found.append(
+                f"with {before.samples} samples a stratum the estimate was "
+                f"{before.mean:.2g}, with {last.samples} it is {last.mean:.2g}"
+            )
+    else:
+        found.append("there was time for one round only, and nothing to compare with")
+    return tuple(found)

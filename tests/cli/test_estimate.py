@@ -1,0 +1,43 @@
+"""``dpbb estimate``."""
+
+from __future__ import annotations
+
+import json
+
+
+def test_estimate_for_people(dpbb):
+    ran = dpbb("estimate", "ta005", "--upper-bound", 1235, "--samples", 20, "--gpus", 2)
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert lines[0] == "instance     ta005 (20 x 5)"
+    assert lines[1] == "tree         nodes with LB < 1235, minmin"
+    assert any("2 H100" in line for line in lines)
+    assert any("measured on" in line for line in lines)
+
+
+def test_estimate_as_json(dpbb):
+    ran = dpbb(
+        *("estimate", "ta005", "--upper-bound", 1235, "--samples", 1000000, "--json"),
+        *("--branching", "minbranch", "--threads", 1, "--engine", "cpu", "--seed", 3),
+    )
+    values = json.loads(ran.out)
+    assert values["exact"] is True
+    assert (values["decomposed"], values["leaves"]) == (11_570, 266)
+    assert values["seed"] == 3
+    assert values["times"][0]["what"] == "cpu engine, 1 thread"
+
+
+def test_estimate_of_a_file_needs_an_upper_bound(dpbb, tmp_path):
+    shop = tmp_path / "shop.csv"
+    shop.write_text("job,cut,weld\ndoor,3,2\nframe,1,4\npanel,2,2\n")
+    ran = dpbb("estimate", shop)
+    assert (ran.code, ran.out) == (2, "")
+    assert "upper_bound: expected the makespan of a known schedule" in ran.err
+    assert dpbb("estimate", shop, "--upper-bound", 10).code == 0
+
+
+def test_bad_options_are_refused(dpbb):
+    for flag, value in (("--branching", "best"), ("--seconds", -1), ("--probes", 1)):
+        ran = dpbb("estimate", "ta005", flag, value)
+        assert ran.code == 2
+        assert "expected" in ran.err

@@ -1,0 +1,144 @@
+"""``dpbb.estimate``: what it takes, refuses and gives back."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import dpbb
+from dpbb.errors import InstanceError, OptionError
+from dpbb.estimation.rates import Rate
+from dpbb.estimation.result import Estimate, duration, number
+from dpbb.tree.work_unit import WorkUnit
+from tests import oracle
+
+
+def small(**changes):
+    return dpbb.estimate("ta005", measure=False, **{"samples": 20, **changes})
+
+
+def test_a_small_tree_is_counted():
+    found = dpbb.estimate("ta001", upper_bound=1278)
+    assert found.exact
+    assert found.reliable
+    assert (found.nodes, found.low, found.high, found.leaves) == (7, 7, 7, 0)
+    assert found.here is not None
+    assert "counted, not estimated" in found.summary()
+
+
+def test_the_best_known_makespan_is_the_default():
+    assert small().upper_bound == 1235
+    with pytest.raises(OptionError, match="best-known one is on record"):
+        dpbb.estimate([[3, 2], [1, 4]])
+
+
+def test_all_optima_takes_the_bounds_that_equal_the_makespan():
+    less = small(samples=10**6)
+    most = small(samples=10**6, all_optima=True)
+    assert most.nodes == small(samples=10**6, upper_bound=1236).nodes
+    assert most.nodes > less.nodes == 11_949 + 256
+
+
+def test_minbranch_compares_with_the_upper_bound():
+    found = small(samples=10**6, branching="minbranch")
+    assert (found.decomposed, found.leaves) == (11_570, 266)
+    other = small(samples=10**6, branching="minbranch", branching_ub=1300)
+    assert other.exact
+
+
+def test_the_remainder_of_a_run_can_be_estimated():
+    whole = small(samples=10**6)
+    parts = [
+        small(samples=10**6, roots=WorkUnit.from_paths(20, paths)).nodes
+        for paths in ([(v,) for v in range(7)], [(v,) for v in range(7, 20)])
+    ]
+    assert sum(parts) == whole.nodes - 1  # the tree's root
+
+
+def test_what_comes_out_can_be_read():
+    found = small(upper_bound=1240, gpus=4)
+    assert not found.exact
+    assert found.low <= found.nodes <= found.high
+    assert found.seconds is None
+    values = json.loads(found.to_json())
+    assert values["nodes"] == found.nodes
+    assert values["reliable"] is found.reliable
+    assert values["times"][0]["what"] == "4 H100"
+    assert "nodes with LB &lt; 1240" in found._repr_html_()
+    text = found.summary()
+    assert "instance     ta005 (20 x 5)" in text
+    assert "on 4 H100" in text
+
+
+def test_warnings_are_part_of_the_text():
+    values = {name: getattr(small(), name) for name in Estimate.__slots__}
+    rate = Rate(1000.0, "something", "made up")
+    doubtful = Estimate(
+        **{**values, "reasons": ("so <it> is",), "here": rate, "leaves": 0.0}
+    )
+    assert not doubtful.reliable
+    assert doubtful.seconds == doubtful.nodes / 1000
+    assert "WARNING      not reliable: so <it> is" in doubtful.summary()
+    assert "so &lt;it&gt; is" in doubtful._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"upper_bound": -1}, "upper_bound: expected a whole number"),
+        ({"upper_bound": "many"}, "upper_bound: expected a whole number"),
+        ({"seconds": 0}, "seconds: expected a number > 0"),
+        ({"samples": 0}, "samples: expected a whole number"),
+        ({"probes": 1}, "probes: expected a whole number from 2 to 64"),
+        ({"seed": -1}, "seed: expected"),
+        ({"gpus": 0}, "gpus: expected"),
+        ({"branching": "best"}, "branching: expected one of"),
+        ({"time_limit_s": 3}, "time_limit_s: expected one of branching"),
+        ({"roots": WorkUnit.whole(3)}, "roots: expected roots of a tree of 20 jobs"),
+        ({"root_order": (1, 0)}, "root_order: expected 20 jobs"),
+    ],
+)
+def test_bad_input_is_refused(changes, words):
+    with pytest.raises(OptionError, match=words):
+        small(**changes)
+
+
+def test_only_flow_shops_can_be_estimated():
+    with pytest.raises(InstanceError):
+        dpbb.estimate("ta999")
+    with pytest.raises(OptionError, match="expected a flow shop"):
+        dpbb.estimate(oracle.TinyFlowShop(((1, 2), (3, 4))), upper_bound=9)
+
+
+def test_instances_of_all_kinds_are_taken():
+    times = np.array([[3, 2], [1, 4], [2, 2]])
+    found = dpbb.estimate(times, upper_bound=10, measure=False)
+    problem = dpbb.estimate(
+        dpbb.FlowShopInstance("shop", times), upper_bound=10, measure=False
+    )
+    assert found.nodes == problem.nodes
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(7, "7"), (1234, "1.23 k"), (4.4799e8, "448 M"), (2e12, "2e+12")],
+)
+def test_numbers_for_people(value, text):
+    assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.2, "less than 1 s"),
+        (2.34, "2.3 s"),
+        (42.4, "42 s"),
+        (600, "10 min"),
+        (86_400 * 30, "30 days"),
+        (86_400 * 3652.5, "10 years"),
+    ],
+)
+def test_durations_for_people(seconds, text):
+    assert duration(seconds) == text

@@ -1,0 +1,44 @@
+"""Rates: measured here, known of H100s."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpbb.estimation.rates import (
+    GPUS_EFFICIENCY,
+    H100_NODES_PER_S,
+    h100_rate,
+    measured_rate,
+)
+from dpbb.flowshop import FlowShopProblem
+from dpbb.flowshop.taillard import taillard_instance
+from dpbb.options import TreeOptions
+
+
+def test_measured_sizes_have_their_measured_rates():
+    for n_jobs, rate in H100_NODES_PER_S.items():
+        found = h100_rate(n_jobs, 20)
+        assert found.nodes_per_second == pytest.approx(rate)
+        assert "measured at" in found.source
+
+
+def test_other_sizes_lie_between():
+    assert 2.3e9 < h100_rate(70, 20).nodes_per_second < 5.2e9
+    assert h100_rate(10, 20).nodes_per_second == pytest.approx(7.6e9)
+    assert h100_rate(500, 20).nodes_per_second == pytest.approx(1.3e9)
+    assert h100_rate(50, 40).nodes_per_second == pytest.approx(2.6e9)
+    assert h100_rate(50, 5).nodes_per_second == pytest.approx(5.2e9)
+    assert "from those measured" in h100_rate(70, 20).source
+
+
+def test_several_gpus_are_not_quite_linear():
+    one, four = (h100_rate(50, 20, gpus).nodes_per_second for gpus in (1, 4))
+    assert four == pytest.approx(4 * GPUS_EFFICIENCY * one)
+
+
+def test_the_rate_of_this_machine_is_measured():
+    problem = FlowShopProblem(taillard_instance("ta021"))
+    rate = measured_rate(problem, TreeOptions(), 2297, engine="cpu", threads=1)
+    assert rate.nodes_per_second > 1e4
+    assert rate.what == "cpu engine, 1 thread"
+    assert rate.source.startswith("measured on")

@@ -1,0 +1,189 @@
+"""Samples of trees: exact without thinning, unbiased with it, doubted when in doubt."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpbb.estimation.probe import Found
+from dpbb.estimation.sampling import MOST_ROOTS, Round, Sampler, doubts, draw_roots
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.flowshop.taillard import taillard_instance
+from dpbb.options import BranchingRule, TreeOptions
+from dpbb.tree.interval import Interval
+from dpbb.tree.work_unit import WorkUnit
+from tests import oracle
+
+ALL = 10**9
+
+
+def sample(problem, tree, ub, unit=None, *, samples=ALL, probes=2, seed=0):
+    sampler = Sampler(problem, tree, ub, unit)
+    return sampler.rounds(
+        seconds=1, samples=samples, probes=probes, threads=2, seed=seed
+    )
+
+
+def shop(times):
+    return FlowShopProblem(FlowShopInstance("shop", np.array(times)))
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("rule", ["minmin", "minbranch"])
+def test_golden_trees_are_counted_exactly_when_nothing_is_thinned(shared, rule):
+    with (shared / "golden" / "tree_sizes.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["rule"] == rule]
+    small = [row for row in rows if int(row["decomposed"]) < 40_000]
+    assert len(small) > 20
+    for row in small:
+        ub = int(row["ub"])
+        tree = TreeOptions(
+            BranchingRule(rule), ub if rule == "minbranch" else None, root_order=None
+        )
+        problem = FlowShopProblem(taillard_instance(row["instance"]))
+        last = sample(problem, tree, ub)[-1]
+        assert last.exact
+        for one in last.found:
+            counted = (one.decomposed, one.leaves)
+            assert counted == (int(row["decomposed"]), int(row["leaves"])), row
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_every_rule_is_the_tree_by_its_definition(data):
+    tiny = data.draw(oracle.problems(max_jobs=6))
+    tree = data.draw(oracle.trees(tiny))
+    ub = data.draw(st.integers(1, tiny.trivial_ub))
+    naive = oracle.naive_tree(tiny, tree, ub)
+    one = sample(shop(tiny.times), tree, ub)[-1].found[0]
+    assert one.decomposed == len(naive.decomposed)
+    assert one.leaves == len(naive.leaves)
+
+
+def test_the_largest_times_give_the_same_tree():
+    """Times may sum to 2**30 - 1: no sum of a bound may pass 32 bits."""
+    times = np.random.default_rng(5).integers(1, 99, (8, 4))
+    ub = oracle.best_orders(times.tolist())[0] + 1
+    assert 2**29 < times.sum() * 500_000 < 2**30
+    small = sample(shop(times), TreeOptions(), ub)[-1].found
+    large = sample(shop(times * 500_000), TreeOptions(), ub * 500_000)[-1].found
+    assert small[0][:2] == large[0][:2]
+
+
+@pytest.fixture(scope="module")
+def tree_of_11570():
+    """ta005 at 1235: 11,949 decomposed nodes and 256 leaves with MinMin."""
+    return FlowShopProblem(taillard_instance("ta005")), TreeOptions(), 1235
+
+
+def test_the_estimate_is_unbiased(tree_of_11570):
+    """Whatever is left out, the mean over many probes is the truth."""
+    last = sample(*tree_of_11570, samples=5, probes=2000, seed=1)[-1]
+    error = last.nodes.std(ddof=1) / np.sqrt(len(last.nodes))
+    assert last.spread > 0.05  # it does leave out
+    assert not last.exact
+    assert abs(last.mean - 12_205) < 4 * error
+    leaves = np.array([one.leaves for one in last.found])
+    assert abs(leaves.mean() - 256) < 4 * leaves.std(ddof=1) / np.sqrt(len(leaves))
+
+
+def test_the_seed_alone_decides(tree_of_11570):
+    one, again, other = (
+        sample(*tree_of_11570, samples=5, probes=4, seed=seed) for seed in (7, 7, 8)
+    )
+    assert [part.found for part in one] == [part.found for part in again]
+    assert one[-1].found != other[-1].found
+
+
+def test_more_time_gives_more_samples_until_it_is_precise(tree_of_11570):
+    sampler = Sampler(*tree_of_11570)
+    rounds = sampler.rounds(seconds=20, samples=None, probes=4, threads=1, seed=0)
+    counts = [one.samples for one in rounds]
+    assert counts == sorted(counts)
+    assert len(counts) > 1
+    assert rounds[-1].exact or rounds[-1].spread < 0.1
+    stopped = sampler.rounds(
+        seconds=20, samples=None, probes=4, threads=1, seed=0, should_stop=lambda: True
+    )
+    assert len(stopped) == 1
+
+
+@given(st.data())
+@settings(max_examples=30)
+def test_what_is_below_roots_is_counted(data):
+    """Nodes below roots alone: their ancestors belong to who explored them."""
+    tiny = data.draw(oracle.problems(shape=(6, 3)))
+    tree = data.draw(oracle.trees(tiny))
+    ub = data.draw(st.integers(1, tiny.trivial_ub))
+    begin, end = data.draw(st.sampled_from([(0, 720), (7, 555), (100, 101), (9, 9)]))
+    unit = WorkUnit.from_interval(6, Interval(begin, end))
+    paths = [unit.path(index) for index in range(len(unit))]
+    one = sample(shop(tiny.times), tree, ub, unit)[-1].found[0]
+    naive = oracle.naive_tree(tiny, tree, ub)
+
+    def below(nodes):
+        return sum(any(node[: len(p)] == p for p in paths) for node in nodes)
+
+    assert one.decomposed == below(naive.decomposed)
+    assert one.leaves == below(naive.leaves)
+
+
+def test_many_roots_are_drawn_without_bias():
+    n_roots = 10 * 9 * 8
+    paths = [(a, b, c) for a in range(10) for b in range(9) for c in range(8)]
+    unit = WorkUnit.from_paths(10, paths)
+    assert len(unit) == n_roots > MOST_ROOTS
+    hits = np.zeros(n_roots)
+    for seed in range(200):
+        rows, weights = draw_roots(unit, np.random.default_rng(seed))
+        assert len(rows) == MOST_ROOTS
+        assert weights.sum() == pytest.approx(n_roots)
+        hits[rows] += weights
+    assert hits.mean() / 200 == pytest.approx(1)
+    assert hits.std() / 200 < 0.3
+    rows, weights = draw_roots(WorkUnit.empty(10), np.random.default_rng(0))
+    assert len(rows) == len(weights) == 0
+
+
+def test_no_roots_are_no_nodes():
+    problem = shop([[3, 2], [1, 4], [2, 2]])
+    last = sample(problem, TreeOptions(), 99, WorkUnit.empty(3))[-1]
+    assert (last.mean, last.interval(), last.exact) == (0, (0, 0), True)
+
+
+def round_of(samples, *nodes, thinned=1):
+    found = tuple(Found(value, 0.0, 100, thinned, 10) for value in nodes)
+    return Round(samples, found, 1.0)
+
+
+def test_the_interval_is_wide_above_when_probes_are_skewed():
+    calm = round_of(64, 99.0, 100.0, 101.0, 100.0)
+    low, high = calm.interval()
+    assert 95 < low < 100 < high < 105
+    wild = round_of(64, 10.0, 20.0, 10.0, 1000.0)
+    low, high = wild.interval()
+    assert low < 30
+    assert high > 2000
+    assert low <= wild.mean <= high
+
+
+def test_doubts_say_what_is_wrong():
+    calm, wild = round_of(64, 99.0, 101.0), round_of(64, 10.0, 1000.0)
+    before, low = round_of(16, 97.0, 104.0), round_of(16, 10.0, 11.0)
+    assert doubts([before, calm]) == ()
+    assert "disagree" in doubts([before, wild])[0]
+    growing = doubts([low, round_of(64, 80.0, 110.0)])
+    assert "with 16 samples a stratum the estimate was 10" in growing[0]
+    assert "one round only" in doubts([calm])[0]
+    assert doubts([round_of(64, 10.0, 10.0, thinned=0)]) == ()
+
+
+def test_a_heavy_tail_is_detected():
+    """ta101 at 11152 (10,221,772 nodes): few samples miss what most nodes are in."""
+    problem = FlowShopProblem(taillard_instance("ta101"))
+    rounds = sample(problem, TreeOptions(), 11152, samples=64, probes=8)
+    assert doubts(rounds)
