@@ -149,7 +149,7 @@ def _facts(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     busy = sum(seat.busy for seat in snapshot.seats)
     lost = f"  {snapshot.seats_left} gone" if snapshot.seats_left else ""
     yield "seats", f"{busy:,} of {len(snapshot.seats):,} busy{lost}"
-    yield "units", f"{snapshot.leased:,} explored  {snapshot.waiting:,} waiting"
+    yield "units", f"{snapshot.leased:,} in work  {snapshot.waiting:,} waiting"
 
 
 def _left(snapshot: Snapshot) -> str:
