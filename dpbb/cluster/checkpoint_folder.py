@@ -216,6 +216,23 @@ def load_checkpoint(source: str, problem: Problem[Any] | None = None) -> Checkpo
     return _load(folder, name, problem)
 
 
+def newest_whole(folder: Folder) -> Checkpoint:
+    """Read the newest checkpoint of a folder that is not damaged.
+
+    Raises
+    ------
+    CheckpointError
+        There is none.
+    """
+    names = header_names(folder)
+    found = _first_whole(folder, names, None)
+    if found is not None:
+        return found[1]
+    if names:
+        return _load(folder, names[0], None)  # raises, and says why
+    raise CheckpointError(f"expected a checkpoint in folder {folder.url}, got none")
+
+
 def _load_newest(
     folder: Folder, names: list[str], problem: Problem[Any] | None
 ) -> Checkpoint:

@@ -131,10 +131,11 @@ class Keeper:
             except CheckpointError as error:
                 self._failed(run, error)
 
-    async def release(self) -> None:
-        """Leave the folder to whoever goes on from it."""
+    async def release(self, *, ended: bool = True) -> None:
+        """Leave the folder; unless the run has ended, somebody should go on from it."""
         try:
-            await asyncio.to_thread(self.claim.release)
+            leave = self.claim.release if ended else self.claim.abandon
+            await asyncio.to_thread(leave)
         except CheckpointError as error:
             logger.warning("a folder of checkpoints is not released: %s", error)
 
@@ -229,7 +230,7 @@ class Checkpointer:
             if run.keeper is not None and not run.keeper.closing:
                 run.keeper.closing = True
                 await self._write(run, run.keeper)
-                await run.keeper.release()
+                await run.keeper.release(ended=False)
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _full_reports(self, run: OpenRun) -> None:

@@ -114,17 +114,29 @@ class Claim:
         self._beat()
 
     def release(self) -> None:
-        """Leave the folder to others; does nothing if it is theirs already."""
+        """Note that the run is over; does nothing if the folder is another's by now."""
         _held.discard(self._nonce)
         owner = read_owner(self._folder)
         if owner is not None and owner.nonce == self._nonce:
             self._folder.delete(NAME)
 
-    def _beat(self) -> None:
+    def abandon(self) -> None:
+        """Leave the folder with a run that was not ended: who goes on from it may."""
+        _held.discard(self._nonce)
+        owner = read_owner(self._folder)
+        if owner is not None and owner.nonce == self._nonce:
+            self._beat(0.0)
+
+    def _beat(self, now: float | None = None) -> None:
         pid = os.getpid()
         started = psutil.Process(pid).create_time()
         owner = Owner(
-            self._nonce, self._run_id, self._folder.host, pid, started, time.time()
+            self._nonce,
+            self._run_id,
+            self._folder.host,
+            pid,
+            started,
+            time.time() if now is None else now,
         )
         self._folder.write(NAME, [json.dumps(asdict(owner)).encode()])
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from dpbb.cluster.shell import Shell
     from dpbb.coordination.messages import Report, SeatId
 
-PARK_S = 5.0
+PARK_S = 20.0
 """A task waits so long for another unit when its own is finished, then it ends.
 
 Going on costs the scheduler a fraction of a new future, but holds a thread of the
-worker, which others may want.
+worker, which others may want. Below ``link.RPC_TIMEOUT_S``, or it would ask again.
 """
 
 

@@ -1,15 +1,20 @@
 """Preload: ``dask scheduler --preload dpbb.cluster.preload``, the same for workers.
 
 A preloaded scheduler has the plugin before the first client comes, and gives it to
-every worker. A preloaded worker has the engines imported before its first unit.
+every worker. With ``dpbb.resume`` in Dask's configuration (or ``DASK_DPBB__RESUME`` in
+its environment), a folder of checkpoints or of such folders, runs go on that were cut
+off when a scheduler ended. A preloaded worker has the engines imported before its first
+unit.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import dask
 from distributed import Scheduler
 
+from dpbb.cluster.restoring import CONFIG
 from dpbb.cluster.scheduler_plugin import DpbbSchedulerPlugin
 from dpbb.engines.registry import available_engines
 
@@ -21,6 +26,8 @@ async def dask_setup(server: Scheduler | Worker | Nanny) -> None:
     """Set up a scheduler or worker that is starting."""
     if isinstance(server, Scheduler):
         # not register_scheduler_plugin: the scheduler starts its plugins itself
-        server.add_plugin(DpbbSchedulerPlugin(), idempotent=True)
+        folder = dask.config.get(CONFIG, None)
+        resume = None if folder is None else str(folder)
+        server.add_plugin(DpbbSchedulerPlugin(resume), idempotent=True)
     else:
         available_engines()

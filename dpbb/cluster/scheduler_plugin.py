@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from distributed.core import Status
 from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.protocol import pickle
 
@@ -27,6 +28,7 @@ from dpbb.cluster.elastic import Elastic
 from dpbb.cluster.hub import Hub
 from dpbb.cluster.loader import worker_plugin_bytes
 from dpbb.cluster.monitor import Monitor
+from dpbb.cluster.restoring import restore_all
 from dpbb.cluster.submitter import Submitter
 from dpbb.cluster.versions import check_versions
 from dpbb.cluster.wire import answers_errors, unwrap, wrap
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from distributed import Scheduler
 
     from dpbb.cluster.open_run import OpenRun
+    from dpbb.coordination.checkpoint import Checkpoint
     from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
     from dpbb.coordination.messages import (
         Assignment,
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
         LeaseId,
         Report,
         RunId,
+        RunSpec,
         SeatId,
         UnitId,
     )
@@ -62,10 +66,19 @@ TICK_S = 0.1
 
 
 class DpbbSchedulerPlugin(SchedulerPlugin):
-    """Runs of dpbb on this scheduler; see the module."""
+    """Runs of dpbb on this scheduler; see the module.
+
+    Parameters
+    ----------
+    resume
+        Folder of checkpoints, or of such folders: runs in it that nobody ended go on.
+    """
 
     name = NAME
     idempotent = True
+
+    def __init__(self, resume: str | None = None) -> None:
+        self._resume = resume
 
     async def start(self, scheduler: Scheduler) -> None:
         """Install the handlers; may be called again, or on a second plugin.
@@ -93,6 +106,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         self._answers: dict[LeaseId, asyncio.Future[Order]] = {}
         self._changes: dict[RunId, asyncio.Event] = {}
         self._ticker: asyncio.Task[None] | None = None
+        self._restoring: asyncio.Task[None] | None = None
         self._closing = False
         handlers: dict[str, Callable[..., Awaitable[Any]]] = {
             "hello": self.hello,
@@ -121,10 +135,15 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             None, worker_plugin_bytes(), name=NAME, idempotent=True
         )
         self.started.set()
+        if self._resume is not None:
+            self._restoring = asyncio.create_task(restore_all(self._resume, self))
 
     async def before_close(self) -> None:
         """Leave nothing: no client, thread, task or waiting call of ours."""
         self._closing = True
+        if self._restoring is not None:
+            self._restoring.cancel()
+            await asyncio.gather(self._restoring, return_exceptions=True)
         metrics.forget(self.scheduler)
         await self.checkpoints.close()
         self._writers.shutdown(wait=False, cancel_futures=True)
@@ -233,6 +252,15 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             state = await asyncio.to_thread(
                 from_bytes, content, "checkpoint", spec.problem
             )
+        await self._open(spec, blob, state)
+
+    async def open_saved(self, spec: RunSpec, saved: Checkpoint) -> None:
+        """Open a run that goes on without a client; see ``restoring``."""
+        while self.scheduler.status is not Status.running:  # it has just started
+            await asyncio.sleep(TICK_S)
+        await self._open(spec, pickle.dumps(spec), saved)
+
+    async def _open(self, spec: RunSpec, blob: bytes, state: Checkpoint | None) -> None:
         keeper = await self.checkpoints.keeper(spec, state)
         await self.submitter.start()
         try:

@@ -135,6 +135,20 @@ class Folder:
         paths = self._fs.ls(self._path, detail=False)
         return sorted(os.path.basename(str(path).rstrip("/")) for path in paths)
 
+    @_named("list")
+    def folders(self) -> list[str]:
+        """URLs of the folders in it; none if there is no such folder."""
+        self._fs.invalidate_cache()
+        if not self._fs.isdir(self._path):
+            return []
+        entries = self._fs.ls(self._path, detail=True)
+        names = [
+            os.path.basename(str(entry["name"]).rstrip("/"))
+            for entry in entries
+            if entry["type"] == "directory"
+        ]
+        return [f"{self.url.rstrip('/')}/{name}" for name in sorted(names) if name]
+
     @_named("delete in")
     def delete(self, name: str) -> None:
         """Delete a file."""

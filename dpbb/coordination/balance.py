@@ -46,6 +46,7 @@ besides, is seen by its lag.
 LAG_S = 0.2
 """An event loop that is later than this has too much to do."""
 
+_CROWD = 4  # so many leases or fewer for each idle seat: many wait
 _LOOKS = 64  # units that may be cut
 _FEW_LEASES = 16  # cannot keep the event loop busy
 _ANY = 1_000_000  # parts, where the number does not matter
@@ -274,7 +275,7 @@ class Balance:
         if len(book.waiting) > max(_FEW_LEASES, len(book.leases) // 64):
             several = 1  # there is enough for who is idle next
         worth = self._worth(worth_s)
-        if len(self.idle) > len(book.leases):
+        if _CROWD * len(self.idle) > len(book.leases):
             # as when a run begins: the event loop is what all wait for, and several
             # units of one donation take less of it than several donations
             worth = max(worth, book.spec.units_per_seat)
