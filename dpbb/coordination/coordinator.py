@@ -70,6 +70,13 @@ STOP_GRACE_S = 10.0
 STOP_ROOT_S = 2e-5
 """For each of its open roots it is given more: it has to list them."""
 
+LISTED_AT_STOP = 250_000
+"""A seat with more open roots does not list them at a stop, if nobody can use the list.
+
+That is so without a checkpoint: the run is over for good. Listing the 4 to 20 million
+roots of a GPU took tens of seconds.
+"""
+
 STOP_NEW_S = 1.0
 """A seat that has never reported, as its kernel is still compiled, has so long."""
 
@@ -285,6 +292,9 @@ class Coordinator(RunReading):
         if lease is None or lease.id not in self._work.book.leases:
             return self._over(report.lease)
         lease.answer = self._order(lease, now)
+        if lease.answer.kind is OrderKind.DROP:
+            self._run.abandon(lease)
+            self._go_on(now)
         return lease.answer
 
     def _take(
@@ -343,7 +353,7 @@ class Coordinator(RunReading):
     def _order(self, lease: LeaseRecord, now: float) -> Order:
         """Return the answer to a lease's report."""
         if self.state is RunState.STOPPING:
-            kind = OrderKind.STOP
+            kind = OrderKind.STOP if self._lists_at_stop(lease) else OrderKind.DROP
         elif lease.seat.draining:
             kind = OrderKind.DRAIN
         elif self._work.balance.shall_donate(lease):
@@ -358,6 +368,12 @@ class Coordinator(RunReading):
         else:
             kind = OrderKind.SAVE if lease.save else OrderKind.CONTINUE
         return self._pace.order(kind, self.ub, len(self._work.book.leases))
+
+    def _lists_at_stop(self, lease: LeaseRecord) -> bool:
+        """Whether a seat's last report says what remains."""
+        # optimal permutations come with full reports alone
+        wanted = self.spec.checkpoint is not None or self.spec.all_optima or lease.save
+        return wanted or lease.open_roots <= LISTED_AT_STOP
 
     def _shall_give_witnesses(self, lease: LeaseRecord, now: float) -> bool:
         """Whether a seat is asked for roots that become units of their own."""

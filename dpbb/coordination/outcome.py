@@ -31,7 +31,8 @@ class Outcome:
         No permutation costs less; see ``RunReading.lower_bound``. When exhausted,
         the incumbent's value or, if the cutoff is below it, the cutoff.
     counters
-        The ledger's, exact by I4 and I5.
+        The ledger's, exact by I4 and I5; at a stop also nodes of seats that have not
+        said what remains (``coordinator.LISTED_AT_STOP``), which ``closed`` leaves out.
     trajectory
         Incumbents in the order of discovery.
     seconds

@@ -17,14 +17,14 @@ from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
 from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.snapshot import EventRecord, RunState, SeatSnapshot, Snapshot
 from dpbb.result import Termination
+from dpbb.tree.counters import Counters
 from dpbb.tree.factoradic import n_leaves
 
 if TYPE_CHECKING:
     from dpbb.coordination.dispatch import Dispatcher
     from dpbb.coordination.incumbent import Incumbent
     from dpbb.coordination.messages import RunSpec, SeatId
-    from dpbb.coordination.units import SeatRecord
-    from dpbb.tree.counters import Counters
+    from dpbb.coordination.units import LeaseRecord, SeatRecord
 
 WINDOW_S = 5.0
 """Nodes a second are an average over about this long."""
@@ -94,6 +94,8 @@ class RunRecord:
     ended: float | None = None
     error: str | None = None
     donations: int = 0
+    abandoned_decomposed: int = 0  # of leases given up at a stop, beyond the ledger
+    abandoned_leaves: int = 0
 
     @property
     def lower_bound(self) -> int:
@@ -114,13 +116,30 @@ class RunRecord:
     def decomposed(self) -> int:
         """Decomposed nodes, light reports included."""
         book = self.work.book
-        return max(0, book.counters.decomposed + book.ahead_decomposed)
+        ahead = book.ahead_decomposed + self.abandoned_decomposed
+        return max(0, book.counters.decomposed + ahead)
 
     @property
     def leaves(self) -> int:
         """Leaves, light reports included."""
         book = self.work.book
-        return book.counters.leaves + book.ahead_leaves
+        return book.counters.leaves + book.ahead_leaves + self.abandoned_leaves
+
+    def abandon(self, lease: LeaseRecord) -> None:
+        """End a lease without a list of what remains; its nodes were explored."""
+        self.abandoned_decomposed += lease.decomposed_since_full
+        self.abandoned_leaves += lease.leaves_since_full
+        self.work.requeue(lease.unit)
+
+    @property
+    def explored(self) -> Counters:
+        """The ledger's counters and the nodes of leases that were given up."""
+        ledger = self.work.book.counters
+        return Counters(
+            ledger.decomposed + self.abandoned_decomposed,
+            ledger.leaves + self.abandoned_leaves,
+            ledger.closed,
+        )
 
 
 def reached_limit(run: RunRecord, now: float) -> Termination | None:
@@ -333,7 +352,7 @@ class RunReading:
             permutation=incumbent.permutation,
             ub=incumbent.ub,
             lower_bound=run.lower_bound,
-            counters=book.counters,
+            counters=run.explored,
             trajectory=tuple(incumbent.trajectory),
             seconds=run.ended - run.opened,
             explore_s=book.explore_s,

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpbb.coordination import coordinator as coordinator_module
 from dpbb.coordination import dispatch
 from dpbb.coordination.coordinator import STOP_GRACE_S
 from dpbb.coordination.ledger import check_full_report
@@ -706,6 +707,35 @@ def test_stop_gives_a_seat_time_to_list_its_roots():
     world.now += 6
     world.coordinator.tick(world.now)
     assert world.coordinator.finished
+
+
+def stop_with_many_roots(**options):
+    world = busy_world(["a", "b"], **options)
+    for lease in world.coordinator._work.book.leases.values():
+        world.tasks[lease.seat.id].explore(50)
+    world.coordinator.request_stop(Termination.STOPPED, world.now)
+    return world
+
+
+def test_stop_asks_for_no_list_that_nobody_can_use(monkeypatch):
+    monkeypatch.setattr(coordinator_module, "LISTED_AT_STOP", 0)
+    world = stop_with_many_roots()
+    assert [world.report(seat).kind for seat in "ab"] == [OrderKind.DROP] * 2
+    outcome = world.coordinator.outcome(world.now)
+    assert outcome.termination is Termination.STOPPED
+    ledger = world.coordinator._work.book.counters
+    assert outcome.counters.decomposed > ledger.decomposed
+    assert world.deliver(world.mail[-1]).kind is OrderKind.DROP  # a repeated report
+    again = world.coordinator.outcome(world.now).counters
+    assert again.decomposed == outcome.counters.decomposed
+    check_books(world.coordinator)
+
+
+@pytest.mark.parametrize("reason", [{"checkpoint": "somewhere"}, {"all_optima": True}])
+def test_stop_asks_for_a_list_that_is_wanted(monkeypatch, reason):
+    monkeypatch.setattr(coordinator_module, "LISTED_AT_STOP", 0)
+    world = stop_with_many_roots(**reason)
+    assert world.report("a").kind is OrderKind.STOP
 
 
 def test_stop_does_not_wait_for_a_seat_that_still_compiles():
