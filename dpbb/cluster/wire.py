@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from distributed.core import clean_exception, error_message
+from distributed.protocol.compression import decompress
 from distributed.protocol.serialize import (
     Serialize,
     Serialized,
-    deserialize,
+    merge_and_deserialize,
     to_serialize,
 )
 
@@ -42,7 +43,10 @@ def wrap(value: Any) -> Any:
 def unwrap(value: Any) -> Any:
     """Inverse of ``wrap``; opens what the scheduler kept opaque."""
     if isinstance(value, Serialized):
-        return deserialize(value.header, value.frames)
+        frames = value.frames  # compressed, and split where they are large
+        if "compression" in value.header:
+            frames = decompress(value.header, frames)
+        return merge_and_deserialize(value.header, frames)
     if isinstance(value, Serialize):  # in-process connections
         return value.data
     if isinstance(value, dict):

@@ -23,6 +23,21 @@ def test_arrays_stay_opaque_until_they_are_unwrapped():
     }
 
 
+@pytest.mark.parametrize("context", [{}, {"compression": "zlib"}])
+def test_large_arrays_are_put_together_again(context):
+    """Dask splits frames, of 64 MiB by default, and may compress the parts."""
+    large = np.arange(100_000) // 7
+    frames = dumps(
+        wrap({"tails": large, "few": np.ones(3)}),
+        context=context,
+        frame_split_size=1 << 16,
+    )
+    assert len(frames) > 12
+    found = unwrap(loads(frames, deserialize=False))
+    assert np.array_equal(found["tails"], large)
+    assert found["few"].tolist() == [1, 1, 1]
+
+
 def test_arrays_arrive_as_arrays_elsewhere():
     """A worker's connection deserializes."""
     assert loads(dumps(wrap(BODY)))["closed"].tolist() == [0, 1, 2, 3, 4]
