@@ -6,6 +6,7 @@
 SUITES = {
     "cold": "whole `dpbb solve` processes, from the prompt to the proof",
     "cpu": "golden trees with the CPU engine: counts, nodes a second",
+    "dashboard": "what a run loses while its page is open in browsers",
     "dask": "the same tree raw in one process and through a LocalCluster",
     "estimate": "estimates of trees of known size: within a factor 3, how fast",
     "faults": "kills, restarts, drains, joins, a bad network: exact all the same",

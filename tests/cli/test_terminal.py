@@ -8,17 +8,26 @@ import pty
 import select
 import signal
 import struct
+import subprocess
 import sys
 import termios
 import time
 
 import pyte
 import pytest
+from distributed import Client, LocalCluster
+
+import dpbb as package
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
 SOLVE = ("solve", "ta056", "--heuristics", "neh", "--threads", "1")  # takes hours
 SMALL = ("solve", "ta016", "--upper-bound", "1397", "--threads", "1")
+LEADER = """
+import os, sys
+os.close(os.open(os.ttyname(0), os.O_RDWR))  # the first one opened becomes its own
+os.execv(sys.executable, [sys.executable, "-m", "dpbb", *sys.argv[1:]])
+"""
 ERASE = "\x1b[2K"  # of a line, to draw it anew
 TIMEOUT_S = 100
 
@@ -30,14 +39,20 @@ class Terminal:
         self.screen = pyte.Screen(width, height)
         self._stream = pyte.ByteStream(self.screen)
         self.written = b""
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            environment = {**os.environ, "TERM": "xterm-256color", **dict(env)}
-            command = [sys.executable, "-m", "dpbb", *arguments]
-            os.execve(command[0], command, environment)  # noqa: S606
+        self.fd, inner = pty.openpty()
         size = struct.pack("HHHH", height, width, 0, 0)
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, size)
         self._modes = termios.tcgetattr(self.fd)
+        self.process = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-c", LEADER, *arguments],
+            stdin=inner,
+            stdout=inner,
+            stderr=inner,
+            start_new_session=True,
+            env={**os.environ, "TERM": "xterm-256color", **dict(env)},
+        )
+        os.close(inner)
+        self.pid = self.process.pid
         self.code = None
 
     def lines(self):
@@ -58,7 +73,7 @@ class Terminal:
         deadline = time.monotonic() + TIMEOUT_S
         while self._read():
             assert time.monotonic() < deadline, self.text()
-        self.code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        self.code = self.process.wait(TIMEOUT_S)
         return self.code
 
     def _read(self):
@@ -85,9 +100,8 @@ class Terminal:
         return self
 
     def __exit__(self, *_):
-        if self.code is None:
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
+        self.process.kill()
+        self.process.wait()
         os.close(self.fd)
 
 
@@ -166,3 +180,35 @@ def test_a_pipe_gets_rows_and_nothing_that_moves_a_cursor():
         rows = pipe.read()
     assert "BestBound" in rows
     assert ERASE not in rows
+
+
+def test_a_run_that_is_attached_to_looks_the_same(tmp_path):
+    """Its past incumbents first; Ctrl-C leaves it, and resume shows it again."""
+    folder = tmp_path / "run"
+    with (
+        LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            processes=False,
+            protocol="tcp://",
+            dashboard_address="127.0.0.1:0",
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+        package.submit(
+            "ta056", client=client, heuristics="neh", checkpoint=str(folder)
+        ) as run,
+    ):
+        env = {"DPBB_SCHEDULER": cluster.scheduler_address}
+        with Terminal("attach", run.run_id[:8], env=env) as terminal:
+            terminal.until("ta056, running", " explored ", "/dpbb", "\nH")
+            os.write(terminal.fd, b"\x03")
+            assert terminal.end() == 3
+            assert terminal.is_as_before()
+            assert f"run {run.run_id} goes on" in terminal.text()
+        assert run.snapshot().state == "running"
+        run.save_now()
+    with Terminal("resume", str(folder), "--threads", "1") as terminal:
+        terminal.until("resumed after", "ta056, running", "\nH")
+        os.kill(terminal.pid, signal.SIGINT)
+        assert terminal.end() == 3
+        assert terminal.is_as_before()

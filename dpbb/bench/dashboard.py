@@ -1,0 +1,233 @@
+"""What a run loses while its page is open in browsers.
+
+The same tree again and again on a LocalCluster, in pairs: once with no page open, once
+with several, in turns which comes first. Browsers have a core of their own; scheduler
+and workers share the others, so that what the page costs the scheduler is taken from
+the workers, as it is where a machine has no core to spare. A loss is that of a pair:
+what else runs on the machine changes slower than that. Beside it stand processor
+times, which others' work blurs less: what the process of the scheduler takes of a core,
+and what share of all cores of the run the pages add to that. The exit code is 1 when a
+count is wrong.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import statistics
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import psutil
+
+from dpbb.bench.browsers import Browsers
+from dpbb.bench.cpu import TREES, Machine, Tree
+from dpbb.cluster.run import page_address, submit_run
+from dpbb.coordination.messages import RunId, RunSpec
+from dpbb.errors import OptionError
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.flowshop.taillard import taillard_instance
+from dpbb.options import TreeOptions
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from distributed import Client
+
+    from dpbb.coordination.outcome import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """One exploration of the tree.
+
+    ``scheduler`` and ``workers`` are processor seconds of their processes; ``frames``
+    counts the messages that the pages got.
+    """
+
+    pages: int
+    counts: tuple[int, int]
+    seconds: float
+    scheduler: float
+    workers: float
+    frames: int
+
+    @property
+    def rate(self) -> float:
+        """Nodes a second."""
+        return sum(self.counts) / self.seconds
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the suite's arguments."""
+    parser.add_argument("--tree", default="ta021-long", choices=sorted(TREES))
+    parser.add_argument("--pages", type=int, default=2, help="browsers, a page each")
+    parser.add_argument("--repeat", type=int, default=5, help="pairs of runs")
+    parser.add_argument(
+        "--workers",
+        type=int,
+        default=None,
+        help="of one thread each; default: a core each",
+    )
+    parser.add_argument("--json", type=Path, default=None, help="also write this file")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the suite; returns 0 if all counts are right."""
+    for name in ("pages", "repeat", "workers"):
+        value = getattr(args, name)
+        if value is not None and value < 1:
+            raise OptionError(f"--{name}: expected at least 1, got {value}")
+    tree, machine = TREES[args.tree], Machine.this()
+    with split_cores() as (cores, browser_core):
+        workers = args.workers or len(cores)
+        print(
+            f"{machine.processor}, load {machine.load:.1f}; {tree.instance}, tree "
+            f"{{LB < {tree.ub}}}, {workers} workers x 1 and the scheduler on cores "
+            f"{cores}, {args.pages} browsers on {browser_core}"
+        )
+        pairs = measure(tree, workers, args.pages, args.repeat, browser_core)
+    report(pairs, len(cores))
+    done = [one for pair in pairs for one in pair]
+    counts = {one.counts for one in done}
+    print(
+        f"decomposed, leaves: {sorted(counts)}; load at the end "
+        f"{os.getloadavg()[0]:.1f}"
+    )
+    if args.json is not None:
+        record = {"machine": asdict(machine), "runs": [asdict(one) for one in done]}
+        args.json.write_text(json.dumps(record))
+    return int(counts != {(tree.decomposed, tree.leaves)})
+
+
+@contextlib.contextmanager
+def split_cores() -> Iterator[tuple[list[int], int | None]]:
+    """Bind this process, and what it starts, to all cores but one, for browsers.
+
+    Yields
+    ------
+    list of int, int or None
+        The cores of the run; that of the browsers, None if there is only one core or
+        no way to bind.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        yield list(range(os.cpu_count() or 1)), None
+        return
+    before = sorted(os.sched_getaffinity(0))
+    *cores, browser_core = before
+    if not cores:
+        yield before, None
+        return
+    # of every thread that is there; later ones inherit it
+    for thread in psutil.Process().threads():
+        os.sched_setaffinity(thread.id, cores)
+    try:
+        yield cores, browser_core
+    finally:
+        for thread in psutil.Process().threads():
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setaffinity(thread.id, before)
+
+
+def report(pairs: Sequence[tuple[Done, Done]], n_cores: int) -> None:
+    """Print medians with their spread; the first of each pair is without pages."""
+    print(
+        "pages   M nodes/s    least     most   scheduler   M nodes/worker s   frames/s"
+    )
+    for group in zip(*pairs, strict=True):
+        rates = [one.rate / 1e6 for one in group]
+        share = statistics.median(one.scheduler / one.seconds for one in group)
+        work = statistics.median(sum(one.counts) / one.workers / 1e6 for one in group)
+        frames = statistics.median(one.frames / one.seconds for one in group)
+        print(
+            f"{group[0].pages:>5}{statistics.median(rates):>12.2f}{min(rates):>9.2f}"
+            f"{max(rates):>9.2f}{share:>11.1%}{work:>19.2f}{frames:>11.1f}"
+        )
+    losses = [1 - with_.rate / without.rate for without, with_ in pairs]
+    extra = [
+        with_.scheduler / with_.seconds - without.scheduler / without.seconds
+        for without, with_ in pairs
+    ]
+    print(
+        f"loss of speed, pair by pair: median {statistics.median(losses):.2%}, from "
+        f"{min(losses):.2%} to {max(losses):.2%}"
+    )
+    print(
+        f"the pages cost the scheduler {statistics.median(extra):.2%} of a core more "
+        f"({min(extra):.2%} to {max(extra):.2%}), that is "
+        f"{statistics.median(extra) / n_cores:.2%} of the run's {n_cores} cores"
+    )
+
+
+def measure(
+    tree: Tree, workers: int, n_pages: int, repeat: int, browser_core: int | None
+) -> list[tuple[Done, Done]]:
+    """Explore the tree in pairs of runs: without pages, and with them."""
+    from distributed import Client, LocalCluster
+
+    pairs = []
+    with (
+        Browsers(n_pages, browser_core) as browsers,
+        LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        client.wait_for_workers(workers)
+        pids = [info["pid"] for info in client.run(_process).values()]
+        processes = [psutil.Process(pid) for pid in pids]
+        address = page_address(client.dashboard_link)
+        _explore(client, tree, processes)  # warm; and the page is there
+        for number in range(repeat):
+            done = {}
+            for with_pages in (False, True) if number % 2 == 0 else (True, False):
+                if with_pages:
+                    browsers.open(address)
+                counts, seconds, own, theirs = _explore(client, tree, processes)
+                frames = browsers.close() if with_pages else 0
+                done[with_pages] = Done(
+                    n_pages * with_pages, counts, seconds, own, theirs, frames
+                )
+            pairs.append((done[False], done[True]))
+    return pairs
+
+
+def _process() -> dict[str, int]:
+    return {"pid": os.getpid()}
+
+
+def _explore(
+    client: Client, tree: Tree, workers: Sequence[psutil.Process]
+) -> tuple[tuple[int, int], float, float, float]:
+    """Run the tree; counts, seconds, processor seconds of scheduler and of workers."""
+    spec = RunSpec(
+        run_id=RunId(uuid4().hex[:12]),
+        problem=FlowShopProblem(taillard_instance(tree.instance)),
+        tree=TreeOptions(),
+        instance=tree.instance,
+        engine="cpu",
+        upper_bound=tree.ub,
+    )
+    everybody = [psutil.Process(), *workers]
+    before = [_cpu_s(process) for process in everybody]
+    with submit_run(client, spec, make_result=_as_is) as opened:
+        outcome = opened.result()
+        own, *theirs = (
+            _cpu_s(process) - start
+            for process, start in zip(everybody, before, strict=True)
+        )
+    counts = outcome.counters.decomposed, outcome.counters.leaves
+    return counts, outcome.seconds, own, sum(theirs)
+
+
+def _cpu_s(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def _as_is(outcome: Outcome) -> Any:  # noqa: ANN401 (not the user's result)
+    return outcome

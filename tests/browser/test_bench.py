@@ -1,0 +1,28 @@
+"""``dpbb bench dashboard`` with real browsers."""
+
+import json
+
+import pytest
+
+from dpbb.cli import main
+from tests.browser import support
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.cluster,
+    pytest.mark.timeout(120),
+    pytest.mark.skipif(support.missing() is not None, reason=str(support.missing())),
+]
+
+
+def test_pages_are_live_and_counts_exact(tmp_path, capsys):
+    file = tmp_path / "record.json"
+    options = ("--tree", "ta030", "--repeat", "1", "--workers", "1", "--json", file)
+    assert main(["bench", "dashboard", *map(str, options)]) == 0
+    out = capsys.readouterr().out
+    assert "decomposed, leaves: [(2797688, 43)]" in out
+    without, with_pages = json.loads(file.read_text())["runs"]
+    assert (without["pages"], without["frames"]) == (0, 0)
+    assert with_pages["pages"] == 2
+    assert with_pages["frames"] > 0
+    assert with_pages["scheduler"] > 0
