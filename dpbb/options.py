@@ -85,6 +85,13 @@ class ProgressStyle(StrEnum):
     NONE = "none"
 
 
+class Estimates(StrEnum):
+    """Whether it is estimated what a run has left."""
+
+    AUTO = "auto"
+    OFF = "off"
+
+
 @dataclass(frozen=True, slots=True)
 class TreeOptions:
     """All that the tree depends on besides the problem (invariant I1).
@@ -258,6 +265,12 @@ class SolveOptions:
         None,
         kinds.optional(kinds.choice(Balance), "automatic"),
         "GPU: how explorers share their work",
+    )
+    estimates: Estimates = _option(
+        Estimates.AUTO,
+        kinds.choice(Estimates),
+        "auto: estimate what is left of runs of more than 40 s, with lowest priority "
+        "on the scheduler's machine",
     )
     seed: int = _option(0, kinds.whole(0), "seed of the heuristics")
     progress: ProgressStyle = _option(

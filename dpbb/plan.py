@@ -19,7 +19,7 @@ from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopProblem, schedule
 from dpbb.flowshop.heuristics import default_time_s, first_incumbent
 from dpbb.installed import versions
-from dpbb.options import EngineName, Heuristics, SolveOptions
+from dpbb.options import EngineName, Estimates, Heuristics, SolveOptions
 from dpbb.problem import root_bound
 from dpbb.result import Improvement, Proof, Result, Status, Termination
 from dpbb.schedule import Schedule
@@ -139,6 +139,7 @@ class Plan:
             checkpoint=options.checkpoint,
             checkpoint_keep=options.checkpoint_keep,
             certificate=options.certificate is not None,
+            estimates=options.estimates is Estimates.AUTO,
             request=self.to_request(now),
         )
 

@@ -11,7 +11,7 @@ from dpbb.cluster.checkpoint_folder import load_checkpoint, resumed_id
 from dpbb.coordination.checkpoint_format import to_bytes
 from dpbb.engines.base import Tuning
 from dpbb.errors import CheckpointError, OptionError
-from dpbb.options import EngineName, SolveOptions
+from dpbb.options import EngineName, Estimates, SolveOptions
 from dpbb.plan import Plan
 from dpbb.problem import root_bound
 from dpbb.task import Task
@@ -101,6 +101,7 @@ class ResumeTask(Task):
             units_per_seat=options.units_per_seat,
             checkpoint=self.checkpoint_url(),
             checkpoint_keep=options.checkpoint_keep,
+            estimates=options.estimates is Estimates.AUTO,
             request=plan.to_request(self.opened(plan, now)),
         )
         return spec, to_bytes(saved)

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from dpbb.cluster.forecasts import Outlook
 from dpbb.coordination.messages import Assignment
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class OpenRun:
     look_at: float = -math.inf  # when its clock is looked at next
     optima: OptimaFeed = field(default_factory=OptimaFeed)
     keeper: Keeper | None = None  # of its checkpoints
+    outlook: Outlook = field(default_factory=Outlook)  # what it has left
 
     @property
     def id(self) -> RunId:
@@ -104,8 +106,8 @@ class OpenRun:
         return self.coordinator.spec.run_id
 
     def snapshot(self, now: float) -> Snapshot:
-        """Return the state of the run, with that of its checkpoints."""
-        snapshot = self.coordinator.snapshot(now)
+        """Return the state of the run, of its checkpoints, and what is left."""
+        snapshot = self.outlook.shown_on(self.coordinator.snapshot(now))
         if self.keeper is None:
             return snapshot
         return replace(snapshot, checkpoint=self.keeper.status(now, snapshot.seconds))

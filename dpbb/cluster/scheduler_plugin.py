@@ -25,6 +25,7 @@ from dpbb.cluster import metrics
 from dpbb.cluster.checkpointing import Checkpointer
 from dpbb.cluster.dashboard import PageControls, attach
 from dpbb.cluster.elastic import Elastic
+from dpbb.cluster.forecasts import Forecaster
 from dpbb.cluster.hub import Hub
 from dpbb.cluster.loader import worker_plugin_bytes
 from dpbb.cluster.monitor import Monitor
@@ -103,6 +104,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="dpbb-check")
         self._writers = ThreadPoolExecutor(1, thread_name_prefix="dpbb-write")
         self.checkpoints = Checkpointer(self.hub, self._writers)
+        self.forecasts = Forecaster(self.hub, time.monotonic)
         self._answers: dict[LeaseId, asyncio.Future[Order]] = {}
         self._changes: dict[RunId, asyncio.Event] = {}
         self._ticker: asyncio.Task[None] | None = None
@@ -146,6 +148,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             await asyncio.gather(self._restoring, return_exceptions=True)
         metrics.forget(self.scheduler)
         await self.checkpoints.close()
+        await self.forecasts.close()
         self._writers.shutdown(wait=False, cancel_futures=True)
         if self._ticker is not None:
             self._ticker.cancel()
@@ -449,6 +452,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             try:
                 self.hub.tick(max(0.0, time.monotonic() - planned))
                 self.checkpoints.tick()
+                self.forecasts.tick()
                 self.elastic.keep_awake()
                 self.monitor.tick()
             except Exception:

@@ -66,6 +66,8 @@ class RunSpec:
         None: there are none.
     certificate
         Keep a journal for a certificate.
+    estimates
+        Estimate now and then what is left; see ``dpbb.cluster.forecasts``.
     request
         What the client wants to know again when it makes a result of the run; only
         values that JSON has.
@@ -94,6 +96,7 @@ class RunSpec:
     checkpoint: str | None = None
     checkpoint_keep: int = 3
     certificate: bool = False
+    estimates: bool = True
     request: Mapping[str, Any] = field(default_factory=dict)
     max_reports: float = 125.0
     max_report_bytes: float = 10e6

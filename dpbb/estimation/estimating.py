@@ -104,10 +104,12 @@ def estimate(
     threshold = ub + chosen.all_optima
 
     from dpbb.engines.cpu.engine import default_threads
+    from dpbb.estimation.roots import RootSample
     from dpbb.estimation.sampling import Sampler, doubts
 
     threads = chosen.threads or default_threads()
-    rounds = Sampler(problem, tree, threshold, roots).rounds(
+    sample = None if roots is None else RootSample.of(roots)
+    rounds = Sampler(problem, tree, threshold, sample).rounds(
         seconds=seconds,
         samples=samples,
         probes=probes,

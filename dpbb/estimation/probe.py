@@ -68,6 +68,8 @@ class Found(NamedTuple):
         Strata that had more nodes than were kept.
     widest
         Most nodes of one depth.
+    drawn
+        Not all roots were walked to.
     """
 
     decomposed: float
@@ -75,6 +77,7 @@ class Found(NamedTuple):
     visited: int
     thinned: int
     widest: int
+    drawn: bool = False
 
 
 @helper

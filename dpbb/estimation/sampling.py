@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dpbb.estimation.roots import RootSample
     from dpbb.flowshop.problem import FlowShopProblem
     from dpbb.options import TreeOptions
-    from dpbb.tree.work_unit import WorkUnit
 
 FIRST_SAMPLES = 16
 """Samples of the first round."""
@@ -88,7 +88,7 @@ class Round:
     @property
     def exact(self) -> bool:
         """Whether nothing was left out: all nodes were counted."""
-        return not any(one.thinned for one in self.found)
+        return not any(one.thinned or one.drawn for one in self.found)
 
     def interval(self) -> tuple[float, float]:
         """Interval for the mean of all possible probes, as for a log-normal sample.
@@ -125,8 +125,8 @@ class Sampler:
         The tree.
     ub
         Nodes with LB >= ub are pruned.
-    unit
-        The roots; None: the whole tree.
+    roots
+        What to estimate; None: the whole tree.
     """
 
     def __init__(
@@ -134,11 +134,11 @@ class Sampler:
         problem: FlowShopProblem,
         tree: TreeOptions,
         ub: int,
-        unit: WorkUnit | None = None,
+        roots: RootSample | None = None,
     ) -> None:
         self._tables = make_tables(problem, tree)
         self._ub = ub = min(ub, problem.trivial_ub)
-        self._unit = unit
+        self._roots = roots
         # no bound is below the root's
         span = max(1, ub - root_bound(problem.instance.times))
         self._width = -(-span // MOST_STRATA)
@@ -153,6 +153,7 @@ class Sampler:
         threads: int,
         seed: int,
         should_stop: Callable[[], bool] = lambda: False,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> list[Round]:
         """Run rounds until the time is up or the estimate is precise.
 
@@ -164,22 +165,24 @@ class Sampler:
             Of the last round, which is then run whatever the time, and so is a round
             with a quarter of them; the result depends on nothing but the seed. None:
             as many as there is time for.
+        clock
+            What ``seconds`` are counted with.
         """
         self._probe(1, np.random.SeedSequence(seed))  # compiles
-        began = time.perf_counter()
+        began = clock()
         done: list[Round] = []
         seeds = np.random.SeedSequence(seed)
         with ThreadPoolExecutor(threads) as pool:
             plan = None if samples is None else [max(1, samples // GROWTH), samples]
             count: int | None = plan.pop(0) if plan else FIRST_SAMPLES
             while count is not None:
-                started = time.perf_counter()
+                started = clock()
                 found = pool.map(
                     partial(self._probe, count),
                     seeds.spawn(probes),
                 )
                 taken = tuple(found)
-                now = time.perf_counter()
+                now = clock()
                 done.append(Round(count, taken, now - started))
                 if done[-1].exact or should_stop():
                     break
@@ -202,8 +205,8 @@ class Sampler:
 
     def _probe(self, samples: int, seed: np.random.SeedSequence) -> Found:
         state = seed.generate_state(1, np.uint64)
-        entries, starts = self._entries(seed)
-        return run_probe(
+        entries, starts, drawn = self._entries(seed)
+        found = run_probe(
             self._tables,
             entries,
             starts,
@@ -213,49 +216,26 @@ class Sampler:
             samples,
             state,
         )
+        return found._replace(drawn=drawn)
 
-    def _entries(self, seed: np.random.SeedSequence) -> tuple[Level, NDArray[np.int64]]:
+    def _entries(
+        self, seed: np.random.SeedSequence
+    ) -> tuple[Level, NDArray[np.int64], bool]:
         """Roots to start from with their weights, by depth; drawn if they are many."""
         n_jobs = self._tables.times.shape[0]
         root = root_level(self._tables)
-        if self._unit is None:
+        if self._roots is None:
             starts = np.ones(n_jobs + 1, np.int64)
             starts[0] = 0
-            return root, starts
-        rows, weights = draw_roots(self._unit, np.random.default_rng(seed))
-        depths = self._unit.depths[rows].astype(np.int64)
-        digits = self._unit.digits[rows].astype(np.int64)
-        entries, alive = walk(self._tables, root, depths, digits, self._ub)
+            return root, starts, False
+        drawn = self._roots.drawn(MOST_ROOTS, np.random.default_rng(seed))
+        depths = drawn.depths
+        entries, alive = walk(self._tables, root, depths, drawn.digits, self._ub)
         entries = Level(*[part[alive] for part in entries])  # type: ignore[arg-type]
-        entries.weight[:] = weights[alive]
+        entries.weight[:] = drawn.weights[alive]
         starts = np.searchsorted(depths[alive], np.arange(n_jobs + 1))
-        return entries, starts.astype(np.int64)
-
-
-def draw_roots(
-    unit: WorkUnit, random: np.random.Generator
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Draw at most ``MOST_ROOTS`` roots of each depth, evenly over the leaves.
-
-    Returns
-    -------
-    rows : ndarray of intp
-        Chosen roots, ordered by depth.
-    weights : ndarray of float64
-        How many roots of its depth each one stands for.
-    """
-    rows: list[NDArray[np.intp]] = []
-    weights: list[NDArray[np.float64]] = []
-    for depth in np.unique(unit.depths):
-        here = np.flatnonzero(unit.depths == depth)
-        kept = min(len(here), MOST_ROOTS)
-        step = len(here) / kept
-        offset = random.random() if kept < len(here) else 0.0
-        rows.append(here[((np.arange(kept) + offset) * step).astype(np.intp)])
-        weights.append(np.full(kept, step))
-    if not rows:
-        return np.zeros(0, np.intp), np.zeros(0)
-    return np.concatenate(rows), np.concatenate(weights)
+        rest = bool((drawn.weights != 1).any())
+        return entries, starts.astype(np.int64), rest
 
 
 def doubts(rounds: Sequence[Round]) -> tuple[str, ...]:

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpbb.estimation.probe import Found
-from dpbb.estimation.sampling import MOST_ROOTS, Round, Sampler, doubts, draw_roots
+from dpbb.estimation.roots import RootSample
+from dpbb.estimation.sampling import Round, Sampler, doubts
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import BranchingRule, TreeOptions
@@ -22,7 +23,8 @@ ALL = 10**9
 
 
 def sample(problem, tree, ub, unit=None, *, samples=ALL, probes=2, seed=0):
-    sampler = Sampler(problem, tree, ub, unit)
+    roots = None if unit is None else RootSample.of(unit)
+    sampler = Sampler(problem, tree, ub, roots)
     return sampler.rounds(
         seconds=1, samples=samples, probes=probes, threads=2, seed=seed
     )
@@ -130,23 +132,6 @@ def test_what_is_below_roots_is_counted(data):
 
     assert one.decomposed == below(naive.decomposed)
     assert one.leaves == below(naive.leaves)
-
-
-def test_many_roots_are_drawn_without_bias():
-    n_roots = 10 * 9 * 8
-    paths = [(a, b, c) for a in range(10) for b in range(9) for c in range(8)]
-    unit = WorkUnit.from_paths(10, paths)
-    assert len(unit) == n_roots > MOST_ROOTS
-    hits = np.zeros(n_roots)
-    for seed in range(200):
-        rows, weights = draw_roots(unit, np.random.default_rng(seed))
-        assert len(rows) == MOST_ROOTS
-        assert weights.sum() == pytest.approx(n_roots)
-        hits[rows] += weights
-    assert hits.mean() / 200 == pytest.approx(1)
-    assert hits.std() / 200 < 0.3
-    rows, weights = draw_roots(WorkUnit.empty(10), np.random.default_rng(0))
-    assert len(rows) == len(weights) == 0
 
 
 def test_no_roots_are_no_nodes():

@@ -1,0 +1,196 @@
+"""What the open runs have left: estimated now and then, far from the event loop.
+
+The roots that the ledger holds are sampled by a process of the lowest priority
+(``dpbb.estimation.background``). From then on what is left is that estimate less what
+has been explored since. A run gets its first estimate when it has gone on for a while,
+so that short ones never pay, and the next ones at intervals that grow with its age.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpbb.coordination.snapshot import RunState
+from dpbb.flowshop import FlowShopProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpbb.cluster.hub import Hub
+    from dpbb.cluster.open_run import OpenRun
+    from dpbb.coordination.checkpoint import Checkpoint
+    from dpbb.coordination.snapshot import Snapshot
+    from dpbb.estimation.background import Remainder
+
+logger = logging.getLogger(__name__)
+
+FIRST_S = 40.0
+"""Age of a run at its first estimate: to start the process takes a second."""
+
+GROWTH = 2.0
+"""Age at an estimate over that at the one before."""
+
+SHARE = 0.0025
+"""Of the run's age on all cores of this machine: processor time for the sampling.
+
+With the start of the process and all estimates before, 1 % of four cores.
+"""
+
+LEAST_S, MOST_S = 0.3, 120.0
+
+MOST_ROOTS = 4096
+"""Roots of each depth that are given to the process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What was left when ``explored`` nodes were in the ledger, at an UB."""
+
+    remainder: Remainder
+    explored: int
+    ub: int
+
+    def left(self, explored: int, ub: int) -> float | None:
+        """Nodes that are left now; None if that is not known (any more)."""
+        if ub != self.ub or self.remainder.reasons:
+            return None
+        left = self.remainder.nodes - (explored - self.explored)
+        return left if left > 0 else None
+
+
+@dataclass(slots=True)
+class Outlook:
+    """A run's estimates.
+
+    Parameters
+    ----------
+    due_s
+        Age of the run at the next one.
+    busy
+        One is being made.
+    latest
+        The last one.
+    count
+        How many were made.
+    """
+
+    due_s: float = FIRST_S
+    busy: bool = False
+    latest: Forecast | None = None
+    count: int = 0
+
+    def shown_on(self, snapshot: Snapshot) -> Snapshot:
+        """Return the snapshot with what is left, where that is known."""
+        if self.latest is None or snapshot.state is not RunState.RUNNING:
+            return snapshot
+        explored = snapshot.decomposed + snapshot.leaves
+        left = self.latest.left(explored, snapshot.ub)
+        if left is None:
+            return snapshot
+        rate = snapshot.nodes_per_second
+        seconds = left / rate if rate > 0 else None
+        return replace(snapshot, estimate_nodes=left, estimate_s=seconds)
+
+
+class Forecaster:
+    """Estimates what the open runs of a hub have left.
+
+    Parameters
+    ----------
+    hub
+        Holds the runs.
+    clock
+        Seconds, monotonic; the hub's.
+    """
+
+    def __init__(self, hub: Hub, clock: Callable[[], float]) -> None:
+        self._hub = hub
+        self._clock = clock
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix="dpbb-forecast")
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closing = False
+
+    def tick(self) -> None:
+        """Begin the estimates that are due."""
+        now = self._clock()
+        for run in self._hub.runs.values():
+            outlook, spec = run.outlook, run.coordinator.spec
+            if outlook.busy or not spec.estimates:
+                continue
+            if run.coordinator.seconds(now) < outlook.due_s:
+                continue
+            if not isinstance(spec.problem, FlowShopProblem):
+                continue
+            outlook.busy = True
+            task = asyncio.create_task(self._estimate(run, spec.problem))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """End the process that is at work, if any."""
+        self._closing = True
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._threads.shutdown(wait=False)
+
+    async def _estimate(self, run: OpenRun, problem: FlowShopProblem) -> None:
+        coordinator, outlook = run.coordinator, run.outlook
+        saved = coordinator.checkpoint(self._clock())
+        age = saved.seconds
+
+        def is_wanted() -> bool:
+            return not self._closing and run.id in self._hub.runs
+
+        loop = asyncio.get_running_loop()
+        try:
+            found = await loop.run_in_executor(
+                self._threads, estimate_saved, saved, problem, outlook.count, is_wanted
+            )
+        except Exception as error:  # noqa: BLE001 - the run goes on without
+            logger.warning("run %s: no estimate: %s", run.id, error)
+            outlook.due_s = float("inf")
+            return
+        finally:
+            outlook.busy = False
+            outlook.count += 1
+        if found is None:
+            return
+        counters = saved.counters
+        explored = counters.decomposed + counters.leaves
+        outlook.latest = Forecast(found, explored, saved.ub)
+        outlook.due_s = age * GROWTH
+        coordinator.note_event("estimate", text_of(found), self._clock())
+
+
+def estimate_saved(
+    saved: Checkpoint,
+    problem: FlowShopProblem,
+    seed: int,
+    is_wanted: Callable[[], bool],
+) -> Remainder | None:
+    """Estimate what a run has left; blocks. None if not wanted any more."""
+    from dpbb.estimation.background import encode, estimate_apart
+    from dpbb.estimation.roots import RootSample
+
+    units = [unit.open_roots for unit in saved.units]
+    random = np.random.default_rng(seed)
+    roots = RootSample.drawn_from(units, MOST_ROOTS, random)
+    share = SHARE * saved.seconds * (os.cpu_count() or 1)
+    seconds = min(MOST_S, max(LEAST_S, share))
+    request = encode(problem, saved.spec.tree, saved.ub, roots, seconds, seed)
+    return estimate_apart(request, is_wanted)
+
+
+def text_of(found: Remainder) -> str:
+    """Text of an event."""
+    between = f"{found.low:.2g} to {found.high:.2g}"
+    text = f"about {found.nodes:.3g} nodes left ({between})"
+    if found.reasons:
+        return f"{text}, not shown as it is not reliable: {found.reasons[0]}"
+    return text

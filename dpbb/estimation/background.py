@@ -1,0 +1,169 @@
+"""An estimate in a process of its own, at the lowest priority.
+
+What is left of a run is estimated while it goes on, in a process that does not hold the
+scheduler's interpreter up: the operating system gives it what others leave, and where
+all cores are busy about a tenth of one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpbb.errors import DpbbError
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.options import Bound, BranchingRule, TreeOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpbb.estimation.roots import RootSample
+
+PROBES = 4
+LOOK_S = 0.2
+"""Seconds between looks at whether the estimate is still wanted."""
+
+NICENESS = 19
+
+AUTOGROUP = Path("/proc/self/autogroup")
+"""On Linux, niceness counts among the processes of one session; this file has that
+of the session, which a process of its own session may raise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remainder:
+    """Estimated nodes below some roots."""
+
+    nodes: float
+    low: float
+    high: float
+    exact: bool
+    reasons: tuple[str, ...]
+
+
+def encode(
+    problem: FlowShopProblem,
+    tree: TreeOptions,
+    ub: int,
+    roots: RootSample,
+    seconds: float,
+    seed: int,
+) -> bytes:
+    """Return what the process is to estimate, as the bytes that it reads.
+
+    Parameters
+    ----------
+    seconds
+        Processor time for the sampling.
+    """
+    order = tree.root_order
+    header = {
+        "branching": str(tree.branching),
+        "branching_ub": tree.branching_ub,
+        "bound": str(tree.bound),
+        "root_order": order,
+        "ub": ub,
+        "seconds": seconds,
+        "seed": seed,
+    }
+    file = io.BytesIO()
+    np.savez(
+        file,
+        header=np.frombuffer(json.dumps(header).encode(), np.uint8),
+        times=problem.instance.times,
+        depths=roots.depths,
+        digits=roots.digits.astype(np.uint16),
+        weights=roots.weights,
+    )
+    return file.getvalue()
+
+
+def estimate_apart(request: bytes, is_wanted: Callable[[], bool]) -> Remainder | None:
+    """Run the process; blocks. None if the estimate was not wanted any more.
+
+    Raises
+    ------
+    DpbbError
+        The process failed; says how.
+    """
+    process = subprocess.Popen(
+        (sys.executable, "-m", "dpbb.estimation.background"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,  # the terminal's Ctrl-C is not for it
+    )
+    given: bytes | None = request
+    try:
+        while True:
+            if not is_wanted():
+                return None
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                out, err = process.communicate(given, timeout=LOOK_S)
+                break
+            given = None  # it is being sent
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+    if process.returncode:
+        last = err.decode(errors="replace").strip().splitlines()[-1:]
+        raise DpbbError(f"the estimate ended with {process.returncode}: {last}")
+    values = json.loads(out)
+    values["reasons"] = tuple(values["reasons"])
+    return Remainder(**values)
+
+
+def answer(request: bytes) -> Remainder:
+    """Estimate what a request asks for, in this process, with one thread."""
+    from dpbb.estimation.roots import RootSample
+    from dpbb.estimation.sampling import Sampler, doubts
+
+    with np.load(io.BytesIO(request), allow_pickle=False) as file:
+        header = json.loads(file["header"].tobytes())
+        problem = FlowShopProblem(FlowShopInstance("run", file["times"]))
+        roots = RootSample(
+            file["depths"], file["digits"].astype(np.int64), file["weights"]
+        )
+    order = header["root_order"]
+    tree = TreeOptions(
+        BranchingRule(header["branching"]),
+        header["branching_ub"],
+        Bound(header["bound"]),
+        None if order is None else tuple(order),
+    )
+    rounds = Sampler(problem, tree, header["ub"], roots).rounds(
+        seconds=header["seconds"],
+        samples=None,
+        probes=PROBES,
+        threads=1,
+        seed=header["seed"],
+        clock=time.process_time,
+    )
+    last = rounds[-1]
+    low, high = last.interval()
+    return Remainder(last.mean, low, high, last.exact, doubts(rounds))
+
+
+def main() -> None:
+    """Read a request from stdin, write the answer to stdout."""
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
+    with contextlib.suppress(OSError):
+        AUTOGROUP.write_text(str(NICENESS))
+    found = answer(sys.stdin.buffer.read())
+    sys.stdout.write(json.dumps(asdict(found)))
+
+
+if __name__ == "__main__":
+    main()

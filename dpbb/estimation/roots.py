@@ -1,0 +1,86 @@
+"""Samples of roots: what a run has left may be millions of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from dpbb.tree.work_unit import WorkUnit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RootSample:
+    """Roots in any order, each standing for several of its depth.
+
+    Parameters
+    ----------
+    depths : ndarray of int64, shape (r,)
+    digits : ndarray of int64, shape (r, w)
+        As in ``WorkUnit``.
+    weights : ndarray of float64, shape (r,)
+        How many roots each one stands for.
+    """
+
+    depths: NDArray[np.int64]
+    digits: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, unit: WorkUnit) -> RootSample:
+        """All roots of a unit."""
+        return cls(
+            unit.depths.astype(np.int64),
+            unit.digits.astype(np.int64),
+            np.ones(len(unit)),
+        )
+
+    @classmethod
+    def drawn_from(
+        cls, units: Sequence[WorkUnit], most: int, random: np.random.Generator
+    ) -> RootSample:
+        """Draw about ``most`` roots of each depth from all units, some from each."""
+        share = max(16, -(-most // max(1, len(units))))
+        parts = [cls.of(unit).drawn(share, random) for unit in units if len(unit)]
+        width = max((part.digits.shape[1] for part in parts), default=1)
+        digits = [np.zeros((0, width), np.int64)]
+        for part in parts:
+            missing = width - part.digits.shape[1]
+            digits.append(np.pad(part.digits, ((0, 0), (0, missing))))
+        nothing = np.zeros(0)
+        return cls(
+            np.concatenate([nothing.astype(np.int64), *[p.depths for p in parts]]),
+            np.concatenate(digits),
+            np.concatenate([nothing, *[part.weights for part in parts]]),
+        )
+
+    def drawn(self, most: int, random: np.random.Generator) -> RootSample:
+        """Draw at most ``most`` roots of each depth, ordered by depth.
+
+        By weight, and evenly in the order in which they are: neighbors have subtrees
+        of about one size.
+        """
+        rows = [np.zeros(0, np.intp)]
+        weights = [np.zeros(0)]
+        for depth in np.unique(self.depths):
+            here = np.flatnonzero(self.depths == depth)
+            if len(here) <= most:
+                rows.append(here)
+                weights.append(self.weights[here])
+                continue
+            passed = self.weights[here].cumsum()
+            step = passed[-1] / most
+            at = (np.arange(most) + random.random()) * step
+            hit = np.minimum(np.searchsorted(passed, at, side="right"), len(here) - 1)
+            rows.append(here[hit])
+            weights.append(np.full(most, step))
+        chosen = np.concatenate(rows)
+        return RootSample(
+            self.depths[chosen], self.digits[chosen], np.concatenate(weights)
+        )

@@ -1,0 +1,141 @@
+"""What runs have left: asked for off the loop, counted down, dropped when it is old."""
+
+import asyncio
+import logging
+import math
+
+import pytest
+
+from dpbb.cluster import forecasts
+from dpbb.cluster.forecasts import FIRST_S, Forecast, Forecaster, text_of
+from dpbb.cluster.hub import Hub
+from dpbb.coordination.messages import RunSpec
+from dpbb.errors import DpbbError
+from dpbb.estimation.background import Remainder
+from dpbb.flowshop import FlowShopProblem
+from dpbb.flowshop.taillard import taillard_instance
+from dpbb.options import TreeOptions
+from tests.unit.cluster.support import Clock, FakeShell, tiny_spec
+
+FOUND = Remainder(1000.0, 900.0, 1100.0, False, ())
+DOUBTFUL = Remainder(1000.0, 10.0, 9000.0, False, ("the probes disagree",))
+
+
+def spec(**options):
+    return RunSpec(
+        run_id="run",
+        problem=FlowShopProblem(taillard_instance("ta014")),
+        tree=TreeOptions(),
+        upper_bound=1377,
+        **options,
+    )
+
+
+@pytest.fixture
+def hub():
+    return Hub(FakeShell(), Clock())
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Estimates that were asked for; each answers ``FOUND``."""
+    asked = []
+
+    def estimate_saved(saved, problem, seed, is_wanted):
+        asked.append((saved.seconds, seed, is_wanted()))
+        return FOUND
+
+    monkeypatch.setattr(forecasts, "estimate_saved", estimate_saved)
+    return asked
+
+
+def tick(hub, times=1):
+    """Let a forecaster look, and finish what it began."""
+
+    async def look():
+        forecaster = Forecaster(hub, hub._clock)
+        for _ in range(times):
+            forecaster.tick()
+        await asyncio.gather(*forecaster._tasks)
+        await forecaster.close()
+
+    asyncio.run(look())
+
+
+def test_what_is_left_is_counted_down():
+    forecast = Forecast(FOUND, explored=500, ub=99)
+    assert forecast.left(500, 99) == 1000
+    assert forecast.left(700, 99) == 800
+    assert forecast.left(1500, 99) is None  # it was too low
+    assert forecast.left(700, 98) is None  # another tree by now
+    assert Forecast(DOUBTFUL, explored=500, ub=99).left(700, 99) is None
+
+
+def test_a_run_is_estimated_when_it_is_old_enough(hub, asked):
+    """Short runs never pay; long ones are asked at twice their age."""
+    hub.open(spec(), b"")
+    run = hub.runs["run"]
+    hub._clock.now = FIRST_S - 1
+    tick(hub)
+    assert asked == []
+    hub._clock.now = FIRST_S
+    tick(hub, times=3)  # one at a time
+    assert asked == [(FIRST_S, 0, True)]
+    snapshot = run.snapshot(hub._clock())
+    assert snapshot.estimate_nodes == 1000
+    assert snapshot.estimate_s is None  # nothing explores
+    assert snapshot.events[-1].kind == "estimate"
+    hub._clock.now = 2 * FIRST_S - 1
+    tick(hub)
+    hub._clock.now = 2 * FIRST_S
+    tick(hub)
+    assert [seed for _, seed, _ in asked] == [0, 1]
+    run.coordinator.fail("stopped by a test", hub._clock())
+    assert run.snapshot(hub._clock()).estimate_nodes is None
+
+
+def test_runs_that_do_not_want_it_are_left_alone(hub, asked):
+    hub.open(spec(estimates=False), b"")
+    hub.open(tiny_spec(), b"")  # no flow shop of ours
+    hub._clock.now = 1e6
+    tick(hub)
+    assert asked == []
+
+
+def test_a_failure_is_told_once(hub, monkeypatch, caplog):
+    def fail(*_):
+        raise DpbbError("no process")
+
+    monkeypatch.setattr(forecasts, "estimate_saved", fail)
+    hub.open(spec(), b"")
+    hub._clock.now = FIRST_S
+    with caplog.at_level(logging.WARNING):
+        tick(hub)
+    assert "run run: no estimate: no process" in caplog.text
+    assert hub.runs["run"].outlook.due_s == math.inf
+    assert hub.runs["run"].snapshot(hub._clock()).estimate_nodes is None
+
+
+def test_what_is_not_wanted_any_more_is_forgotten(hub, monkeypatch):
+    monkeypatch.setattr(forecasts, "estimate_saved", lambda *_: None)
+    hub.open(spec(), b"")
+    hub._clock.now = FIRST_S
+    tick(hub)
+    assert hub.runs["run"].outlook.latest is None
+
+
+def test_an_open_run_is_sampled_by_a_process(hub):
+    """The whole tree of ta014 at 1377: 16,114 decomposed nodes and 13 leaves."""
+    hub.open(spec(), b"")
+    run = hub.runs["run"]
+    saved = run.coordinator.checkpoint(0.0)
+    found = forecasts.estimate_saved(
+        saved, run.coordinator.spec.problem, 0, lambda: True
+    )
+    assert found.low <= found.nodes <= found.high
+    assert found.nodes == pytest.approx(16_127, rel=0.5)
+
+
+def test_events_say_whether_it_is_reliable():
+    assert text_of(FOUND) == "about 1e+03 nodes left (9e+02 to 1.1e+03)"
+    assert text_of(DOUBTFUL).endswith("not reliable: the probes disagree")

@@ -1,0 +1,53 @@
+"""Estimates in a process of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpbb.errors import DpbbError
+from dpbb.estimation import background
+from dpbb.estimation.roots import RootSample
+from dpbb.flowshop import FlowShopProblem
+from dpbb.flowshop.taillard import taillard_instance
+from dpbb.options import BranchingRule, TreeOptions
+from dpbb.tree.work_unit import WorkUnit
+
+
+def request(seconds=0.1, **tree):
+    problem = FlowShopProblem(taillard_instance("ta014"))
+    paths = [(v,) for v in range(20)]
+    roots = RootSample.of(WorkUnit.from_paths(20, paths))
+    return background.encode(problem, TreeOptions(**tree), 1377, roots, seconds, 0)
+
+
+def test_the_process_answers_what_this_one_does():
+    found = background.estimate_apart(request(seconds=1e-6), lambda: True)
+    here = background.answer(request(seconds=1e-6))
+    assert found == here
+    assert 16_114 / 5 < found.nodes < 16_114 * 5
+    assert found.low <= found.nodes <= found.high
+
+
+def test_the_options_of_the_tree_travel():
+    rules = {"branching": BranchingRule.MINBRANCH, "branching_ub": 1377}
+    order = tuple(np.random.default_rng(0).permutation(20).tolist())
+    found = background.answer(request(seconds=30, root_order=order, **rules))
+    # 19,285 decomposed and 16 leaves, of which the tree's root is not below a child
+    assert found.nodes == pytest.approx(19_300, rel=0.1)
+
+
+def test_what_is_not_wanted_any_more_ends_at_once():
+    asked = []
+
+    def is_wanted():
+        asked.append(True)
+        return len(asked) < 2
+
+    assert background.estimate_apart(request(seconds=600), is_wanted) is None
+    assert len(asked) == 2
+
+
+def test_a_process_that_fails_says_why():
+    with pytest.raises(DpbbError, match="the estimate ended with 1"):
+        background.estimate_apart(b"nonsense", lambda: True)

@@ -1,0 +1,75 @@
+"""Samples of roots stand for all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpbb.estimation.roots import RootSample
+from dpbb.estimation.sampling import Sampler
+from dpbb.flowshop import FlowShopProblem
+from dpbb.flowshop.taillard import taillard_instance
+from dpbb.options import TreeOptions
+from dpbb.tree.work_unit import WorkUnit
+
+PATHS = [(a, b) for a in range(20) for b in range(19)]
+
+
+def test_few_roots_are_all_drawn():
+    unit = WorkUnit.from_paths(9, [(0,), (1, 2), (3, 0), (4, 5, 6)])
+    drawn = RootSample.of(unit).drawn(2, np.random.default_rng(0))
+    assert drawn.depths.tolist() == [1, 2, 2, 3]
+    assert drawn.weights.tolist() == [1, 1, 1, 1]
+    rows = [
+        tuple(row[:depth])
+        for row, depth in zip(drawn.digits, drawn.depths, strict=True)
+    ]
+    assert rows == [(0,), (1, 2), (3, 0), (4, 5, 6)]
+
+
+def test_of_many_roots_some_are_drawn_without_bias():
+    everything = RootSample.of(WorkUnit.from_paths(20, PATHS))
+    hits = dict.fromkeys(PATHS, 0.0)
+    for seed in range(300):
+        drawn = everything.drawn(50, np.random.default_rng(seed))
+        assert len(drawn.depths) == 50
+        assert drawn.weights.sum() == pytest.approx(len(PATHS))
+        for row, weight in zip(drawn.digits, drawn.weights, strict=True):
+            hits[tuple(row)] += weight / 300
+    assert 0.3 < min(hits.values()) <= max(hits.values()) < 2.2
+
+
+def test_drawing_again_keeps_the_weights():
+    units = WorkUnit.from_paths(20, PATHS).split(3)
+    random = np.random.default_rng(1)
+    drawn = RootSample.drawn_from(units, 60, random)
+    assert len(drawn.depths) == 60
+    again = drawn.drawn(10, random)
+    assert len(again.depths) == 10
+    assert again.weights.sum() == pytest.approx(len(PATHS))
+
+
+def test_units_of_several_depths_are_put_together():
+    units = [
+        WorkUnit.empty(9),
+        WorkUnit.from_paths(9, [(0,), (1,)]),
+        WorkUnit.from_paths(9, [(2, 3, 4)]),
+    ]
+    drawn = RootSample.drawn_from(units, 100, np.random.default_rng(0))
+    assert sorted(drawn.depths.tolist()) == [1, 1, 3]
+    nothing = RootSample.drawn_from([], 100, np.random.default_rng(0))
+    assert len(nothing.depths) == len(nothing.drawn(3, np.random.default_rng(0)).depths)
+
+
+def test_drawn_roots_are_no_exact_count(monkeypatch):
+    """ta005 at 1235: what its children at depth 2 hold, from some of them."""
+    monkeypatch.setattr("dpbb.estimation.sampling.MOST_ROOTS", 40)
+    problem = FlowShopProblem(taillard_instance("ta005"))
+    roots = RootSample.of(WorkUnit.from_paths(20, PATHS))
+    sampler = Sampler(problem, TreeOptions(), 1235, roots)
+    (*_, last) = sampler.rounds(seconds=1, samples=10**6, probes=40, threads=2, seed=0)
+    assert not last.exact
+    error = last.nodes.std(ddof=1) / np.sqrt(len(last.nodes))
+    below = 11_949 + 256 - 1  # the tree's root; its children are counted next
+    children = {path[:1] for path in PATHS}
+    assert abs(last.mean - below) < 4 * error + len(children)
