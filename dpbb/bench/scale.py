@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.bench import scale_costs
+from dpbb.bench.scale_physics import Drop, Physics, Tally
 from dpbb.bench.scale_tree import ReplayedTree
-from dpbb.bench.scale_world import Drop, Physics, Tally, World
+from dpbb.bench.scale_world import World
 from dpbb.bench.traces.tree import load_tree
 from dpbb.coordination.checkpoint import SavedUnit
 from dpbb.coordination.checkpoint_format import checksum, encode_unit

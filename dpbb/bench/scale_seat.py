@@ -1,171 +1,257 @@
-"""A seat's session on a replayed tree: the engine of the simulation.
-
-Gives what ``dpbb.engines.base.Session`` gives, slices excepted: work is done in one go
-up to a moment. The counts are those of the nodes that the simulation takes apart: a
-subtree worked off in one go counts as closed at its root, so that every report passes
-the checks of the ledger.
-"""
+"""Simulated seats: they lease, explore, report and donate as real ones do."""
 
 from __future__ import annotations
 
-import heapq
-from itertools import count
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from dpbb.bench.scale_costs import seat_message
+from dpbb.bench.scale_session import SeatSession
+from dpbb.cluster.exploration import FIRST_REPORT_S, FULL_REPORT_SHARE, ROOT_S
+from dpbb.coordination.messages import FullReport, OrderKind, Report
+from dpbb.coordination.wire import decode_lease, decode_order, encode_lease
+from dpbb.errors import StaleLeaseError
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    from dpbb.bench.scale_tree import Node, ReplayedTree
+    from dpbb.bench.scale_world import World
+    from dpbb.coordination.messages import (
+        Assignment,
+        GiftWanted,
+        Lease,
+        Order,
+        SeatId,
+    )
+    from dpbb.coordination.wire import Message
+    from dpbb.engines.base import Candidate
 
-GRAIN = 5e-3
-"""Subtrees of less than this share of a second's work are not taken apart."""
 
+class SimulatedSeat:
+    """One seat; see ``Exploration`` for the rules."""
 
-class SeatSession:
-    """Open roots of one seat, and the counts of what it closed.
+    def __init__(self, world: World, index: int) -> None:
+        self.world = world
+        self.worker = f"w{index}"
+        self.id: SeatId = seat_message(self.worker)["id"]
+        self.session = SeatSession(world.tree, world.physics.speed)
+        self.lease: Lease | None = None
+        self.next: Assignment | None = None
+        self.exploring_since: float | None = None
+        self.idle_since = 0.0
+        self.parked_since: float | None = None  # its last report is not answered yet
+        self.gain = 1.0
+        self.turn = 0  # a planned event of an older turn is void
+        self.has_worked = False
+        self.wanted = False  # a hint asks for a report
+        self.gift: GiftWanted | None = None  # or for this
+        self.best: Candidate | None = None
 
-    Parameters
-    ----------
-    tree
-        The tree.
-    speed
-        Nodes a second of the seat.
-    """
+    # -- leases -----------------------------------------------------------------
 
-    def __init__(self, tree: ReplayedTree, speed: float) -> None:
-        self._tree = tree
-        self._grain = speed * GRAIN
-        self._roots: dict[tuple[int, ...], Node] = {}
-        self._least: list[tuple[float, int, Node]] = []  # heap, by size
-        self._most: list[tuple[float, int, Node]] = []  # heap, by -size
-        self._ties = count()
-        self._credit = 0.0
-        self.size = 0.0  # what is open, less what was done of it
-        self.start()
+    def start(self, assignment: Assignment) -> None:
+        """Take a task that has just arrived; it waits for the one before."""
+        world = self.world
+        if self.lease is not None:
+            self.next = assignment
+            return
+        self.assignment = assignment
+        world.tally.idle_s += world.now - self.idle_since
+        self.began = world.now
+        world.later(world.physics.start_s, self._ask)
 
-    def start(self) -> None:
-        """Begin a lease: nothing counted yet."""
-        self.closed = np.zeros(self._tree.n_jobs + 1, np.int64)
-        self.decomposed = 0
+    def _ask(self) -> None:
+        self.world.call(
+            "lease", self.world.costs.rpc_s, self._leased_on_loop, self._leased
+        )
 
-    def __len__(self) -> int:
-        return len(self._roots)
+    def _leased_on_loop(self) -> Message | None:
+        world, given = self.world, self.assignment
+        try:
+            lease = world.hub.lease(
+                world.spec.run_id, given.unit, given.attempt, given.seat
+            )
+        except StaleLeaseError:
+            return None
+        return encode_lease(lease)
 
-    def load(self, unit: WorkUnit) -> None:
-        """Add roots."""
-        self.decomposed += unit.owned_ancestors
-        for index in range(len(unit)):
-            self._add(self._tree.take(unit.path(index)))
-        self._refill()
-        self._resize()
+    def _leased(self, message: Message | None) -> None:
+        if message is None:
+            self.end()
+            return
+        self._take(decode_lease(message))
 
-    def work(self, nodes: float) -> None:
-        """Work off so many nodes; which ones is found when somebody looks."""
-        self._credit += nodes
-        self.size -= nodes
+    def _take(self, lease: Lease) -> None:
+        world = self.world
+        self.lease = lease
+        self.seq = 0
+        self.session.start()
+        self.session.load(lease.roots)
+        self.gain = world.gain_of(lease.ub)
+        self.report_s = world.spec.report_interval_s
+        self.full_s = world.spec.full_interval_s
+        self.full_since = world.now
+        self.full_share = world.jitter()
+        self.light_at = world.now + FIRST_REPORT_S * world.jitter()
+        world.later(world.physics.load_s, self._loaded)
 
-    def settle(self) -> None:
-        """Close what was worked off, the smallest subtrees first."""
-        while self._roots:
-            node = self._pop(self._least)
-            if node.size <= self._credit:
-                self._credit -= node.size
-                self.closed[len(node.path)] += 1
-            elif node.size <= self._grain or not self._split(node):
-                self._put_back(node)
-                break
-        if not self._roots:
-            self._credit = 0.0
-        self._resize()
-        self._refill()
+    def _loaded(self) -> None:
+        self.world.tally.starting_s += self.world.now - self.began
+        if not self.has_worked:
+            self.has_worked = True
+            self.world.note_first_work()
+        self.go_on()
 
-    def finish(self) -> None:
-        """Work off all that is open."""
-        self._credit = 0.0
-        for path in self._roots:
-            self.closed[len(path)] += 1
-        self._forget_all()
+    def end(self) -> None:
+        """Take note that the task is over."""
+        world = self.world
+        self.lease = None
+        self.idle_since = world.now
+        given = self.assignment
+        # what Dask does at the end of a task is in ``Costs.task_s``
+        world.call(
+            "ended", 0.0, lambda: world.hub.ended(world.spec.run_id, given, None)
+        )
+        if self.next is not None:
+            after, self.next = self.next, None
+            self.start(after)
 
-    def donate(self, max_roots: int) -> WorkUnit:
-        """Give every second root, the shallowest first (as the engines do)."""
-        self.settle()
-        kept, given = self._unit().donate(max_roots)
-        if not len(kept):
-            return WorkUnit.empty(self._tree.n_jobs)
-        for index in range(len(given)):
-            self._tree.export(self._roots.pop(given.path(index)))
-        self._resize()
-        return given
+    # -- exploring --------------------------------------------------------------
 
-    def remaining(self, *, export: bool = True) -> WorkUnit:
-        """All open roots; with ``export`` they leave the seat."""
-        self.settle()
-        if export:
-            for node in self._roots.values():
-                self._tree.export(node)
-        return self._unit()
+    def go_on(self) -> None:
+        """Explore until something is due."""
+        world = self.world
+        self.exploring_since = world.now
+        self.turn += 1
+        turn = self.turn
+        if self.wanted or self.best is not None:
+            world.later(world.physics.slice_s, self._due, turn)
+            return
+        end = self.session.size / (world.physics.speed * self.gain)
+        rest = world.physics.roots * ROOT_S / FULL_REPORT_SHARE
+        full_at = self.full_since + max(self.full_share * self.full_s, rest)
+        due = max(0.0, min(self.light_at, full_at) - world.now)
+        world.later(min(end, due), self._due, turn)
 
-    # -- inside -----------------------------------------------------------------
+    def poke(self, gift: GiftWanted | None) -> None:
+        """Report, or give, at the end of this slice."""
+        self.wanted = True
+        self.gift = gift
+        if self.exploring_since is not None:
+            self.turn += 1
+            wait = self.world.random.uniform(0.0, self.world.physics.slice_s)
+            self.world.later(wait, self._due, self.turn)
 
-    def _unit(self) -> WorkUnit:
-        # disjoint paths: as tuples they sort in leaf order
-        paths = sorted(self._roots)
-        if not paths:
-            return WorkUnit.empty(self._tree.n_jobs)
-        depths = np.array([len(path) for path in paths], np.uint16)
-        digits = np.zeros((len(paths), max(1, int(depths.max()))), np.uint16)
-        for row, path in enumerate(paths):
-            digits[row, : len(path)] = path
-        return WorkUnit(self._tree.n_jobs, depths, digits)
+    def learn(self, gain: float) -> None:
+        """Hear of a better UB."""
+        if gain <= self.gain:
+            return
+        if self.exploring_since is None:
+            self.gain = gain
+            return
+        self._account()
+        self.gain = gain
+        self.go_on()
 
-    def _add(self, node: Node) -> None:
-        self._roots[node.path] = node
-        tie = next(self._ties)
-        heapq.heappush(self._least, (node.size, tie, node))
-        heapq.heappush(self._most, (-node.size, tie, node))
+    def _account(self) -> None:
+        """Take note of what was explored since the last time."""
+        world, since = self.world, self.exploring_since
+        if since is None:
+            return
+        seconds = world.now - since
+        self.exploring_since = None
+        self.session.work(seconds * world.physics.speed * self.gain)
+        share = self.gain / world.gain
+        world.tally.useful_s += seconds * share
+        world.tally.stale_s += seconds * (1 - share)
 
-    def _pop(self, heap: list[tuple[float, int, Node]]) -> Node:
-        """Take the first open root out of one of the heaps."""
-        while True:
-            node = heapq.heappop(heap)[2]
-            if self._roots.get(node.path) is node:
-                del self._roots[node.path]
-                return node
+    def _due(self, turn: int) -> None:
+        if turn != self.turn or self.exploring_since is None:
+            return
+        world = self.world
+        left = self.session.size - (world.now - self.exploring_since) * (
+            world.physics.speed * self.gain
+        )
+        self._account()
+        if left <= world.physics.speed * 1e-6:
+            self.session.finish()
+            self._report(full=True, last=True)
+            return
+        gift, self.gift = self.gift, None
+        if gift is not None and self.lease is not None and gift.lease == self.lease.id:
+            self._report(gift=self.session.donate(gift.max_roots))
+            return
+        rest = world.physics.roots * ROOT_S / FULL_REPORT_SHARE
+        full_at = self.full_since + max(self.full_share * self.full_s, rest)
+        self._report(full=world.now >= full_at)
 
-    def _put_back(self, node: Node) -> None:
-        self._add(node)
+    # -- reports ----------------------------------------------------------------
 
-    def _split(self, node: Node) -> bool:
-        """Decompose a root that was taken out; False if it cannot be."""
-        children = self._tree.children(node)
-        if not children:
-            return False
-        depth = len(node.path)
-        self.decomposed += 1
-        self.closed[depth + 1] += self._tree.n_jobs - depth - len(children)
-        for child in children:
-            self._add(child)
-        return True
+    def _report(
+        self, *, full: bool = False, last: bool = False, gift: WorkUnit | None = None
+    ) -> None:
+        world, session, physics = self.world, self.session, self.world.physics
+        assert self.lease is not None  # noqa: S101 - a report belongs to a lease
+        self.wanted = False
+        self.seq += 1
+        open_roots = len(session) + (0 if gift is None else len(gift))
+        part = None
+        listing = 0.0
+        if full:
+            remaining = session.remaining(export=last)
+            part = FullReport(
+                session.closed.copy(),
+                remaining,
+                WorkUnit.empty(world.tree.n_jobs),
+                last=last,
+            )
+            self.full_since, self.full_share = world.now, world.jitter()
+            if len(remaining):
+                listing = physics.roots * ROOT_S
+        report = Report(
+            lease=self.lease.id,
+            seq=self.seq,
+            decomposed=session.decomposed,
+            leaves=0,
+            open_roots=open_roots,
+            least_lb=None,
+            best=self.best,
+            full=part,
+            gift=gift,
+        )
+        self.best = None
+        self.waiting_since = world.now
+        world.later(
+            listing + (0.0 if gift is None else physics.donate_s),
+            lambda: world.report(self, report, self._answered),
+        )
 
-    def _refill(self) -> None:
-        """Take the largest roots apart until there are enough, as explorers do."""
-        while 0 < len(self._roots) < self._tree.open_roots:
-            node = self._pop(self._most)
-            if node.size <= self._grain or not self._split(node):
-                self._put_back(node)
-                break
+    def answered(self, message: Message) -> None:
+        """Take an answer that was held back."""
+        self._answered(decode_order(message))
 
-    def _resize(self) -> None:
-        self.size = sum(node.size for node in self._roots.values()) - self._credit
-        if len(self._least) > 8 * (len(self._roots) + 8):
-            nodes = list(self._roots.values())
-            self._forget_all()
-            for node in nodes:
-                self._add(node)
-            self.size = sum(node.size for node in nodes) - self._credit
-
-    def _forget_all(self) -> None:
-        self._roots, self._least, self._most = {}, [], []
-        self.size = 0.0
+    def _answered(self, order: Order) -> None:
+        world = self.world
+        waited_until = world.now
+        if self.parked_since is not None:
+            waited_until, self.parked_since = self.parked_since, None
+            world.tally.idle_s += world.now - waited_until
+        world.tally.reporting_s += waited_until - self.waiting_since
+        self.gain = max(self.gain, world.gain_of(order.ub))
+        self.report_s = order.report_s or world.spec.report_interval_s
+        self.full_s = order.full_s or world.spec.full_interval_s
+        if order.kind is OrderKind.DROP:
+            if order.next is None:
+                self.end()
+            else:  # the task goes on
+                world.tally.followed += 1
+                self.began = world.now
+                self._take(order.next)
+            return
+        if order.kind in (OrderKind.DRAIN, OrderKind.STOP):
+            self._report(full=True, last=True)
+            return
+        if order.kind is OrderKind.DONATE:
+            self.gift = None
+            self._report(gift=self.session.donate(order.max_roots))
+            return
+        self.light_at = world.now + world.jitter() * self.report_s
+        self.go_on()

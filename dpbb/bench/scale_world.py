@@ -17,38 +17,34 @@ import gc
 import heapq
 import random
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from dpbb.bench.scale_costs import seat_message
-from dpbb.bench.scale_seat import SeatSession
-from dpbb.cluster.exploration import FIRST_REPORT_S, FULL_REPORT_SHARE, ROOT_S
+from dpbb.bench.scale_physics import Tally
+from dpbb.bench.scale_seat import SimulatedSeat
 from dpbb.cluster.hub import Hub
 from dpbb.coordination.ledger import check_report
-from dpbb.coordination.messages import FullReport, OrderKind, Report
+from dpbb.coordination.messages import OrderKind, Report
 from dpbb.coordination.wire import (
-    decode_lease,
     decode_order,
     decode_report,
-    encode_lease,
     encode_order,
     encode_report,
 )
-from dpbb.errors import StaleLeaseError
-from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dpbb.bench.scale_costs import Costs
+    from dpbb.bench.scale_physics import Drop, Physics
     from dpbb.bench.scale_tree import ReplayedTree
     from dpbb.cluster.open_run import OpenRun
     from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
     from dpbb.coordination.messages import (
         Assignment,
         GiftWanted,
-        Lease,
         LeaseId,
         Order,
         RunId,
@@ -56,320 +52,12 @@ if TYPE_CHECKING:
         SeatId,
     )
     from dpbb.coordination.wire import Message
-    from dpbb.engines.base import Candidate
 
     Event = tuple[float, int, Callable[..., None], tuple[object, ...]]
 
 TICK_S = 0.1  # of the scheduler plugin
 WATCH_S = 1.0  # somebody looks at the run
 N_THREADS = 2  # of the scheduler plugin
-
-
-@dataclass(frozen=True, slots=True)
-class Drop:
-    """A better permutation: found after so many seconds, by some seat.
-
-    ``gain`` is how much less work the whole tree is from then on, as a factor of the
-    speed of those who know of it.
-    """
-
-    seconds: float
-    candidate: Candidate
-    gain: float
-
-
-@dataclass(frozen=True, slots=True)
-class Physics:
-    """What the simulation assumes of cluster and seats; all seconds but the speed.
-
-    Parameters
-    ----------
-    speed
-        Nodes a second of a seat.
-    roots
-        Open roots of a seat, for the cost of its reports.
-    latency_s
-        Of a message, one way.
-    start_s
-        From the arrival of a task at the worker to its request for the lease.
-    load_s
-        From the lease to full speed.
-    slice_s
-        Between two looks at what others want.
-    join_s
-        The workers join within this time.
-    donate_s
-        Of the donor, to take the roots out of its session.
-    """
-
-    speed: float = 5e9
-    roots: int = 16_384
-    latency_s: float = 0.0005
-    start_s: float = 0.004
-    load_s: float = 0.05
-    slice_s: float = 0.1
-    join_s: float = 1.0
-    donate_s: float = 0.02
-
-
-@dataclass(slots=True)
-class Tally:
-    """What a simulated run came to; seconds are sums over all seats."""
-
-    seconds: float = 0.0
-    useful_s: float = 0.0  # exploring with the best UB known
-    stale_s: float = 0.0  # lost by exploring with an older UB
-    reporting_s: float = 0.0  # waiting for answers, making reports
-    starting_s: float = 0.0  # between a lease's assignment and full speed
-    idle_s: float = 0.0  # nothing to do
-    loop_s: float = 0.0  # the event loop is busy
-    thread_s: float = 0.0
-    worst_queue_s: float = 0.0  # of the event loop
-    ramp_s: float = 0.0  # until 95 % of the seats explored
-    bytes: int = 0
-    units: int = 0
-    donations: int = 0
-    followed: int = 0  # units that came with the answer to a last report
-    events: dict[str, int] = field(default_factory=dict)  # on the loop, by kind
-    loop_by: dict[str, float] = field(default_factory=dict)
-
-    def note(self, kind: str, busy_s: float) -> None:
-        """Count an event of the loop."""
-        self.loop_s += busy_s
-        self.events[kind] = self.events.get(kind, 0) + 1
-        self.loop_by[kind] = self.loop_by.get(kind, 0.0) + busy_s
-
-
-class SimulatedSeat:
-    """One seat; see ``Exploration`` for the rules."""
-
-    def __init__(self, world: World, index: int) -> None:
-        self.world = world
-        self.worker = f"w{index}"
-        self.id: SeatId = seat_message(self.worker)["id"]
-        self.session = SeatSession(world.tree, world.physics.speed)
-        self.lease: Lease | None = None
-        self.next: Assignment | None = None
-        self.exploring_since: float | None = None
-        self.idle_since = 0.0
-        self.parked_since: float | None = None  # its last report is not answered yet
-        self.gain = 1.0
-        self.turn = 0  # a planned event of an older turn is void
-        self.has_worked = False
-        self.wanted = False  # a hint asks for a report
-        self.gift: GiftWanted | None = None  # or for this
-        self.best: Candidate | None = None
-
-    # -- leases -----------------------------------------------------------------
-
-    def start(self, assignment: Assignment) -> None:
-        """Take a task that has just arrived; it waits for the one before."""
-        world = self.world
-        if self.lease is not None:
-            self.next = assignment
-            return
-        self.assignment = assignment
-        world.tally.idle_s += world.now - self.idle_since
-        self.began = world.now
-        world.later(world.physics.start_s, self._ask)
-
-    def _ask(self) -> None:
-        self.world.call(
-            "lease", self.world.costs.rpc_s, self._leased_on_loop, self._leased
-        )
-
-    def _leased_on_loop(self) -> Message | None:
-        world, given = self.world, self.assignment
-        try:
-            lease = world.hub.lease(
-                world.spec.run_id, given.unit, given.attempt, given.seat
-            )
-        except StaleLeaseError:
-            return None
-        return encode_lease(lease)
-
-    def _leased(self, message: Message | None) -> None:
-        if message is None:
-            self.end()
-            return
-        self._take(decode_lease(message))
-
-    def _take(self, lease: Lease) -> None:
-        world = self.world
-        self.lease = lease
-        self.seq = 0
-        self.session.start()
-        self.session.load(lease.roots)
-        self.gain = world.gain_of(lease.ub)
-        self.report_s = world.spec.report_interval_s
-        self.full_s = world.spec.full_interval_s
-        self.full_since = world.now
-        self.full_share = world.jitter()
-        self.light_at = world.now + FIRST_REPORT_S * world.jitter()
-        world.later(world.physics.load_s, self._loaded)
-
-    def _loaded(self) -> None:
-        self.world.tally.starting_s += self.world.now - self.began
-        if not self.has_worked:
-            self.has_worked = True
-            self.world.note_first_work()
-        self.go_on()
-
-    def end(self) -> None:
-        """Take note that the task is over."""
-        world = self.world
-        self.lease = None
-        self.idle_since = world.now
-        given = self.assignment
-        # what Dask does at the end of a task is in ``Costs.task_s``
-        world.call(
-            "ended", 0.0, lambda: world.hub.ended(world.spec.run_id, given, None)
-        )
-        if self.next is not None:
-            after, self.next = self.next, None
-            self.start(after)
-
-    # -- exploring --------------------------------------------------------------
-
-    def go_on(self) -> None:
-        """Explore until something is due."""
-        world = self.world
-        self.exploring_since = world.now
-        self.turn += 1
-        turn = self.turn
-        if self.wanted or self.best is not None:
-            world.later(world.physics.slice_s, self._due, turn)
-            return
-        end = self.session.size / (world.physics.speed * self.gain)
-        rest = world.physics.roots * ROOT_S / FULL_REPORT_SHARE
-        full_at = self.full_since + max(self.full_share * self.full_s, rest)
-        due = max(0.0, min(self.light_at, full_at) - world.now)
-        world.later(min(end, due), self._due, turn)
-
-    def poke(self, gift: GiftWanted | None) -> None:
-        """Report, or give, at the end of this slice."""
-        self.wanted = True
-        self.gift = gift
-        if self.exploring_since is not None:
-            self.turn += 1
-            wait = self.world.random.uniform(0.0, self.world.physics.slice_s)
-            self.world.later(wait, self._due, self.turn)
-
-    def learn(self, gain: float) -> None:
-        """Hear of a better UB."""
-        if gain <= self.gain:
-            return
-        if self.exploring_since is None:
-            self.gain = gain
-            return
-        self._account()
-        self.gain = gain
-        self.go_on()
-
-    def _account(self) -> None:
-        """Take note of what was explored since the last time."""
-        world, since = self.world, self.exploring_since
-        if since is None:
-            return
-        seconds = world.now - since
-        self.exploring_since = None
-        self.session.work(seconds * world.physics.speed * self.gain)
-        share = self.gain / world.gain
-        world.tally.useful_s += seconds * share
-        world.tally.stale_s += seconds * (1 - share)
-
-    def _due(self, turn: int) -> None:
-        if turn != self.turn or self.exploring_since is None:
-            return
-        world = self.world
-        left = self.session.size - (world.now - self.exploring_since) * (
-            world.physics.speed * self.gain
-        )
-        self._account()
-        if left <= world.physics.speed * 1e-6:
-            self.session.finish()
-            self._report(full=True, last=True)
-            return
-        gift, self.gift = self.gift, None
-        if gift is not None and self.lease is not None and gift.lease == self.lease.id:
-            self._report(gift=self.session.donate(gift.max_roots))
-            return
-        rest = world.physics.roots * ROOT_S / FULL_REPORT_SHARE
-        full_at = self.full_since + max(self.full_share * self.full_s, rest)
-        self._report(full=world.now >= full_at)
-
-    # -- reports ----------------------------------------------------------------
-
-    def _report(
-        self, *, full: bool = False, last: bool = False, gift: WorkUnit | None = None
-    ) -> None:
-        world, session, physics = self.world, self.session, self.world.physics
-        assert self.lease is not None  # noqa: S101 - a report belongs to a lease
-        self.wanted = False
-        self.seq += 1
-        open_roots = len(session) + (0 if gift is None else len(gift))
-        part = None
-        listing = 0.0
-        if full:
-            remaining = session.remaining(export=last)
-            part = FullReport(
-                session.closed.copy(),
-                remaining,
-                WorkUnit.empty(world.tree.n_jobs),
-                last=last,
-            )
-            self.full_since, self.full_share = world.now, world.jitter()
-            if len(remaining):
-                listing = physics.roots * ROOT_S
-        report = Report(
-            lease=self.lease.id,
-            seq=self.seq,
-            decomposed=session.decomposed,
-            leaves=0,
-            open_roots=open_roots,
-            least_lb=None,
-            best=self.best,
-            full=part,
-            gift=gift,
-        )
-        self.best = None
-        self.waiting_since = world.now
-        world.later(
-            listing + (0.0 if gift is None else physics.donate_s),
-            lambda: world.report(self, report, self._answered),
-        )
-
-    def answered(self, message: Message) -> None:
-        """Take an answer that was held back."""
-        self._answered(decode_order(message))
-
-    def _answered(self, order: Order) -> None:
-        world = self.world
-        waited_until = world.now
-        if self.parked_since is not None:
-            waited_until, self.parked_since = self.parked_since, None
-            world.tally.idle_s += world.now - waited_until
-        world.tally.reporting_s += waited_until - self.waiting_since
-        self.gain = max(self.gain, world.gain_of(order.ub))
-        self.report_s = order.report_s or world.spec.report_interval_s
-        self.full_s = order.full_s or world.spec.full_interval_s
-        if order.kind is OrderKind.DROP:
-            if order.next is None:
-                self.end()
-            else:  # the task goes on
-                world.tally.followed += 1
-                self.began = world.now
-                self._take(order.next)
-            return
-        if order.kind in (OrderKind.DRAIN, OrderKind.STOP):
-            self._report(full=True, last=True)
-            return
-        if order.kind is OrderKind.DONATE:
-            self.gift = None
-            self._report(gift=self.session.donate(order.max_roots))
-            return
-        self.light_at = world.now + world.jitter() * self.report_s
-        self.go_on()
 
 
 class World:

@@ -9,9 +9,9 @@ import pytest
 from dpbb.bench import scale
 from dpbb.bench.scale import Case, simulate_case
 from dpbb.bench.scale_costs import Costs, sample_roots, time_full_reports
-from dpbb.bench.scale_seat import SeatSession
+from dpbb.bench.scale_physics import Physics
+from dpbb.bench.scale_session import SeatSession
 from dpbb.bench.scale_tree import ReplayedTree
-from dpbb.bench.scale_world import Physics
 from dpbb.bench.traces.tree import SplitTree, load_tree, record_tree
 from dpbb.errors import OptionError
 from dpbb.flowshop.problem import FlowShopProblem

@@ -7,10 +7,10 @@ import pytest
 
 from dpbb.coordination import coordinator as coordinator_module
 from dpbb.coordination import dispatch
-from dpbb.coordination.coordinator import STOP_GRACE_S
 from dpbb.coordination.ledger import check_full_report
 from dpbb.coordination.messages import OrderKind, UnitId
 from dpbb.coordination.snapshot import RunState
+from dpbb.coordination.steering import STOP_GRACE_S
 from dpbb.coordination.wire import decode_report, encode_report
 from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError, OptionError, StaleLeaseError
