@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from dpbb.coordination.journal import Journal
     from dpbb.coordination.messages import RunSpec, SeatId, UnitId
-    from dpbb.coordination.units import Unit
+    from dpbb.coordination.records import Unit
     from dpbb.problem import Problem
     from dpbb.result import Improvement
     from dpbb.tree.counters import Counters

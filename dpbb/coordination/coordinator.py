@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         SeatId,
         UnitId,
     )
-    from dpbb.coordination.units import LeaseRecord
+    from dpbb.coordination.records import LeaseRecord
 
 MAX_DONATION = 4096
 """Roots that a seat is asked for at most: more make a message, not more work."""

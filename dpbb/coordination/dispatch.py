@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from dpbb.coordination.balance import Balance
 from dpbb.coordination.messages import Assignment
-from dpbb.coordination.units import Place, SeatRecord, UnitBook
+from dpbb.coordination.records import Place, SeatRecord
+from dpbb.coordination.units import UnitBook
 from dpbb.errors import StaleLeaseError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from dpbb.coordination.checkpoint import Checkpoint
     from dpbb.coordination.messages import LeaseId, RunSpec, Seat, SeatId, UnitId
     from dpbb.coordination.reading import EventLog
-    from dpbb.coordination.units import LeaseRecord, Unit
+    from dpbb.coordination.records import LeaseRecord, Unit
 
 MAX_LOSSES = 100
 """So many leases of a unit in a row lost without a full report: it is hopeless."""

@@ -22,7 +22,7 @@ from dpbb.tree.counters import Counters
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dpbb.coordination.units import LeaseRecord, Unit
+    from dpbb.coordination.records import LeaseRecord, Unit
 
 MAX_ROOTS = 64
 """Roots of a unit that has more are not listed, only counted."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpbb.coordination.dispatch import Dispatcher
     from dpbb.coordination.incumbent import Incumbent
     from dpbb.coordination.messages import RunSpec, SeatId
-    from dpbb.coordination.units import LeaseRecord, SeatRecord
+    from dpbb.coordination.records import LeaseRecord, SeatRecord
 
 WINDOW_S = 5.0
 """Nodes a second are an average over about this long."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from dpbb.coordination.incumbent import Optima
     from dpbb.coordination.messages import LeaseId
-    from dpbb.coordination.units import LeaseRecord
+    from dpbb.coordination.records import LeaseRecord
 
 STOP_GRACE_S = 10.0
 """A seat that is silent for so long after a stop has lost its lease."""

@@ -1,0 +1,180 @@
+"""What a ``Run`` does in its client's event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from typing import TYPE_CHECKING, Any
+
+from distributed.protocol import pickle
+
+from dpbb.cluster.following import POLL_S, Callbacks
+from dpbb.cluster.store import Folder
+from dpbb.cluster.wire import raised, unwrap
+from dpbb.errors import ClusterError, InvariantError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine
+
+    from distributed import Client
+
+    from dpbb.cluster.following import Callback
+    from dpbb.cluster.optima_file import OptimaFile
+    from dpbb.coordination.messages import RunId
+    from dpbb.coordination.outcome import Outcome
+    from dpbb.coordination.snapshot import CheckpointSnapshot, Snapshot
+    from dpbb.result import Result
+
+OPTIMA_POLL_S = 1.0
+
+
+class RunCalls:
+    """Base of ``Run``: all that waits, as coroutines."""
+
+    def __init__(
+        self,
+        client: Client,
+        run_id: RunId,
+        make_result: Callable[[Outcome], Result],
+        *,
+        attached: bool = False,
+    ) -> None:
+        self._attached = attached
+        self.run_id = run_id
+        self._client: Any = client
+        self._make_result = make_result
+        self._outcome: Outcome | None = None
+        self._error: ClusterError | InvariantError | None = None
+        # in the client's loop ``client.asynchronous`` is always true
+        self._callbacks = Callbacks(
+            self._watch, in_thread=not self._client._asynchronous
+        )
+        self._notifier: asyncio.Task[None] | None = None
+        self._writer: asyncio.Task[None] | None = None
+        self._closed = False
+        self._last: Snapshot | None = None
+        self._on_close: list[Callable[[], object]] = []
+
+    async def _call(self, name: str, **message: Any) -> Any:
+        scheduler = self._client.scheduler
+        if scheduler is None:
+            raise ClusterError(f"run {self.run_id}: its client is closed")
+        try:
+            method = getattr(scheduler, f"dpbb_{name}")
+            return raised(await method(run_id=self.run_id, **message))
+        except OSError as error:
+            raise ClusterError(
+                f"run {self.run_id}: lost the scheduler at {scheduler.address}: {error}"
+            ) from error
+
+    async def _save(self, path: str) -> None:
+        folder, _, name = path.replace("\\", "/").rpartition("/")
+        target = Folder(folder or ("/" if path.startswith("/") else "."))
+        await asyncio.to_thread(target.probe)
+        content = unwrap(await self._call("save"))
+        await asyncio.to_thread(target.write, name, [content.tobytes()])
+
+    async def _save_now(self) -> CheckpointSnapshot:
+        status: CheckpointSnapshot = pickle.loads(await self._call("save_now"))
+        return status
+
+    async def _watch(self, version: int, timeout: float) -> tuple[int, bool, Snapshot]:
+        """Wait for a change; returns its version, whether it is the end, and state."""
+        answer = await self._call("watch", version=version, timeout=timeout)
+        snapshot: Snapshot = pickle.loads(answer["snapshot"])
+        self._last = snapshot
+        return answer["version"], answer["finished"], snapshot
+
+    async def _snapshot(self) -> Snapshot:
+        return (await self._watch(-1, 0.0))[2]
+
+    async def _wait(self, timeout: float | None) -> bool:
+        if self._outcome is not None:
+            return True
+        deadline = None if timeout is None else time.monotonic() + timeout
+        version, left = -1, POLL_S
+        while True:
+            if deadline is not None:
+                left = min(POLL_S, max(0.0, deadline - time.monotonic()))
+            version, finished, _ = await self._watch(version, left)
+            if finished:
+                break
+            if deadline is not None and time.monotonic() >= deadline:
+                return False
+        for task in (self._writer, self._notifier):
+            if task is not None:  # what was found last has been told and written
+                await asyncio.wait({task}, timeout=POLL_S)
+        return True
+
+    async def _get_outcome(self, timeout: float | None) -> Outcome:
+        if self._error is not None:
+            raise self._error
+        if not await self._wait(timeout):
+            raise TimeoutError(f"run {self.run_id} goes on after {timeout} s")
+        if self._outcome is None:
+            answer = await self._call("outcome")
+            outcome: Outcome = pickle.loads(answer["outcome"])
+            if outcome.error is not None:
+                kind = InvariantError if answer["broken"] else ClusterError
+                self._error = kind(f"run {self.run_id} failed: {outcome.error}")
+                raise self._error
+            if self._writer is not None:
+                self._writer.result()
+            self._outcome = outcome
+        return self._outcome
+
+    async def _result(self, timeout: float | None) -> Result:
+        return self._make_result(await self._get_outcome(timeout))
+
+    async def _close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        for task in (self._notifier, self._writer):
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+        if self._client.scheduler is None or self._attached:
+            return
+        with contextlib.suppress(ClusterError):  # nobody is left to tell
+            if not await self._wait(0.0):
+                await self._call("stop")
+                await self._wait(None)
+            await self._call("discard")
+
+    # -- callbacks and optimal permutations -----------------------------------------
+
+    def _add_callback(self, field: str, callback: Callback) -> None:
+        self._callbacks.add(field, callback)
+        if self._client.asynchronous:
+            self._start_callbacks()
+        else:  # it belongs to the client's loop
+            self._client.loop.add_callback(self._start_callbacks)
+
+    def _start_callbacks(self) -> None:
+        if self._notifier is None and not self._closed:
+            self._notifier = asyncio.ensure_future(self._callbacks.follow())
+
+    def _write_optima(self, file: OptimaFile) -> None:
+        self._writer = asyncio.ensure_future(self._collect_optima(file))
+
+    async def _collect_optima(self, file: OptimaFile) -> None:
+        """Fetch optimal permutations as they are found, and write them."""
+        number, done = 0, False
+        while not done:
+            answer = await self._call("optima", acknowledged=number)
+            number = answer["number"]
+            if answer["chunk"] is not None:
+                await asyncio.to_thread(file.write, pickle.loads(answer["chunk"]))
+            elif answer["finished"]:
+                done = True
+            if not answer["finished"]:
+                await asyncio.sleep(OPTIMA_POLL_S)
+
+    def _in_loop(self, coroutine: Coroutine[Any, Any, Any]) -> Awaitable[Any]:
+        """Run a coroutine in the client's loop, from whatever loop this is."""
+        loop = self._client.loop.asyncio_loop
+        if asyncio.get_running_loop() is loop:
+            return coroutine
+        return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, loop))
