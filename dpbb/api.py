@@ -12,7 +12,7 @@ from dpbb.flowshop.formats import read_instance
 from dpbb.permutations import check_permutation
 from dpbb.progress import Progress
 from dpbb.schedule import Schedule
-from dpbb.task import check_client, make_task, shown_by
+from dpbb.task import check_client, make_task, shown_by, style_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -210,6 +210,7 @@ def resume(
     from dpbb.resuming import ResumeTask, read_saved
 
     began = time.monotonic()
+    changes |= style_of(progress)
     saved, options = read_saved(source, problem, changes)
     check_client(client, options)
     task = ResumeTask(

@@ -208,7 +208,7 @@ def make_task(
 ) -> Task:
     """Check everything that can be checked before anything is started."""
     began = time.monotonic()
-    chosen = (options or SolveOptions()).replace(**changes)
+    chosen = (options or SolveOptions()).replace(**changes, **style_of(progress))
     check_client(client, chosen)
     if isinstance(instance, Problem):
         problem, name = instance, instance.name
@@ -239,12 +239,16 @@ def check_client(client: Any, options: SolveOptions) -> None:  # noqa: ANN401
             raise OptionError(f"{name}: expected without a client, got both")
 
 
+def style_of(progress: Progress | str | None) -> dict[str, Any]:
+    """Return the option of this name, if that is what was given."""
+    given = progress is not None and not isinstance(progress, Progress)
+    return {"progress": progress} if given else {}
+
+
 def shown_by(progress: Progress | str | None, options: SolveOptions) -> Progress:
-    """Return what shows the run: as given, or made as the options say."""
+    """Return what shows the run: the one given, or made as the options say."""
     if isinstance(progress, Progress):
         return progress
-    if progress is not None:
-        options = options.replace(progress=progress)
     quiet = options.verbosity is Verbosity.QUIET
     style = ProgressStyle.NONE if quiet else options.progress
     return make_progress(style, interval_s=options.report_interval_s)

@@ -10,8 +10,9 @@ from distributed import Client
 
 import dpbb
 from dpbb.cluster.local import embedded_cluster
+from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopProblem
-from dpbb.progress import ProgressPrinter
+from dpbb.progress import Progress, ProgressPrinter
 
 pytestmark = pytest.mark.cluster
 
@@ -82,6 +83,41 @@ def test_solve_without_a_client_has_a_cluster_of_its_own(capsys):
 def test_solve_is_quiet_when_told(client, capsys):
     dpbb.solve("ta001", client=client, verbosity="quiet")
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("style", "shown"), [("plain", "BestBound"), ("json", '"run_id"'), ("none", None)]
+)
+def test_progress_has_a_style(client, capsys, style, shown):
+    result = dpbb.solve("ta001", client=client, progress=style, heuristics="none")
+    assert result.options.progress == style
+    err = capsys.readouterr().err
+    assert err == "" if shown is None else shown in err
+
+
+@pytest.mark.parametrize(
+    ("style", "message"),
+    [("loud", "progress: expected one of"), ("live", "progress: expected a terminal")],
+)
+def test_progress_that_cannot_be_is_refused(client, style, message):
+    with pytest.raises(OptionError, match=message):
+        dpbb.solve("ta001", client=client, progress=style)
+
+
+def test_progress_is_closed_also_after_an_error(client):
+    class Broken(Progress):
+        closed = 0
+
+        def update(self, snapshot):
+            raise ZeroDivisionError
+
+        def close(self):
+            self.closed += 1
+
+    broken = Broken()
+    with pytest.raises(ZeroDivisionError):
+        dpbb.solve("ta056", client=client, heuristics="none", progress=broken)
+    assert broken.closed == 1
 
 
 def test_options_and_keywords_are_one(client):

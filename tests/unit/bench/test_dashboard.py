@@ -36,6 +36,7 @@ def test_losses_are_those_of_pairs(capsys):
     dashboard.report(pairs, 3)
     out = capsys.readouterr().out
     assert "median 1.00%, from 0.00% to 2.00%" in out
+    assert "slower nodes included: median 1.00%, from 1.00% to 1.00%" in out
     assert "3.00% of a core more (3.00% to 3.00%), that is 1.00% of the run's 3" in out
 
 
