@@ -269,7 +269,7 @@ class SolveOptions:
     estimates: Estimates = _option(
         Estimates.AUTO,
         kinds.choice(Estimates),
-        "auto: estimate what is left of runs of more than 40 s, with lowest priority "
+        "auto: estimate what is left of runs of more than 40 s, with low priority "
         "on the scheduler's machine",
     )
     seed: int = _option(0, kinds.whole(0), "seed of the heuristics")

@@ -1,6 +1,6 @@
 """What the open runs have left: estimated now and then, far from the event loop.
 
-The roots that the ledger holds are sampled by a process of the lowest priority
+The roots that the ledger holds are sampled by a process of low priority
 (``dpbb.estimation.background``). From then on what is left is that estimate less what
 has been explored since. A run gets its first estimate when it has gone on for a while,
 so that short ones never pay, and the next ones at intervals that grow with its age.
@@ -51,18 +51,35 @@ MOST_ROOTS = 4096
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What was left when ``explored`` nodes were in the ledger, at an UB."""
+    """What was left when so many nodes were explored.
 
-    remainder: Remainder
+    Parameters
+    ----------
+    by_ub
+        Nodes left with the UB of then, with the UB less 1, and so on.
+    explored, ub
+        Nodes and UB of then.
+    """
+
+    by_ub: tuple[float, ...]
     explored: int
     ub: int
 
-    def left(self, explored: int, ub: int) -> float | None:
-        """Nodes that are left now; None if that is not known (any more)."""
-        if ub != self.ub or self.remainder.reasons:
-            return None
-        left = self.remainder.nodes - (explored - self.explored)
+    def left(self, explored: int) -> float | None:
+        """Nodes that are left now, at the UB of then; None when it was too low."""
+        left = self.by_ub[0] - (explored - self.explored)
         return left if left > 0 else None
+
+    def follow(self, explored: int, ub: int) -> Forecast | None:
+        """Return the same for a smaller UB; None if too little is known for it.
+
+        What was explored since is taken to be the same share of every tree.
+        """
+        fall, left = self.ub - ub, self.left(explored)
+        if left is None or not 0 < fall < len(self.by_ub):
+            return None
+        share = left / self.by_ub[0]
+        return Forecast(tuple(n * share for n in self.by_ub[fall:]), explored, ub)
 
 
 @dataclass(slots=True)
@@ -91,8 +108,8 @@ class Outlook:
         if self.latest is None or snapshot.state is not RunState.RUNNING:
             return snapshot
         explored = snapshot.decomposed + snapshot.leaves
-        left = self.latest.left(explored, snapshot.ub)
-        if left is None:
+        left = self.latest.left(explored)
+        if left is None or snapshot.ub != self.latest.ub:
             return snapshot
         rate = snapshot.nodes_per_second
         seconds = left / rate if rate > 0 else None
@@ -122,6 +139,7 @@ class Forecaster:
         now = self._clock()
         for run in self._hub.runs.values():
             outlook, spec = run.outlook, run.coordinator.spec
+            self._follow(run)
             if outlook.busy or not spec.estimates:
                 continue
             if run.coordinator.seconds(now) < outlook.due_s:
@@ -138,6 +156,14 @@ class Forecaster:
         self._closing = True
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._threads.shutdown(wait=False)
+
+    def _follow(self, run: OpenRun) -> None:
+        """Scale a run's estimate when its UB has fallen."""
+        latest, coordinator = run.outlook.latest, run.coordinator
+        if latest is not None and coordinator.ub != latest.ub:
+            snapshot = coordinator.snapshot(self._clock())
+            explored = snapshot.decomposed + snapshot.leaves
+            run.outlook.latest = latest.follow(explored, coordinator.ub)
 
     async def _estimate(self, run: OpenRun, problem: FlowShopProblem) -> None:
         coordinator, outlook = run.coordinator, run.outlook
@@ -163,7 +189,10 @@ class Forecaster:
             return
         counters = saved.counters
         explored = counters.decomposed + counters.leaves
-        outlook.latest = Forecast(found, explored, saved.ub)
+        outlook.latest = None
+        if not found.reasons:
+            outlook.latest = Forecast(found.by_ub, explored, saved.ub)
+            self._follow(run)
         outlook.due_s = age * GROWTH
         coordinator.note_event("estimate", text_of(found), self._clock())
 

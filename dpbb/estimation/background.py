@@ -1,8 +1,8 @@
-"""An estimate in a process of its own, at the lowest priority.
+"""An estimate in a process of its own, of low priority.
 
 What is left of a run is estimated while it goes on, in a process that does not hold the
 scheduler's interpreter up: the operating system gives it what others leave, and where
-all cores are busy about a tenth of one.
+all cores are busy a part of one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ PROBES = 4
 LOOK_S = 0.2
 """Seconds between looks at whether the estimate is still wanted."""
 
-NICENESS = 19
+NICENESS = 10
+"""About a third of a core where all are busy; with 19 it would starve for minutes."""
 
 AUTOGROUP = Path("/proc/self/autogroup")
 """On Linux, niceness counts among the processes of one session; this file has that
@@ -42,13 +43,17 @@ of the session, which a process of its own session may raise."""
 
 @dataclass(frozen=True, slots=True)
 class Remainder:
-    """Estimated nodes below some roots."""
+    """Estimated nodes below some roots.
+
+    ``by_ub``: also for the UB, the UB less 1, and so on.
+    """
 
     nodes: float
     low: float
     high: float
     exact: bool
     reasons: tuple[str, ...]
+    by_ub: tuple[float, ...] = ()
 
 
 def encode(
@@ -96,8 +101,9 @@ def estimate_apart(request: bytes, is_wanted: Callable[[], bool]) -> Remainder |
     DpbbError
         The process failed; says how.
     """
-    process = subprocess.Popen(
-        (sys.executable, "-m", "dpbb.estimation.background"),
+    command = (sys.executable, "-m", "dpbb.estimation.background", str(NICENESS))
+    process = subprocess.Popen(  # noqa: S603 - our own module
+        command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -120,7 +126,9 @@ def estimate_apart(request: bytes, is_wanted: Callable[[], bool]) -> Remainder |
         last = err.decode(errors="replace").strip().splitlines()[-1:]
         raise DpbbError(f"the estimate ended with {process.returncode}: {last}")
     values = json.loads(out)
-    values["reasons"] = tuple(values["reasons"])
+    values["reasons"], values["by_ub"] = map(
+        tuple, (values["reasons"], values["by_ub"])
+    )
     return Remainder(**values)
 
 
@@ -152,15 +160,19 @@ def answer(request: bytes) -> Remainder:
     )
     last = rounds[-1]
     low, high = last.interval()
-    return Remainder(last.mean, low, high, last.exact, doubts(rounds))
+    return Remainder(last.mean, low, high, last.exact, doubts(rounds), last.by_ub)
 
 
 def main() -> None:
-    """Read a request from stdin, write the answer to stdout."""
+    """Read a request from stdin, write the answer to stdout.
+
+    The argument is the niceness, which counts from the first import on.
+    """
+    niceness = int(sys.argv[1])
     if hasattr(os, "nice"):
-        os.nice(NICENESS)
+        os.nice(niceness)
     with contextlib.suppress(OSError):
-        AUTOGROUP.write_text(str(NICENESS))
+        AUTOGROUP.write_text(str(niceness))
     found = answer(sys.stdin.buffer.read())
     sys.stdout.write(json.dumps(asdict(found)))
 

@@ -137,6 +137,7 @@ def estimate(
         low=low,
         high=high,
         exact=last.exact,
+        by_upper_bound=last.by_ub,
         reasons=doubts(rounds),
         samples=last.samples,
         probes=probes,

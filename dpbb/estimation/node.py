@@ -82,6 +82,9 @@ class Level(NamedTuple):
         PREFIX and SUFFIX bits.
     jobs : ndarray of uint16, shape (size, r)
         Unscheduled jobs, ascending.
+    stratum : ndarray of int32, shape (size,)
+        The least stratum on the way from the root: with an UB that is smaller by more
+        the node is not visited.
     """
 
     weight: NDArray[np.float64]
@@ -90,6 +93,7 @@ class Level(NamedTuple):
     remain: NDArray[np.int32]
     sides: NDArray[np.uint8]
     jobs: NDArray[np.uint16]
+    stratum: NDArray[np.int32]
 
 
 class Scratch(NamedTuple):
@@ -142,6 +146,7 @@ def root_level(tables: Tables) -> Level:
         remain=tables.times.sum(axis=0, dtype=np.int32)[None],
         sides=np.zeros(1, np.uint8),
         jobs=np.arange(n_jobs, dtype=np.uint16)[None],
+        stratum=np.full(1, np.iinfo(np.int32).max, np.int32),
     )
 
 
@@ -268,6 +273,7 @@ def make_level(tables: Tables, size: int, r: int) -> Level:
         np.empty((size, n_machines), np.int32),
         np.empty(size, np.uint8),
         np.empty((size, r), np.uint16),
+        np.empty(size, np.int32),
     )
 
 
@@ -276,6 +282,7 @@ def copy_node(source: Level, node: int, target: Level, at: int) -> None:
     """Copy a node; of the wider of two rows of jobs, the end is not looked at."""
     target.weight[at] = source.weight[node]
     target.sides[at] = source.sides[node]
+    target.stratum[at] = source.stratum[node]
     for k in range(source.front.shape[1]):
         target.front[at, k] = source.front[node, k]
         target.back[at, k] = source.back[node, k]

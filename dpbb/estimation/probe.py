@@ -13,7 +13,7 @@ the order of their parents; levels are finished one after the other.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -214,6 +214,7 @@ def probe(
     n_strata: int,
     samples: int,
     state: NDArray[np.uint64],
+    sizes: NDArray[np.float64],
     version: int = VERSION,
 ) -> tuple[float, float, int, int, int]:
     """Estimate the number of nodes below some roots.
@@ -232,6 +233,8 @@ def probe(
         K: children of a stratum that are kept.
     state : ndarray of uint64, shape (1,)
         Of the random numbers.
+    sizes : ndarray of float64, shape (n_strata,)
+        To it are added the weights of all nodes, by ``Level.stratum``.
 
     Returns
     -------
@@ -263,6 +266,7 @@ def probe(
         total = 0.0
         for node in range(size):
             total += level.weight[node]
+            sizes[min(level.stratum[node], n_strata - 1)] += level.weight[node]
         if depth == n - 1:
             leaves = total
             break
@@ -279,6 +283,7 @@ def probe(
             node = children.parent[child]
             make_child(tables, level, node, move // 2, move % 2 == 1, below, at)
             below.weight[at] = weights[at]
+            below.stratum[at] = min(level.stratum[node], children.stratum[child])
         level = below
     return decomposed, leaves, visited, thinned, widest
 
@@ -290,6 +295,7 @@ def walk(
     depths: NDArray[np.int64],
     digits: NDArray[np.int64],
     ub: int,
+    width: int,
     version: int = VERSION,
 ) -> tuple[Level, NDArray[np.bool_]]:
     """Walk to roots named by their paths.
@@ -300,6 +306,8 @@ def walk(
         The tree's root.
     depths, digits : ndarray of int64, shapes (rows,) and (rows, w)
         As in ``WorkUnit``.
+    ub, width
+        As in ``probe``.
 
     Returns
     -------
@@ -318,17 +326,14 @@ def walk(
             bound_children(tables, node, 0, scratch)
             back = takes_back(tables, depth, n - depth, scratch)
             slot = digits[row, depth]
-            if (scratch.back if back else scratch.front)[slot] >= ub:
+            bound = (scratch.back if back else scratch.front)[slot]
+            if bound >= ub:
                 alive[row] = False
                 break
             child = make_level(tables, 1, n - depth - 1)
             make_child(tables, node, 0, slot, back, child, 0)
             child.weight[0] = 1.0
+            child.stratum[0] = min(node.stratum[0], (ub - 1 - bound) // width)
             node = child
         copy_node(node, 0, entries, row)
     return entries, alive
-
-
-def run_probe(*arguments: Any) -> Found:  # noqa: ANN401 (those of the kernel)
-    """``probe`` with its result in words."""
-    return Found(*probe(*arguments))

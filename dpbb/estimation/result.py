@@ -43,6 +43,9 @@ class Estimate:
         Interval for ``nodes``; see ``docs/estimates.md`` for what it means.
     exact
         All nodes were counted: nothing is estimated.
+    by_upper_bound
+        Estimated nodes for upper_bound, upper_bound - 1, and so on: what a better
+        schedule is worth.
     reasons
         Why the estimate is not to be trusted; none if there is no reason.
     samples, probes
@@ -71,6 +74,7 @@ class Estimate:
     low: float
     high: float
     exact: bool
+    by_upper_bound: tuple[float, ...]
     reasons: tuple[str, ...]
     samples: int
     probes: int

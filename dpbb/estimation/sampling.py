@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpbb.estimation.node import Level, make_tables, root_level
-from dpbb.estimation.probe import MOST_STRATA, Found, run_probe, walk
+from dpbb.estimation.probe import MOST_STRATA, Found, probe, walk
 from dpbb.flowshop.bounds import root_bound
 
 if TYPE_CHECKING:
@@ -46,6 +46,9 @@ MOST_ROOTS = 256
 _STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 """97.5 % points of Student's t with 1, 2, ... degrees of freedom (any table of it)."""
 
+MOST_UBS = 256
+"""Upper bounds that a round gives estimates for."""
+
 SPREAD = 0.5
 """Relative standard deviation of the probes above which they disagree."""
 
@@ -62,11 +65,14 @@ class Round:
         One for each probe.
     seconds
         All of them took, on the clock.
+    by_ub
+        Mean estimates for the UB, the UB less 1, and so on.
     """
 
     samples: int
     found: tuple[Found, ...]
     seconds: float
+    by_ub: tuple[float, ...] = ()
 
     @property
     def nodes(self) -> NDArray[np.float64]:
@@ -137,6 +143,7 @@ class Sampler:
         roots: RootSample | None = None,
     ) -> None:
         self._tables = make_tables(problem, tree)
+        self._above = max(0, ub - problem.trivial_ub)
         self._ub = ub = min(ub, problem.trivial_ub)
         self._roots = roots
         # no bound is below the root's
@@ -181,9 +188,10 @@ class Sampler:
                     partial(self._probe, count),
                     seeds.spawn(probes),
                 )
-                taken = tuple(found)
+                taken, sizes = zip(*found, strict=True)
                 now = clock()
-                done.append(Round(count, taken, now - started))
+                by_ub = self._by_ub(np.mean(sizes, axis=0))
+                done.append(Round(count, taken, now - started, by_ub))
                 if done[-1].exact or should_stop():
                     break
                 if plan is not None:
@@ -203,10 +211,19 @@ class Sampler:
         growth = min(growth, MEMORY / (threads * node_bytes * max(1, widest)))
         return int(last.samples * growth) if growth >= 1.5 else None
 
-    def _probe(self, samples: int, seed: np.random.SeedSequence) -> Found:
-        state = seed.generate_state(1, np.uint64)
+    def _by_ub(self, sizes: NDArray[np.float64]) -> tuple[float, ...]:
+        """Return how many nodes have room for an UB that is smaller by 0, 1, ..."""
+        at_least = sizes[::-1].cumsum()[::-1].repeat(self._width)
+        same = np.full(min(self._above, MOST_UBS), at_least[0])
+        return tuple(np.concatenate([same, at_least])[:MOST_UBS].tolist())
+
+    def _probe(
+        self, samples: int, seed: np.random.SeedSequence
+    ) -> tuple[Found, NDArray[np.float64]]:
+        state = seed.generate_state(1, np.uint64).astype(np.uint64)
         entries, starts, drawn = self._entries(seed)
-        found = run_probe(
+        sizes = np.zeros(self._n_strata)
+        found = probe(
             self._tables,
             entries,
             starts,
@@ -215,8 +232,9 @@ class Sampler:
             self._n_strata,
             samples,
             state,
+            sizes,
         )
-        return found._replace(drawn=drawn)
+        return Found(*found, drawn=drawn), sizes
 
     def _entries(
         self, seed: np.random.SeedSequence
@@ -230,7 +248,9 @@ class Sampler:
             return root, starts, False
         drawn = self._roots.drawn(MOST_ROOTS, np.random.default_rng(seed))
         depths = drawn.depths
-        entries, alive = walk(self._tables, root, depths, drawn.digits, self._ub)
+        entries, alive = walk(
+            self._tables, root, depths, drawn.digits, self._ub, self._width
+        )
         entries = Level(*[part[alive] for part in entries])  # type: ignore[arg-type]
         entries.weight[:] = drawn.weights[alive]
         starts = np.searchsorted(depths[alive], np.arange(n_jobs + 1))

@@ -11,13 +11,14 @@ from dpbb.cluster.forecasts import FIRST_S, Forecast, Forecaster, text_of
 from dpbb.cluster.hub import Hub
 from dpbb.coordination.messages import RunSpec
 from dpbb.errors import DpbbError
+from dpbb.estimation import background
 from dpbb.estimation.background import Remainder
 from dpbb.flowshop import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import TreeOptions
 from tests.unit.cluster.support import Clock, FakeShell, tiny_spec
 
-FOUND = Remainder(1000.0, 900.0, 1100.0, False, ())
+FOUND = Remainder(1000.0, 900.0, 1100.0, False, (), (1000.0, 600.0, 200.0))
 DOUBTFUL = Remainder(1000.0, 10.0, 9000.0, False, ("the probes disagree",))
 
 
@@ -63,12 +64,42 @@ def tick(hub, times=1):
 
 
 def test_what_is_left_is_counted_down():
-    forecast = Forecast(FOUND, explored=500, ub=99)
-    assert forecast.left(500, 99) == 1000
-    assert forecast.left(700, 99) == 800
-    assert forecast.left(1500, 99) is None  # it was too low
-    assert forecast.left(700, 98) is None  # another tree by now
-    assert Forecast(DOUBTFUL, explored=500, ub=99).left(700, 99) is None
+    forecast = Forecast((1000.0, 600.0, 200.0), explored=500, ub=99)
+    assert forecast.left(500) == 1000
+    assert forecast.left(700) == 800
+    assert forecast.left(1500) is None  # it was too low
+
+
+def test_what_is_left_is_scaled_when_the_ub_falls():
+    forecast = Forecast((1000.0, 600.0, 200.0), explored=500, ub=99)
+    assert forecast.follow(700, 98) == Forecast((480.0, 160.0), 700, 98)
+    assert forecast.follow(700, 97) == Forecast((160.0,), 700, 97)
+    assert forecast.follow(700, 96) is None  # not known
+    assert forecast.follow(1700, 98) is None  # it was too low
+
+
+def test_a_better_schedule_leaves_less(hub, asked):
+    hub.open(spec(), b"")
+    run = hub.runs["run"]
+    hub._clock.now = FIRST_S
+    tick(hub)
+    assert run.snapshot(FIRST_S).estimate_nodes == 1000
+    best = taillard_instance("ta014").best_known.upper_bound
+    assert best == 1377
+    run.outlook.latest = Forecast((1000.0, 600.0), explored=0, ub=1378)
+    assert run.snapshot(FIRST_S).estimate_nodes is None
+    tick(hub)
+    assert run.snapshot(FIRST_S).estimate_nodes == 600
+
+
+def test_a_doubtful_estimate_is_an_event_alone(hub, monkeypatch):
+    monkeypatch.setattr(forecasts, "estimate_saved", lambda *_: DOUBTFUL)
+    hub.open(spec(), b"")
+    hub._clock.now = FIRST_S
+    tick(hub)
+    snapshot = hub.runs["run"].snapshot(FIRST_S)
+    assert snapshot.estimate_nodes is None
+    assert "not reliable" in snapshot.events[-1].text
 
 
 def test_a_run_is_estimated_when_it_is_old_enough(hub, asked):
@@ -124,8 +155,9 @@ def test_what_is_not_wanted_any_more_is_forgotten(hub, monkeypatch):
     assert hub.runs["run"].outlook.latest is None
 
 
-def test_an_open_run_is_sampled_by_a_process(hub):
+def test_an_open_run_is_sampled_by_a_process(hub, monkeypatch):
     """The whole tree of ta014 at 1377: 16,114 decomposed nodes and 13 leaves."""
+    monkeypatch.setattr(background, "NICENESS", 0)
     hub.open(spec(), b"")
     run = hub.runs["run"]
     saved = run.coordinator.checkpoint(0.0)

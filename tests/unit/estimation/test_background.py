@@ -14,6 +14,13 @@ from dpbb.options import BranchingRule, TreeOptions
 from dpbb.tree.work_unit import WorkUnit
 
 
+@pytest.fixture(autouse=True)
+def in_a_hurry(monkeypatch):
+    """Compiled before, and not at a low priority: tests share machines."""
+    monkeypatch.setattr(background, "NICENESS", 0)
+    background.answer(request(seconds=1e-6))
+
+
 def request(seconds=0.1, **tree):
     problem = FlowShopProblem(taillard_instance("ta014"))
     paths = [(v,) for v in range(20)]

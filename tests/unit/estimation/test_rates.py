@@ -7,12 +7,14 @@ import pytest
 from dpbb.estimation.rates import (
     GPUS_EFFICIENCY,
     H100_NODES_PER_S,
+    MEASURE_S,
     h100_rate,
     measured_rate,
 )
 from dpbb.flowshop import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import TreeOptions
+from tests.fake_gpu import fake_host
 
 
 def test_measured_sizes_have_their_measured_rates():
@@ -34,6 +36,16 @@ def test_other_sizes_lie_between():
 def test_several_gpus_are_not_quite_linear():
     one, four = (h100_rate(50, 20, gpus).nodes_per_second for gpus in (1, 4))
     assert four == pytest.approx(4 * GPUS_EFFICIENCY * one)
+
+
+def test_of_several_gpus_one_is_measured(monkeypatch):
+    for name, value in fake_host("GPU-a", "GPU-b").items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setitem(MEASURE_S, "cuda", 0.1)
+    problem = FlowShopProblem(taillard_instance("ta021"))
+    both = measured_rate(problem, TreeOptions(), 2297, engine="gpu")
+    assert both.what == "gpu engine, 2 GPUs"
+    assert both.source.startswith("measured on fake for 0.")
 
 
 def test_the_rate_of_this_machine_is_measured():

@@ -66,6 +66,19 @@ def test_every_rule_is_the_tree_by_its_definition(data):
     assert one.leaves == len(naive.leaves)
 
 
+@settings(max_examples=40)
+@given(st.data())
+def test_one_sample_holds_the_trees_of_all_smaller_ubs(data):
+    tiny = data.draw(oracle.problems(max_jobs=6))
+    tree = data.draw(oracle.trees(tiny))
+    ub = data.draw(st.integers(1, tiny.trivial_ub))
+    unit = data.draw(st.sampled_from([None, WorkUnit.whole(tiny.n_jobs)]))
+    by_ub = sample(shop(tiny.times), tree, ub, unit)[-1].by_ub
+    fall = data.draw(st.integers(0, min(len(by_ub), ub) - 1))
+    naive = oracle.naive_tree(tiny, tree, ub - fall)
+    assert by_ub[fall] == len(naive.decomposed) + len(naive.leaves)
+
+
 def test_the_largest_times_give_the_same_tree():
     """Times may sum to 2**30 - 1: no sum of a bound may pass 32 bits."""
     times = np.random.default_rng(5).integers(1, 99, (8, 4))
