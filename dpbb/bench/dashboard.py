@@ -208,6 +208,9 @@ def measure(
                     n_pages * with_pages, counts, seconds, own, theirs, frames
                 )
             pairs.append((done[False], done[True]))
+            rates = " and ".join(f"{done[pages].rate / 1e6:.2f}" for pages in done)
+            first = "with" if number % 2 else "without"
+            print(f"{rates} M nodes/s, {first} pages first", flush=True)
     return pairs
 
 

@@ -102,16 +102,17 @@ class LiveProgress(Progress):
 
     def alert(self, text: str) -> None:
         """Show the line with the next refresh; takes no lock."""
-        self._alert = text
         if self._live is None:
             super().alert(text)
+        else:
+            self._alert = text
 
     def close(self) -> None:
         """Take the view away; what was written above it stays."""
         self._closed = True
         if self._live is not None:
-            live, self._live = self._live, None
-            live.stop()
+            self._live.stop()
+            self._live = None  # now, so that no alert meanwhile is printed by it
             if self._alert is not None:
                 self._write(Text(self._alert))
 
