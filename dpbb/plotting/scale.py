@@ -55,7 +55,9 @@ def scale_curve(
             [100 * row[2] for row in rows],
             color=color,
             marker=marker,
-            ms=5,
+            ms=5 if index == 0 else 7,
+            mfc=color if index == 0 else "none",  # to be seen where they meet
+            mew=1.6,
             lw=1.6,
             clip_on=False,
             label=f"efficiency, {case}",
