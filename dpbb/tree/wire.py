@@ -13,11 +13,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
 KEYS = ("depths", "shared", "tails")
+
+BLOCK_ROWS = 4096
+"""Rows worked on at a time: a GPU lists millions, and what does not fit the caches, let
+alone the memory, is several times as slow."""
+
+
+def row_blocks(n_rows: int) -> Iterator[slice]:
+    """Slices that cover ``n_rows`` rows in order."""
+    for begin in range(0, n_rows, BLOCK_ROWS):
+        yield slice(begin, min(begin + BLOCK_ROWS, n_rows))
 
 
 def pack(
@@ -37,10 +47,15 @@ def pack(
         digits from ``shared`` to ``depth`` of all roots on end).
     """
     shared = np.zeros(len(depths), np.uint16)
-    shared[1:] = (digits[:-1] != digits[1:]).argmax(axis=1)
     columns = np.arange(digits.shape[1], dtype=np.uint16)  # as narrow as the others
-    kept = (columns >= shared[:, None]) & (columns < depths[:, None])
-    return {"depths": depths, "shared": shared, "tails": digits[kept]}
+    tails = [digits[:0].ravel()]
+    for rows in row_blocks(len(depths)):
+        first = max(rows.start, 1)
+        before, after = digits[first - 1 : rows.stop - 1], digits[first : rows.stop]
+        shared[first : rows.stop] = (before != after).argmax(axis=1)
+        kept = (columns >= shared[rows, None]) & (columns < depths[rows, None])
+        tails.append(digits[rows][kept])
+    return {"depths": depths, "shared": shared, "tails": np.concatenate(tails)}
 
 
 def unpack(
@@ -75,12 +90,18 @@ def unpack(
     # so the last such row is the one with the largest start. As intp, which ``take``
     # needs: narrower indices were slower.
     starts = np.cumsum(lengths) - lengths - shared
-    own = columns >= shared[:, None]
-    index = np.where(own, starts[:, None], starts[0])
-    np.maximum.accumulate(index, axis=0, out=index)
-    index += columns
-    digits = tails.take(index, mode="clip")  # the last row's padding runs over the end
-    digits *= columns < depths[:, None]
+    digits = np.empty((len(depths), len(columns)), np.uint16)
+    latest = np.full(len(columns), starts[0])
+    for rows in row_blocks(len(depths)):
+        own = columns >= shared[rows, None]
+        index = np.where(own, starts[rows, None], starts[0])
+        np.maximum(index[0], latest, out=index[0])
+        np.maximum.accumulate(index, axis=0, out=index)
+        latest = index[-1].copy()
+        index += columns
+        # the last row's padding runs over the end
+        np.take(tails, index, mode="clip", out=digits[rows])
+        digits[rows] *= columns < depths[rows, None]
     return depths, digits
 
 

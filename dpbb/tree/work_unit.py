@@ -17,7 +17,7 @@ from dpbb.tree.counters import closed_leaves
 from dpbb.tree.factoradic import n_leaves
 from dpbb.tree.interval import Interval, maximal_families
 from dpbb.tree.root import Root
-from dpbb.tree.wire import pack, unpack
+from dpbb.tree.wire import pack, row_blocks, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -152,11 +152,13 @@ class WorkUnit:
     def owned_ancestors(self) -> int:
         """Sum over the roots of the trailing zero digits of their paths (I4)."""
         width = self.digits.shape[1]
-        # from the end, so that the first hit is the last digit that is not zero
-        is_nonzero = self.digits[:, ::-1] != 0
-        zeros = np.where(is_nonzero.any(axis=1), is_nonzero.argmax(axis=1), width)
-        padding = width * len(self) - self.depths.sum(dtype=np.int64)
-        return int(zeros.sum(dtype=np.int64) - padding)
+        total = int(self.depths.sum(dtype=np.int64)) - int(self.digits.size)  # padding
+        for rows in row_blocks(len(self)):
+            # from the end, so that the first hit is the last digit that is not zero
+            is_nonzero = self.digits[rows, ::-1] != 0
+            zeros = np.where(is_nonzero.any(axis=1), is_nonzero.argmax(axis=1), width)
+            total += int(zeros.sum(dtype=np.int64))
+        return total
 
     def intervals(self) -> list[Interval]:
         """Leaf intervals, adjoining ones merged: for small units and certificates."""
@@ -200,17 +202,19 @@ class WorkUnit:
         A root of depth d ends before the next begins iff the first digit in which
         the next one's path differs is larger and lies above depth d.
         """
-        if len(self) < 2:
-            return True
-        before, after = self.digits[:-1], self.digits[1:]
-        differs = before != after
-        column = differs.argmax(axis=1)
-        row = np.arange(len(before))
-        return bool(
-            np.all(differs[row, column])
-            and np.all(after[row, column] > before[row, column])
-            and np.all(column < self.depths[:-1])
-        )
+        for rows in row_blocks(len(self) - 1):
+            before = self.digits[rows]
+            after = self.digits[rows.start + 1 : rows.stop + 1]
+            differs = before != after
+            column = differs.argmax(axis=1)
+            row = np.arange(len(before))
+            if not (
+                np.all(differs[row, column])
+                and np.all(after[row, column] > before[row, column])
+                and np.all(column < self.depths[rows])
+            ):
+                return False
+        return True
 
     def covered_by(self, other: WorkUnit) -> NDArray[np.bool_]:
         """For every root of this unit whether it lies inside a root of ``other``."""
@@ -226,12 +230,16 @@ class WorkUnit:
         # the only candidate is the last root that does not begin after mine, as the
         # roots of one unit are disjoint
         theirs_keys = _sort_keys(self.n_jobs, theirs)
-        mine_keys = _sort_keys(self.n_jobs, mine)
-        at = np.searchsorted(theirs_keys, mine_keys, side="right") - 1
-        depths = other.depths[at]  # at -1 is the last root, refused at the end
-        below = np.arange(width, dtype=np.uint16) >= depths[:, None]
-        inside = np.all((mine == theirs[at]) | below, axis=1)
-        return np.where(inside & (depths <= self.depths) & (at >= 0), at, -1)
+        home = np.empty(len(self), np.intp)
+        for rows in row_blocks(len(self)):
+            mine_keys = _sort_keys(self.n_jobs, mine[rows])
+            at = np.searchsorted(theirs_keys, mine_keys, side="right") - 1
+            depths = other.depths[at]  # at -1 is the last root, refused at the end
+            below = np.arange(width, dtype=np.uint16) >= depths[:, None]
+            inside = np.all((mine[rows] == theirs[at]) | below, axis=1)
+            inside &= (depths <= self.depths[rows]) & (at >= 0)
+            home[rows] = np.where(inside, at, -1)
+        return home
 
     def covers(self, other: WorkUnit) -> bool:
         """Whether every root of ``other`` lies inside a root of this unit."""
@@ -369,16 +377,18 @@ def _check_range(n_jobs: int, depths: NDArray[Any], digits: NDArray[Any]) -> Non
     if deepest > min(width, n_jobs - 1):
         raise ValueError(f"expected depths < {n_jobs} and <= {width}, got {deepest}")
     columns = np.arange(width, dtype=depths.dtype)  # no wider: it takes half the time
-    inside = columns < depths[:, None]
     limits = np.maximum(n_jobs - np.arange(width), 1).astype(digits.dtype)
-    wrong = digits >= limits
-    wrong |= (digits != 0) & ~inside  # beyond the depth: zero
-    if digits.dtype.kind == "i":
-        wrong |= digits < 0
-    if np.any(wrong):
-        limit = np.where(inside, limits, digits.dtype.type(1))
-        row, column = np.argwhere(wrong)[0]
-        raise ValueError(
-            f"root {row}, level {column}: expected a digit below "
-            f"{limit[row, column]}, got {digits[row, column]}"
-        )
+    for block in row_blocks(rows):
+        some = digits[block]
+        inside = columns < depths[block, None]
+        wrong = some >= limits
+        wrong |= (some != 0) & ~inside  # beyond the depth: zero
+        if digits.dtype.kind == "i":
+            wrong |= some < 0
+        if np.any(wrong):
+            limit = np.where(inside, limits, digits.dtype.type(1))
+            row, column = np.argwhere(wrong)[0]
+            raise ValueError(
+                f"root {block.start + row}, level {column}: expected a digit below "
+                f"{limit[row, column]}, got {some[row, column]}"
+            )

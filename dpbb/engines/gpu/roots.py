@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -53,14 +53,43 @@ def unit_of_paths(
     if not len(depths):
         return WorkUnit.empty(n_jobs)
     width = max(1, int(depths.max()))
-    digits = digits[:, :width]
-    # as many digits as fit are compared at once: big-endian, so in leaf order
-    kind, per_key = (">u1", 8) if n_jobs <= 256 else (">u2", 4)
-    padded = np.zeros((len(digits), -(-width // per_key) * per_key), kind)
-    padded[:, :width] = digits
-    keys = padded.view(">u8").astype(np.uint64)
-    order = np.lexsort(keys.T[::-1])
-    return WorkUnit(n_jobs, depths[order], np.ascontiguousarray(digits[order]))
+    order = np.lexsort(_sort_keys(np, n_jobs, digits[:, :width]))
+    return WorkUnit(n_jobs, depths[order], np.ascontiguousarray(digits[order, :width]))
+
+
+def unit_of_device_paths(n_jobs: int, depths: Any, digits: Any) -> WorkUnit:  # noqa: ANN401
+    """Do as ``unit_of_paths`` with CuPy arrays, which it sorts where they are.
+
+    Sorting is most of the work of a list of millions. Where the device has no memory
+    left for it the host sorts.
+    """
+    import cupy
+
+    if not len(depths):
+        return WorkUnit.empty(n_jobs)
+    width = max(1, int(depths.max()))
+    try:
+        order = cupy.lexsort(_sort_keys(cupy, n_jobs, digits[:, :width]))
+        depths, digits = depths[order], digits[order, :width]
+    except cupy.cuda.memory.OutOfMemoryError:
+        return unit_of_paths(n_jobs, depths.get(), digits.get())
+    return WorkUnit(n_jobs, depths.get(), np.ascontiguousarray(digits.get()))
+
+
+def _sort_keys(numpy: Any, n_jobs: int, digits: Any) -> Any:  # noqa: ANN401
+    """Keys for ``lexsort`` by path, the last one first; of NumPy or of CuPy.
+
+    As many digits as fit are compared at once: big-endian, so in leaf order.
+    """
+    bits = 8 if n_jobs <= 256 else 16
+    per_key = 64 // bits
+    rows, width = digits.shape
+    keys = numpy.zeros((-(-width // per_key), rows), numpy.uint64)
+    for column in range(width):
+        key = keys[len(keys) - 1 - column // per_key]
+        shift = bits * (per_key - 1 - column % per_key)
+        key |= digits[:, column].astype(numpy.uint64) << numpy.uint64(shift)
+    return keys
 
 
 def halve_pages(meta: NDArray[np.uint32], max_roots: int) -> NDArray[np.uint32]:

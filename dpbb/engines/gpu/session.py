@@ -18,7 +18,7 @@ from dpbb.engines.gpu.device import DeviceError, OnDevice, free_device_bytes
 from dpbb.engines.gpu.layout import CONTROL, NO_VALUE, Stop
 from dpbb.engines.gpu.leaves import candidate_of_leaf
 from dpbb.engines.gpu.memory import DeviceMemory, MemoryPlan, plan_memory
-from dpbb.engines.gpu.roots import halve_pages, pages_of_unit, unit_of_paths
+from dpbb.engines.gpu.roots import halve_pages, pages_of_unit, unit_of_device_paths
 from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.tree.work_unit import WorkUnit
 
@@ -398,10 +398,8 @@ class GpuSession:
         arrays.append(cupy.asarray(rows[:-1].copy()))
         arena = self._require_memory().arenas[self._pool_side]
         self._kernels.paths(self._stream, arena, arrays, len(pages), digits)
-        self._done.record(self._stream)
-        self._done.synchronize()
         depths = np.repeat((meta >> 8).astype(np.uint16), count)
-        return unit_of_paths(self._shape.n_jobs, depths, digits.get())
+        return unit_of_device_paths(self._shape.n_jobs, cupy.asarray(depths), digits)
 
     def _give(self, max_roots: int) -> WorkUnit:
         import cupy

@@ -17,7 +17,7 @@ from dpbb.engines.gpu.device import free_device_bytes
 from dpbb.engines.gpu.intervals import INTERVALS, IntervalMemory, plan_intervals
 from dpbb.engines.gpu.layout import NO_VALUE
 from dpbb.engines.gpu.memory import DeviceMemory
-from dpbb.engines.gpu.roots import unit_of_paths
+from dpbb.engines.gpu.roots import unit_of_device_paths
 from dpbb.engines.gpu.session import GpuSession
 from dpbb.errors import InvariantError
 from dpbb.tree.work_unit import WorkUnit
@@ -223,6 +223,6 @@ class StealSession(GpuSession):
                         (first, last - first),
                         (cupy.asarray(starts.astype(np.uint64)), digits, depths),
                     )
-                    units.append(unit_of_paths(n_jobs, depths.get(), digits.get()))
+                    units.append(unit_of_device_paths(n_jobs, depths, digits))
                 first = last
         return WorkUnit.concatenate(units)
