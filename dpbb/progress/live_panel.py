@@ -188,7 +188,7 @@ def _line(name: str, value: Text) -> Text:
 
 def _space(snapshot: Snapshot, width: int, *, plain: bool) -> Text:
     """Draw the permutations in the order of the tree: finished, explored, waiting."""
-    share = f" {format_share(snapshot.explored)}"
+    share = f" {format_share(snapshot.explored)} of n!"  # not of the time
     strip = Text()
     for state in cells_of(snapshot, max(1, width - NAME_WIDTH - 3 - len(share))):
         unicode, ascii_, style = CELLS[state]

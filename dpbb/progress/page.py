@@ -34,7 +34,7 @@ def snapshot_html(
     """
     legend = markup.legend(
         [
-            ("finished", f"{format_share(snapshot.explored)} explored"),
+            ("finished", f"{format_share(snapshot.explored)} of n! explored"),
             ("leased", f"{snapshot.leased:,} units in work"),
             ("waiting", f"{snapshot.waiting:,} waiting"),
         ]

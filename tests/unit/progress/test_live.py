@@ -51,7 +51,7 @@ def test_everything_has_its_place():
         "nodes 41.2 M 3.30 M/s left about 3h05m 210 G nodes",
         "seats 8 of 8 busy 1 gone units 8 in work 110 waiting",
     ]
-    name, strip, share = text[4].split()
+    name, strip, share, _ = text[4].split(maxsplit=3)
     assert (name, share) == ("explored", "3.10%")
     assert strip == "".join(sorted(strip, key="█▒░".index))
     assert strip.count("█") == pytest.approx(len(strip) / 2, abs=1)

@@ -101,7 +101,7 @@ def test_a_page_of_a_run_has_what_is_asked_for():
         "8 of 8 busy",
         "14.0s old, /scratch/run",
         "href='http://host/dpbb'",
-        "3.10% explored",
+        "3.10% of n! explored",
     ):
         assert text in page
 
