@@ -14,7 +14,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+import psutil
 
+from dpbb.errors import OptionError
 from dpbb.estimation.node import Level, make_tables, root_level
 from dpbb.estimation.probe import MOST_STRATA, Found, probe, walk
 from dpbb.flowshop.bounds import root_bound
@@ -37,9 +39,6 @@ GROWTH = 4
 PRECISE = 0.02
 """Relative standard error at which no further round is worth its time."""
 
-MEMORY = 2**30
-"""Bytes that the nodes of all probes may take at once."""
-
 MOST_ROOTS = 256
 """Roots of one depth that each probe walks to; of more, it draws this many."""
 
@@ -51,6 +50,9 @@ MOST_UBS = 256
 
 SPREAD = 0.5
 """Relative standard deviation of the probes above which they disagree."""
+
+CALM = 0.1
+"""The same up to which they agree so well that nothing else speaks against them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,47 +171,57 @@ class Sampler:
         seconds
             Time for all rounds; the first one is run whatever it takes.
         samples
-            Of the last round, which is then run whatever the time, and so is a round
-            with a quarter of them; the result depends on nothing but the seed. None:
-            as many as there is time for.
+            Of the last round, which is then run whatever the time, after rounds with
+            fewer; the result depends on nothing but the seed. None: as many as there
+            is time for.
         clock
             What ``seconds`` are counted with.
+
+        Raises
+        ------
+        OptionError
+            There is not enough memory for so many samples.
         """
         self._probe(1, np.random.SeedSequence(seed))  # compiles
         began = clock()
         done: list[Round] = []
         seeds = np.random.SeedSequence(seed)
+        steps = [FIRST_SAMPLES] if samples is None else steps_to(samples)
         with ThreadPoolExecutor(threads) as pool:
-            plan = None if samples is None else [max(1, samples // GROWTH), samples]
-            count: int | None = plan.pop(0) if plan else FIRST_SAMPLES
-            while count is not None:
+            while steps:
+                count = steps.pop(0)
                 started = clock()
-                found = pool.map(
-                    partial(self._probe, count),
-                    seeds.spawn(probes),
-                )
+                found = pool.map(partial(self._probe, count), seeds.spawn(probes))
                 taken, sizes = zip(*found, strict=True)
                 now = clock()
                 by_ub = self._by_ub(np.mean(sizes, axis=0))
                 done.append(Round(count, taken, now - started, by_ub))
                 if done[-1].exact or should_stop():
                     break
-                if plan is not None:
-                    count = plan.pop(0) if plan else None
-                else:
-                    count = self._next(done[-1], began + seconds - now, threads)
+                most = self._most_growth(done[-1], threads)
+                if samples is None:
+                    steps = self._next(done[-1], began + seconds - now, most)
+                elif steps and steps[0] > most * count:
+                    raise OptionError(
+                        f"samples: expected fewer than {samples:,}, as {steps[0]:,} of "
+                        "each stratum do not fit into a quarter of the free memory"
+                    )
         return done
 
-    def _next(self, last: Round, seconds_left: float, threads: int) -> int | None:
-        """Return the samples of the next round; None if there is to be none."""
+    def _next(self, last: Round, seconds_left: float, most: float) -> list[int]:
+        """Return the samples of the next round, if there is to be one."""
         if last.spread < PRECISE * math.sqrt(len(last.found)) and last.samples > 64:
-            return None
-        growth = min(float(GROWTH), 0.8 * seconds_left / max(last.seconds, 1e-4))
+            return []
+        growth = min(GROWTH, 0.8 * seconds_left / max(last.seconds, 1e-4), most)
+        return [int(last.samples * growth)] if growth >= 1.5 else []
+
+    def _most_growth(self, last: Round, threads: int) -> float:
+        """How many times the samples of a round fit into a quarter of the memory."""
         n_jobs, n_machines = self._tables.times.shape
-        node_bytes = 2 * (3 * 8 * n_machines + 2 * n_jobs + 40)
-        widest = max(one.widest for one in last.found)
-        growth = min(growth, MEMORY / (threads * node_bytes * max(1, widest)))
-        return int(last.samples * growth) if growth >= 1.5 else None
+        widest = max(1, *(one.widest for one in last.found))
+        # two levels, and the children between them
+        used = threads * widest * (2 * (12 * n_machines + 2 * n_jobs) + 200)
+        return float(psutil.virtual_memory().available / 4 / used)
 
     def _by_ub(self, sizes: NDArray[np.float64]) -> tuple[float, ...]:
         """Return how many nodes have room for an UB that is smaller by 0, 1, ..."""
@@ -258,6 +270,14 @@ class Sampler:
         return entries, starts.astype(np.int64), rest
 
 
+def steps_to(samples: int) -> list[int]:
+    """Return the samples of all rounds on the way to a given number."""
+    steps = [samples]
+    while steps[0] > FIRST_SAMPLES or len(steps) < 2:
+        steps.insert(0, max(1, steps[0] // GROWTH))
+    return steps
+
+
 def doubts(rounds: Sequence[Round]) -> tuple[str, ...]:
     """Reasons not to believe an estimate; none for an exact count."""
     last = rounds[-1]
@@ -272,11 +292,11 @@ def doubts(rounds: Sequence[Round]) -> tuple[str, ...]:
     if len(rounds) > 1:
         before = rounds[-2]
         ratio = last.mean / before.mean if before.mean else math.inf
-        if not 0.5 <= ratio <= 2 and last.spread > 0.1:
+        if not 0.5 <= ratio <= 2 and last.spread > CALM:
             found.append(
                 f"with {before.samples} samples a stratum the estimate was "
                 f"{before.mean:.2g}, with {last.samples} it is {last.mean:.2g}"
             )
-    else:
+    elif last.spread > CALM:
         found.append("there was time for one round only, and nothing to compare with")
     return tuple(found)

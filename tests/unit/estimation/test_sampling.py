@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import csv
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpbb.errors import OptionError
 from dpbb.estimation.probe import Found
 from dpbb.estimation.roots import RootSample
-from dpbb.estimation.sampling import Round, Sampler, doubts
+from dpbb.estimation.sampling import Round, Sampler, doubts, steps_to
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import BranchingRule, TreeOptions
@@ -114,6 +116,23 @@ def test_the_seed_alone_decides(tree_of_11570):
     assert one[-1].found != other[-1].found
 
 
+def test_samples_grow_to_the_given_number():
+    assert steps_to(1000) == [15, 62, 250, 1000]
+    assert steps_to(5) == [1, 5]
+    assert steps_to(1) == [1, 1]
+
+
+def test_samples_that_do_not_fit_are_refused(tree_of_11570, monkeypatch):
+    memory = SimpleNamespace(available=2**22)
+    monkeypatch.setattr("psutil.virtual_memory", lambda: memory)
+    with pytest.raises(OptionError, match="samples: expected fewer than 1,000,000"):
+        sample(*tree_of_11570, samples=1_000_000)
+    rounds = Sampler(*tree_of_11570).rounds(
+        seconds=20, samples=None, probes=4, threads=1, seed=0
+    )
+    assert rounds[-1].samples < 1000
+
+
 def test_more_time_gives_more_samples_until_it_is_precise(tree_of_11570):
     sampler = Sampler(*tree_of_11570)
     rounds = sampler.rounds(seconds=20, samples=None, probes=4, threads=1, seed=0)
@@ -176,7 +195,8 @@ def test_doubts_say_what_is_wrong():
     assert "disagree" in doubts([before, wild])[0]
     growing = doubts([low, round_of(64, 80.0, 110.0)])
     assert "with 16 samples a stratum the estimate was 10" in growing[0]
-    assert "one round only" in doubts([calm])[0]
+    assert doubts([calm]) == ()
+    assert "one round only" in doubts([round_of(64, 70.0, 100.0)])[0]
     assert doubts([round_of(64, 10.0, 10.0, thinned=0)]) == ()
 
 
