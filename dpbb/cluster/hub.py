@@ -160,6 +160,10 @@ class Hub:
             # not at every report: it is a minimum over all units
             self._look(run, (run.coordinator.value, run.coordinator.lower_bound))
             self._handover.send_home(run, run.parked_since(now - PARK_S))
+            if run.lacks_seats(now):
+                text = self.table.why_none(run.engines)
+                run.coordinator.note_event("no-seat", text, now)
+                run.version += 1
         self._sharing.due |= len(self.runs) > 1
         self._settle(*self.runs)
 

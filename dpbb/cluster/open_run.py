@@ -30,6 +30,10 @@ FIRST_PAUSE_S = 0.5
 """A seat rests after a failure, twice as long each time, so that another tries."""
 
 
+NO_SEAT_S = 3.0
+"""A run that has had no seat for so long says why, once."""
+
+
 class OptimaFeed:
     """Optimal permutations for one reader, in chunks that it acknowledges.
 
@@ -97,6 +101,7 @@ class OpenRun:
     sent_at: float = 0.0
     look_at: float = -math.inf  # when its clock is looked at next
     optima: OptimaFeed = field(default_factory=OptimaFeed)
+    seatless_since: float | None = None
     keeper: Keeper | None = None  # of its checkpoints
     outlook: Outlook = field(default_factory=Outlook)  # what it has left
 
@@ -116,6 +121,17 @@ class OpenRun:
     def settled(self) -> set[SeatId]:
         """Seats that are there to stay."""
         return self.seats - self.leaving
+
+    def lacks_seats(self, now: float) -> bool:
+        """Whether people are to be told that there is no seat: once each time."""
+        if self.seats:
+            self.seatless_since = None
+        elif self.seatless_since is None:
+            self.seatless_since = now
+        elif now - self.seatless_since >= NO_SEAT_S:
+            self.seatless_since = math.inf
+            return True
+        return False
 
     def employ(self, seat: SeatId, assignment: Assignment) -> None:
         """Note that there is a task for a seat."""

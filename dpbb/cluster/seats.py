@@ -9,6 +9,7 @@ the holder goes. Plain bookkeeping, nothing of Dask.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -110,6 +111,26 @@ class SeatTable:
                 ", ".join(f"device {seat.device.uuid}" for seat in entry.surplus),
             )
         return [seat.id for seat in entry.surplus]
+
+    def why_none(self, engines: Mapping[str, str]) -> str:
+        """Why a run with these engines by kind of device has no seat."""
+        wanted = " or ".join(
+            f"engine {engine} (a {kind} device)" for kind, engine in engines.items()
+        )
+        kinds = Counter(seat.device.kind for seat in self.seats.values())
+        there = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+        if not self.workers:
+            return f"no worker is there to explore with {wanted}: the run waits for one"
+        if not any(
+            seat.serves(engines, worker_has_gpu=self.workers[seat.worker].has_gpu)
+            for seat in self.seats.values()
+        ):
+            return (
+                f"no seat can explore with {wanted}; seats of {len(self.workers)} "
+                f"worker(s): {there or 'none'}. The run waits: start fitting workers, "
+                "or stop it and choose another engine"
+            )
+        return f"all seats that can explore with {wanted} serve other runs ({there})"
 
     def _can_hold(self, entry: WorkerSeats, device: Device) -> bool:
         """Whether the worker gets the device, perhaps from one that has too many."""

@@ -163,6 +163,7 @@ def _line(*counts: tuple[str, int]) -> str:
 _CLASSES = {
     "incumbent": "good",
     "lost": "bad",
+    "no-seat": "bad",
     "seat-lost": "bad",
     "failed": "bad",
     "checkpoint-failed": "bad",

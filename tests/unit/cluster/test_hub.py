@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpbb.cluster import hub as hub_module
-from dpbb.cluster.open_run import SEAT_FAILURES, UNIT_FAILURES
+from dpbb.cluster.open_run import NO_SEAT_S, SEAT_FAILURES, UNIT_FAILURES
 from dpbb.cluster.sharing import TURN_S
 from dpbb.coordination.snapshot import RunState
 from dpbb.errors import ClusterError, InvariantError, StaleLeaseError
@@ -32,6 +32,31 @@ def test_run_starts_with_the_first_seat():
     assert world.shell.forgotten == [("a", spec.run_id)]
     assert not world.shell.futures
     assert spec.run_id in world.shell.changes
+
+
+def test_a_run_without_a_seat_says_why_once():
+    world, spec = World(), tiny_spec(n_jobs=8)
+    world.open(spec)
+
+    def told():
+        snapshot = world.hub.runs[spec.run_id].snapshot(world.clock.now)
+        return [event.text for event in snapshot.events if event.kind == "no-seat"]
+
+    def wait():
+        for _ in range(2):
+            world.clock.now += NO_SEAT_S
+            world.hub.tick()
+        return told()
+
+    world.hub.tick()
+    assert not told()
+    (text,) = wait()
+    assert "no worker is there" in text
+    assert len(wait()) == 1
+    world.join("a")
+    wait()
+    world.hub.remove_worker("a")
+    assert len(wait()) == 2
 
 
 def test_one_future_a_seat_at_a_time():

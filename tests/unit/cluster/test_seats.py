@@ -110,3 +110,14 @@ def test_a_gpu_at_work_does_not_move():
         seat.run = "run"
     assert len(table.announce("b", 2, see("G0", "G1", worker="b"))) == 2
     assert gpus_of(table, "a") == {"G0", "G1"}
+
+
+def test_it_is_said_why_there_is_no_seat():
+    table = SeatTable()
+    only_gpu = {"cuda": "gpu"}
+    assert "no worker is there" in table.why_none(only_gpu)
+    table.announce("a", 4, [seat_message("a")])
+    text = table.why_none(only_gpu)
+    assert "engine gpu (a cuda device)" in text
+    assert "1 worker(s): 1 cpu" in text
+    assert "serve other runs" in table.why_none({"cpu": "cpu"})
