@@ -55,6 +55,7 @@ class Heuristics(StrEnum):
     """What looks for a first incumbent before the tree is explored."""
 
     AUTO = "auto"  # what does best on instances of this size
+    BEAM = "beam"  # NEH, then beam search
     IG = "ig"  # NEH, then iterated greedy
     NEH = "neh"
     NONE = "none"
@@ -206,7 +207,7 @@ class SolveOptions:
     heuristics: Heuristics = _option(
         Heuristics.AUTO,
         kinds.choice(Heuristics),
-        "what looks for a first incumbent: NEH, or iterated greedy after it",
+        "what looks for a first incumbent: NEH, then iterated greedy or beam search",
     )
     heuristic_time_s: float | None = _option(
         None,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from dpbb.errors import OptionError
@@ -20,6 +19,7 @@ from dpbb.flowshop.heuristics.search import (
     available_cores,
     improve,
 )
+from dpbb.options import Heuristics
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,17 +28,7 @@ if TYPE_CHECKING:
 
     from dpbb.flowshop.instance import FlowShopInstance
 
-__all__ = ["Incumbent", "Method", "Search", "default_time_s", "first_incumbent"]
-
-
-class Method(StrEnum):
-    """Which heuristics look for the first incumbent."""
-
-    AUTO = "auto"
-    NONE = "none"
-    NEH = "neh"
-    IG = "ig"
-    BEAM = "beam"
+__all__ = ["Incumbent", "Search", "default_time_s", "first_incumbent"]
 
 
 def default_time_s(n_jobs: int, n_machines: int) -> float:
@@ -54,7 +44,7 @@ def default_time_s(n_jobs: int, n_machines: int) -> float:
 def first_incumbent(
     instance: FlowShopInstance,
     *,
-    method: str | Method = Method.AUTO,
+    method: str | Heuristics = Heuristics.AUTO,
     time_limit_s: float | None = None,
     threads: int | None = None,
     seed: int = 0,
@@ -100,8 +90,8 @@ def first_incumbent(
     OptionError
         Unknown method, or ``initial`` is no permutation of the jobs.
     """
-    if method not in list(Method):
-        allowed = ", ".join(repr(str(m)) for m in Method)
+    if method not in list(Heuristics):
+        allowed = ", ".join(repr(str(m)) for m in Heuristics)
         raise OptionError(f"heuristics: expected one of {allowed}, got {method!r}")
     root = root_bound(instance.times)
     search = Search(
@@ -115,18 +105,18 @@ def first_incumbent(
     incumbent = None
     if initial is not None:
         incumbent = improve(search, None, initial, "initial")
-    if method == Method.NONE or (incumbent is not None and incumbent.proved):
+    if method == Heuristics.NONE or (incumbent is not None and incumbent.proved):
         return incumbent
 
     from dpbb.flowshop.heuristics.neh import neh
 
     incumbent = neh(search, incumbent)
-    if method == Method.NEH or incumbent.proved:
+    if method == Heuristics.NEH or incumbent.proved:
         return incumbent
     if time_limit_s is None:
         time_limit_s = default_time_s(instance.n_jobs, instance.n_machines)
     spent = 0.0
-    for stage, share in _stages(Method(method), instance.n_machines):
+    for stage, share in _stages(Heuristics(method), instance.n_machines):
         if incumbent.proved or (should_stop is not None and should_stop()):
             break
         heuristic = _loaded(stage)
@@ -137,22 +127,29 @@ def first_incumbent(
     return incumbent
 
 
-def _stages(method: Method, n_machines: int) -> tuple[tuple[Method, float], ...]:
+def _stages(
+    method: Heuristics, n_machines: int
+) -> tuple[tuple[Heuristics, float], ...]:
     """Which heuristic runs until which share of the time.
 
     Beams do best, and prove most, on few machines; with many, iterated greedy does,
     and a beam may still give it a better start.
     """
-    if method != Method.AUTO:
+    if method != Heuristics.AUTO:
         return ((method, 1.0),)
     if n_machines <= 10:
-        return (Method.BEAM, 0.5), (Method.IG, 0.8), (Method.BEAM, 1.0)
-    return (Method.BEAM, 0.1), (Method.IG, 0.6), (Method.BEAM, 0.8), (Method.IG, 1.0)
+        return (Heuristics.BEAM, 0.5), (Heuristics.IG, 0.8), (Heuristics.BEAM, 1.0)
+    return (
+        (Heuristics.BEAM, 0.1),
+        (Heuristics.IG, 0.6),
+        (Heuristics.BEAM, 0.8),
+        (Heuristics.IG, 1.0),
+    )
 
 
-def _loaded(method: Method) -> Heuristic:
+def _loaded(method: Heuristics) -> Heuristic:
     """Import a heuristic and load its compiled code."""
-    if method == Method.BEAM:
+    if method == Heuristics.BEAM:
         from dpbb.flowshop.heuristics.beam import beam, load
 
         load()
