@@ -250,7 +250,8 @@ class Hub:
             return Order(OrderKind.DROP, 0)
         now = self._clock()
         seat = None
-        if report.full is not None and report.full.last:
+        last = report.full is not None and report.full.last
+        if last:
             seat = run.lease_seats.pop(report.lease, None)  # once: it may be repeated
         try:
             order = run.coordinator.on_report(report, checked, now)
@@ -259,7 +260,7 @@ class Hub:
             return Order(OrderKind.DROP, 0)
         if seat is not None:
             order = self._handover.after_last(run, seat, report, now) or order
-        elif order.next is None and run.is_parked(report.lease):
+        elif last and order.next is None and run.is_parked(report.lease):
             order = Order(OrderKind.WAIT, order.ub)
         self._settle(run_id)
         return order
@@ -327,9 +328,10 @@ class Hub:
             else:
                 self._shell.write_last(run)
             return
-        self._handover.send_home(run, run.leaving & run.parked.keys())
-        for seat_id in run.leaving - run.busy.keys():
-            self._sharing.give_up(run, self.table.seats[seat_id])
+        if run.leaving:  # else the difference would go through all that is busy
+            self._handover.send_home(run, run.leaving & run.parked.keys())
+            for seat_id in run.leaving - run.busy.keys():
+                self._sharing.give_up(run, self.table.seats[seat_id])
         self._handover.give(run, now)
         for seat_id in coordinator.nudges():
             seat = self.table.seats.get(seat_id)

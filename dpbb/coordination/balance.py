@@ -172,7 +172,8 @@ class Balance:
 
     def choose_donors(self, now: float) -> list[LeaseRecord]:
         """Leases to ask for a donation, beyond those that have been asked."""
-        for lease_id, asked in list(self._asked.items()):
+        while self._asked:
+            lease_id, asked = next(iter(self._asked.items()))
             if now - asked <= PATIENCE_S:
                 break  # the rest was asked later
             del self._asked[lease_id]
