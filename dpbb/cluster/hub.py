@@ -273,6 +273,7 @@ class Hub:
         if run is None:
             return
         if run.busy.get(assignment.seat) == assignment:
+            self._handover.send_home(run, run.parked.keys() & {assignment.seat})
             assignment = run.free(assignment.seat) or assignment
         run.coordinator.unassign(assignment.unit, assignment.attempt, self._clock())
         if error is not None:

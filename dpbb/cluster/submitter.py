@@ -1,4 +1,6 @@
-"""One Dask future for every work unit in progress, pinned to its seat.
+"""One Dask future for every seat that explores, pinned to it.
+
+It is named by the first unit that it explores; others may follow (``handover.py``).
 
 Submitted by a client that the plugin opens to its own scheduler, so that a run
 outlives the client that started it. A future is let go as soon as it is done: a result

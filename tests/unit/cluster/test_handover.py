@@ -213,10 +213,11 @@ def test_repeated_report_of_a_task_that_waits_waits_too():
         lambda hub, chain: hub.remove_worker("a"),
         lambda hub, chain: hub.fail(chain.spec.run_id, "enough"),
         lambda hub, chain: hub.hello("a", 1, [seat_message("a")]),
+        lambda hub, chain: hub.ended(chain.spec.run_id, chain.head, None),
     ],
 )
 def test_task_that_waits_is_sent_home(leave):
-    """When its worker is retired or lost, when the run ends, at a restart."""
+    """When its worker is retired or lost, at a restart, when run or task end."""
     chain = parked_chain()
     leave(chain.hub, chain)
     ((lease, order),) = chain.world.shell.answers
