@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dpbb.errors import OptionError
 from dpbb.estimation.probe import Found
 from dpbb.estimation.roots import RootSample
-from dpbb.estimation.sampling import Round, Sampler, doubts, steps_to
+from dpbb.estimation.sampling import Round, Sampler, doubts, most_strata, steps_to
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import BranchingRule, TreeOptions
@@ -117,13 +117,20 @@ def test_the_seed_alone_decides(tree_of_11570):
 
 
 def test_samples_grow_to_the_given_number():
-    assert steps_to(1000) == [15, 62, 250, 1000]
+    assert steps_to(1000) == [3, 15, 62, 250, 1000]
     assert steps_to(5) == [1, 5]
     assert steps_to(1) == [1, 1]
 
 
+def test_large_shops_have_few_strata():
+    """Or the first probe alone would take minutes."""
+    assert most_strata(20, 20, 1.0) == 4096
+    assert 4096 > most_strata(200, 20, 1.0) > 100 > most_strata(800, 60, 1.0) >= 8
+    assert most_strata(800, 60, 1e-9) == 8
+
+
 def test_samples_that_do_not_fit_are_refused(tree_of_11570, monkeypatch):
-    memory = SimpleNamespace(available=2**22)
+    memory = SimpleNamespace(available=2**20)
     monkeypatch.setattr("psutil.virtual_memory", lambda: memory)
     with pytest.raises(OptionError, match="samples: expected fewer than 1,000,000"):
         sample(*tree_of_11570, samples=1_000_000)
@@ -193,7 +200,10 @@ def test_doubts_say_what_is_wrong():
     before, low = round_of(16, 97.0, 104.0), round_of(16, 10.0, 11.0)
     assert doubts([before, calm]) == ()
     assert "disagree" in doubts([before, wild])[0]
-    growing = doubts([low, round_of(64, 80.0, 110.0)])
+    uneven = (80.0, 120.0)  # 28 %
+    assert "trusted up to 20%" in doubts([before, round_of(64, *uneven)])[0]
+    assert doubts([before, round_of(256, *uneven)]) == ()
+    growing = doubts([low, round_of(64, 85.0, 105.0)])
     assert "with 16 samples a stratum the estimate was 10" in growing[0]
     assert doubts([calm]) == ()
     assert "one round only" in doubts([round_of(64, 70.0, 100.0)])[0]
