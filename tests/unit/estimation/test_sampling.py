@@ -206,7 +206,7 @@ def test_doubts_say_what_is_wrong():
     growing = doubts([low, round_of(64, 85.0, 105.0)])
     assert "with 16 samples a stratum the estimate was 10" in growing[0]
     assert doubts([calm]) == ()
-    assert "one round only" in doubts([round_of(64, 70.0, 100.0)])[0]
+    assert "one round only" in doubts([round_of(64, 85.0, 105.0)])[0]
     assert doubts([round_of(64, 10.0, 10.0, thinned=0)]) == ()
 
 
