@@ -99,7 +99,7 @@ class RunSpec:
     estimates: bool = True
     request: Mapping[str, Any] = field(default_factory=dict)
     max_reports: float = 125.0
-    max_report_bytes: float = 10e6
+    max_report_bytes: float = 6e6
 
 
 @dataclass(frozen=True, slots=True)
