@@ -17,7 +17,7 @@ from dpbb.options import EngineName, ProgressStyle, SolveOptions, Verbosity
 from dpbb.plan import check_fit, make_plan
 from dpbb.problem import Problem
 from dpbb.progress import Progress, make_progress
-from dpbb.proof.certificate import make_certificate
+from dpbb.proof.certificate import check_target, make_certificate
 from dpbb.result import Termination
 
 if TYPE_CHECKING:
@@ -111,6 +111,8 @@ class Task:
 
     def plan(self) -> Plan:
         """Run the start heuristics."""
+        if self.options.certificate is not None:
+            check_target(self.options.certificate)
         return make_plan(
             self.problem,
             self.name,

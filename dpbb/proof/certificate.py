@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,6 +53,16 @@ class Certificate:
             raise OptionError(
                 f"{path}: expected a certificate, got: {error}"
             ) from error
+
+
+def check_target(path: str | Path) -> None:
+    """Raise OptionError unless a file can be written there: before a run, not after."""
+    folder = Path(path).absolute().parent
+    if Path(path).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise OptionError(
+            "certificate: expected a file in a folder that exists and can be written "
+            f"to, got {Path(path).absolute()}"
+        )
 
 
 def make_certificate(

@@ -262,3 +262,11 @@ def test_there_is_none_for_other_problems():
     problem = TinyFlowShop(((1, 2), (2, 1)))
     with pytest.raises(OptionError, match="certificate: expected a flow shop"):
         dpbb.solve(problem, certificate="c.json.gz", verbosity="quiet")
+
+
+@pytest.mark.parametrize("name", ["missing/proof.json.gz", "."])
+def test_a_certificate_that_could_not_be_written_is_refused_before_the_run(
+    tmp_path, name
+):
+    with pytest.raises(OptionError, match="a folder that exists"):
+        dpbb.solve("ta001", certificate=str(tmp_path / name), verbosity="quiet")
