@@ -133,8 +133,12 @@ def test_sigterm_ends_the_view_too():
 
 
 def test_an_error_under_the_view_leaves_a_message(tmp_path):
-    file = tmp_path / "no folder" / "certificate.json.gz"
+    folder = tmp_path / "proofs"
+    folder.mkdir()
+    file = folder / "certificate.json.gz"
     with Terminal(*SMALL, "--certificate", str(file)) as terminal:
+        terminal.until("dashboard")
+        folder.rmdir()
         assert terminal.end() == 1
         assert terminal.is_as_before()
         text = terminal.text()
