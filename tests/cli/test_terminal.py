@@ -136,7 +136,8 @@ def test_an_error_under_the_view_leaves_a_message(tmp_path):
     folder = tmp_path / "proofs"
     folder.mkdir()
     file = folder / "certificate.json.gz"
-    with Terminal(*SMALL, "--certificate", str(file)) as terminal:
+    lasts = ("solve", "ta029", "--cutoff", "2237", "--threads", "1")
+    with Terminal(*lasts, "--certificate", str(file)) as terminal:
         terminal.until("dashboard")
         folder.rmdir()
         assert terminal.end() == 1
