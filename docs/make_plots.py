@@ -42,6 +42,7 @@ def main() -> int:
     parser.add_argument("--scale", type=Path, metavar="FILE", help="already simulated")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
     import dpbb
 
     shop = dpbb.read_instance(ROOT / "examples" / "joinery.csv")
