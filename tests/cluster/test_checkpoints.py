@@ -223,6 +223,7 @@ def test_solve_and_resume(tmp_path):
         instance,
         cutoff=ub,
         engine="cpu",
+        threads=1,
         node_limit=1_000_000,
         report_interval_s=0.1,
         checkpoint=str(folder),

@@ -235,7 +235,8 @@ def test_over_a_resume(tmp_path):
     dpbb.solve(
         "ta028",
         cutoff=2200,
-        node_limit=2_000_000,
+        node_limit=1_000_000,
+        threads=1,
         checkpoint=str(folder),
         certificate=str(path),
         **options,
