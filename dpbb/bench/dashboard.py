@@ -18,27 +18,21 @@ import os
 import statistics
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from uuid import uuid4
+from typing import TYPE_CHECKING
 
 import psutil
 
 from dpbb.bench.browsers import Browsers
+from dpbb.bench.cluster_runs import submit_tree
 from dpbb.bench.cpu import TREES, Machine, Tree
-from dpbb.cluster.run import page_address, submit_run
-from dpbb.coordination.messages import RunId, RunSpec
+from dpbb.cluster.run import page_address
 from dpbb.errors import OptionError
-from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.flowshop.taillard import taillard_instance
-from dpbb.options import TreeOptions
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
     from distributed import Client
-
-    from dpbb.coordination.outcome import Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,17 +216,9 @@ def _explore(
     client: Client, tree: Tree, workers: Sequence[psutil.Process]
 ) -> tuple[tuple[int, int], float, float, float]:
     """Run the tree; counts, seconds, processor seconds of scheduler and of workers."""
-    spec = RunSpec(
-        run_id=RunId(uuid4().hex[:12]),
-        problem=FlowShopProblem(taillard_instance(tree.instance)),
-        tree=TreeOptions(),
-        instance=tree.instance,
-        engine="cpu",
-        upper_bound=tree.ub,
-    )
     everybody = [psutil.Process(), *workers]
     before = [_cpu_s(process) for process in everybody]
-    with submit_run(client, spec, make_result=_as_is) as opened:
+    with submit_tree(client, tree.instance, tree.ub) as opened:
         outcome = opened.result()
         own, *theirs = (
             _cpu_s(process) - start
@@ -245,7 +231,3 @@ def _explore(
 def _cpu_s(process: psutil.Process) -> float:
     times = process.cpu_times()
     return float(times.user + times.system)
-
-
-def _as_is(outcome: Outcome) -> Any:  # noqa: ANN401 (not the user's result)
-    return outcome

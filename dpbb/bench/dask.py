@@ -17,10 +17,8 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
-from dpbb.cluster.run import submit_run
-from dpbb.coordination.messages import RunId, RunSpec
+from dpbb.bench.cluster_runs import submit_tree
 from dpbb.engines.cpu.engine import CpuEngine, default_threads
 from dpbb.engines.driver import explore_to_end
 from dpbb.errors import OptionError
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
 
     from distributed import Client
 
-    from dpbb.coordination.outcome import Outcome
 
 RAW_SLICE_S = 0.2
 WARM_UP = ("ta030", 2178)
@@ -175,24 +172,12 @@ def _explore_raw(threads: int, tree: Tree) -> Done:
 
 
 def _explore_dask(client: Client, tree: Tree) -> Done:
-    spec = RunSpec(
-        run_id=RunId(uuid4().hex[:12]),
-        problem=tree.problem,
-        tree=TreeOptions(),
-        instance=tree.name,
-        engine="cpu",
-        upper_bound=tree.cutoff,
-    )
-    with submit_run(client, spec, make_result=_as_is) as opened:
+    with submit_tree(client, tree.name, tree.cutoff) as opened:
         outcome = opened.result()
     counts = (outcome.counters.decomposed, outcome.counters.leaves)
     seats = len(outcome.seats)
     in_engine = outcome.explore_s / (seats * outcome.seconds)
     return Done(counts, outcome.units, seats, in_engine)
-
-
-def _as_is(outcome: Outcome) -> Any:  # noqa: ANN401 (not the user's result)
-    return outcome
 
 
 def _record(tree: Tree, args: argparse.Namespace, ways: list[Way]) -> dict[str, Any]:

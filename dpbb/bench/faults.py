@@ -21,6 +21,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from dpbb.bench.cluster_runs import outcome_itself
 from dpbb.bench.faults_world import Arena, Weather, seconds_since
 from dpbb.cluster.run import submit_run
 from dpbb.coordination.messages import RunId, RunSpec
@@ -167,7 +168,7 @@ async def _optimal(arena: Arena, tree: Tree) -> tuple[int, ...]:
 
 
 async def _outcome(arena: Arena, spec: RunSpec) -> Outcome:
-    opened = await submit_run(arena.client, spec, make_result=_as_is)
+    opened = await submit_run(arena.client, spec, make_result=outcome_itself)
     try:
         outcome: Outcome = await opened.outcome(PATIENCE_S)
     finally:
@@ -197,7 +198,7 @@ async def _one(
     before = network.n_mistreated
     network.set(Weather.drawn(rng), record.seed)
     began = time.monotonic()
-    opened = await submit_run(arena.client, spec, make_result=_as_is)
+    opened = await submit_run(arena.client, spec, make_result=outcome_itself)
     try:
         await arena.storm(rng, spec.run_id, record.faults)
         await arena.repair()
@@ -229,10 +230,6 @@ def _what_is_wrong(
     if fixed and counts != (tree.decomposed, tree.leaves):
         return f"expected {tree.decomposed, tree.leaves} nodes, got {counts}"
     return None
-
-
-def _as_is(outcome: Outcome) -> Any:  # noqa: ANN401 (not the user's result)
-    return outcome
 
 
 def _show(record: Record) -> None:

@@ -13,15 +13,10 @@ import statistics
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
+from dpbb.bench.cluster_runs import submit_tree
 from dpbb.bench.cpu import TREES, Tree
-from dpbb.cluster.run import submit_run
-from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.errors import OptionError
-from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.flowshop.taillard import taillard_instance
-from dpbb.options import TreeOptions
 
 if TYPE_CHECKING:
     import argparse
@@ -34,10 +29,10 @@ if TYPE_CHECKING:
         LeaseId,
         Order,
         Report,
+        RunId,
         SeatId,
         UnitId,
     )
-    from dpbb.coordination.outcome import Outcome
 
 
 class Watch:
@@ -167,18 +162,6 @@ def measure(
 
 
 def _explore(client: Client, tree: Tree) -> tuple[int, int]:
-    spec = RunSpec(
-        run_id=RunId(uuid4().hex[:12]),
-        problem=FlowShopProblem(taillard_instance(tree.instance)),
-        tree=TreeOptions(),
-        instance=tree.instance,
-        engine="cpu",
-        upper_bound=tree.ub,
-    )
-    with submit_run(client, spec, make_result=_as_is) as opened:
+    with submit_tree(client, tree.instance, tree.ub) as opened:
         outcome = opened.result()
     return outcome.counters.decomposed, outcome.counters.leaves
-
-
-def _as_is(outcome: Outcome) -> Any:  # noqa: ANN401 (not the user's result)
-    return outcome
