@@ -258,6 +258,7 @@ async def submit_and_stop(client):
     await (await submit(client, tiny_spec())).close()
 
 
+@pytest.mark.slow
 def test_campaign_of_twenty_seeds():
     """The first of ``dpbb bench faults``: kills and all, and every count exact."""
     seeds = range(1, 21)
