@@ -4,7 +4,8 @@ The roots of units that wait are dealt out first, as that costs nothing. Where t
 not suffice, one donation is asked for each idle seat, of the seat that probably has the
 most work left (``donors.py``). A seat that is about to run dry is provided for as well,
 but only by seats that have plenty: at the end of a run all are nearly dry, and would
-only pass crumbs around.
+only pass crumbs around. And where there are few seats one donation always waits, so
+that who is idle next need not wait for a donor.
 """
 
 from __future__ import annotations
@@ -43,6 +44,21 @@ Measured (``dpbb bench scale``): a millisecond for the future, where there is on
 for what goes on beside. What it is on another machine, and what the loop has to do
 besides, is seen by its lag.
 """
+
+DONATION_ROOTS = (4096, 65_536)
+"""Least and most of the roots that a seat is asked for at most; see ``GIVEN_ROOTS``."""
+
+GIVEN_ROOTS = 262_144
+"""Roots that one donation of every lease would have at most.
+
+A GPU holds millions, and the shallowest thousands are soon given away: with 4,096 at
+most, four GPUs spent a third of 7 s on ever smaller units (VFR30_15_2 at 2317). But
+each donation has to be listed, sent and checked, so that with many seats they are
+shorter.
+"""
+
+SPARE_AGE_S = 1.0
+"""A seat that gives before anybody is idle has explored for so long: see ``donors``."""
 
 LAG_S = 0.2
 """An event loop that is later than this has too much to do."""
@@ -179,27 +195,43 @@ class Balance:
             del self._asked[lease_id]
         missing = len(self.idle) - len(self._book.waiting) - len(self._asked)
         wanted = missing + len(self._nearly_dry)
-        chosen = []
+        chosen: list[LeaseRecord] = []
         while wanted > 0:
             least = _LEAST_ROOTS if missing > 0 else _RICH_ROOTS
-            donor = self._donors.pop(least, now, self._worth_s)
-            if donor is None:
+            if not self._ask(self._donors.pop(least, now, self._worth_s), now, chosen):
                 break
-            if self._is_spared(self._book.leases[donor]):
-                lease = self._book.leases[donor]
-                self._put(lease, lease.open_roots)
-                break
-            self._asked[donor] = now
-            chosen.append(self._book.leases[donor])
             missing -= 1
             wanted -= 1
+        if self._lacks_spare and not self._asked:
+            self._ask(self._donors.pop(_RICH_ROOTS, now, SPARE_AGE_S), now, chosen)
         return chosen
+
+    def _ask(
+        self, donor: LeaseId | None, now: float, chosen: list[LeaseRecord]
+    ) -> bool:
+        """Choose a donor; False if there is none that may be disturbed."""
+        if donor is None:
+            return False
+        lease = self._book.leases[donor]
+        if self._is_spared(lease):
+            self._put(lease, lease.open_roots)
+            return False
+        self._asked[donor] = now
+        chosen.append(lease)
+        return True
+
+    @property
+    def _lacks_spare(self) -> bool:
+        """Whether a unit ought to wait for who is idle next, and none does."""
+        seats = len(self._book.leases) + len(self.idle)
+        return 1 < seats <= _FEW_LEASES and not self._book.waiting and not self.mixed
 
     def shall_donate(self, lease: LeaseRecord) -> bool:
         """Whether the answer to this seat's report is to ask for the donation."""
         if lease.id not in self._asked:
             return False
-        if len(self.idle) + len(self._nearly_dry) > len(self._book.waiting):
+        takers = len(self.idle) + len(self._nearly_dry)
+        if takers > len(self._book.waiting) or self._lacks_spare:
             return True
         del self._asked[lease.id]  # somebody else gave in the meantime
         return False
@@ -222,11 +254,12 @@ class Balance:
             much_faster(taker, lease.seat) for taker in self._some_idle()
         )
 
-    def roots_to_give(self, lease: LeaseRecord, most: int) -> int:
-        """How many roots to ask a donor for, ``most`` where all seats are alike."""
-        if not self.mixed or not self.idle:
-            return most
-        return roots_for(self._some_idle(), lease.seat, most)
+    def roots_to_give(self, lease: LeaseRecord) -> int:
+        """How many roots to ask a donor for at most."""
+        least, most = DONATION_ROOTS
+        if self.mixed and self.idle:
+            return roots_for(self._some_idle(), lease.seat, least)
+        return min(max(GIVEN_ROOTS // max(1, len(self._book.leases)), least), most)
 
     def granted(self, lease: LeaseRecord) -> None:
         """Note a new lease; its first report may take a kernel's compilation."""

@@ -51,9 +51,6 @@ if TYPE_CHECKING:
     )
     from dpbb.coordination.records import LeaseRecord
 
-MAX_DONATION = 4096
-"""Roots that a seat is asked for at most: more make a message, not more work."""
-
 LISTED_AT_STOP = 250_000
 """A seat with more open roots does not list them at a stop, if nobody can use the list.
 
@@ -332,7 +329,7 @@ class Coordinator(RunSteering):
             if self._work.balance.gives_all(lease):
                 return Order(OrderKind.DRAIN, self.ub)
             lease.asked_to_donate = True
-            most = self._work.balance.roots_to_give(lease, MAX_DONATION)
+            most = self._work.balance.roots_to_give(lease)
             return Order(OrderKind.DONATE, self.ub, most)
         elif self._shall_give_witnesses(lease, now):
             self._witnesses.add(lease.id)
@@ -373,4 +370,4 @@ class Coordinator(RunSteering):
         if balance.mixed or not balance.shall_donate(lease):
             return None
         lease.asked_to_donate = True
-        return GiftWanted(lease.id, balance.roots_to_give(lease, MAX_DONATION))
+        return GiftWanted(lease.id, balance.roots_to_give(lease))

@@ -15,6 +15,7 @@ from __future__ import annotations
 import fcntl
 import os
 import tempfile
+import time
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from dpbb.engines.base import Device
 
 POWERCAP = Path("/sys/class/powercap")
+
+FRESH_S = 0.05
+"""A reading of a GPU is good for so long: the meter itself is not newer, and to ask it
+takes milliseconds, twice for each of the short units at the end of a run."""
 
 
 class EnergyMeter:
@@ -42,6 +47,7 @@ class EnergyMeter:
         if self._uuid is None and (found := _packages()) and _is_first_on_host():
             self._packages = found
         self._base = 0.0 if self._uuid is None else nvml.energy_j(self._uuid)
+        self._now, self._read_at = self._base, time.monotonic()
 
     def read(self) -> float | None:
         """Return the joules so far; None if the device does not say.
@@ -54,8 +60,11 @@ class EnergyMeter:
             except (OSError, ValueError):
                 self._packages, used = [], []
             return sum(used) if used else None
-        now = nvml.energy_j(self._uuid)
-        return None if now is None or self._base is None else now - self._base
+        if time.monotonic() - self._read_at > FRESH_S:
+            self._now, self._read_at = nvml.energy_j(self._uuid), time.monotonic()
+        if self._now is None or self._base is None:
+            return None
+        return self._now - self._base
 
 
 class _Package:

@@ -49,12 +49,20 @@ def energy_j(uuid: str) -> float | None:
     uuid
         As ``nvidia-smi -L`` prints it, such as ``"GPU-1b2f..."``.
     """
+    nvml, device = library(), _handle(uuid)
+    if nvml is None or device is None:
+        return None
+    used = ctypes.c_ulonglong(0)
+    status = nvml.nvmlDeviceGetTotalEnergyConsumption(device, ctypes.byref(used))
+    return used.value / 1e3 if status == _SUCCESS else None
+
+
+@cache
+def _handle(uuid: str) -> ctypes.c_void_p | None:
+    """Look a GPU up: once, as all are asked for their identity."""
     nvml = library()
     if nvml is None:
         return None
     device = ctypes.c_void_p()
-    used = ctypes.c_ulonglong(0)
     status = nvml.nvmlDeviceGetHandleByUUID(uuid.encode(), ctypes.byref(device))
-    if status == _SUCCESS:
-        status = nvml.nvmlDeviceGetTotalEnergyConsumption(device, ctypes.byref(used))
-    return used.value / 1e3 if status == _SUCCESS else None
+    return device if status == _SUCCESS else None

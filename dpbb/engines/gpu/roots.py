@@ -12,6 +12,10 @@ from dpbb.tree.work_unit import WorkUnit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+SORTED_BY_HOST = 200_000
+"""Roots up to which the host sorts: CuPy compiles what the device sorts with, at first,
+and a quarter of a second is long for a donor that others wait for."""
+
 
 def pages_of_unit(
     unit: WorkUnit,
@@ -60,13 +64,13 @@ def unit_of_paths(
 def unit_of_device_paths(n_jobs: int, depths: Any, digits: Any) -> WorkUnit:  # noqa: ANN401
     """Do as ``unit_of_paths`` with CuPy arrays, which it sorts where they are.
 
-    Sorting is most of the work of a list of millions. Where the device has no memory
-    left for it the host sorts.
+    Sorting is most of the work of a list of millions. The host sorts short lists, and
+    where the device has no memory left for it.
     """
     import cupy
 
-    if not len(depths):
-        return WorkUnit.empty(n_jobs)
+    if len(depths) <= SORTED_BY_HOST:
+        return unit_of_paths(n_jobs, depths.get(), digits.get())
     width = max(1, int(depths.max()))
     try:
         order = cupy.lexsort(_sort_keys(cupy, n_jobs, digits[:, :width]))

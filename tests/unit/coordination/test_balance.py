@@ -2,7 +2,8 @@
 
 import pytest
 
-from dpbb.coordination.balance import HAND_OVER_S, LAG_S, Balance
+from dpbb.coordination import balance as rules
+from dpbb.coordination.balance import DONATION_ROOTS, HAND_OVER_S, LAG_S, Balance
 from dpbb.coordination.messages import OrderKind
 from dpbb.coordination.records import SeatRecord
 from dpbb.coordination.units import UnitBook
@@ -78,7 +79,7 @@ def test_donor_is_told_at_once_what_is_wanted():
     world = nudged_world()
     gift = world.coordinator.gift_wanted("a")
     assert gift.lease == world.tasks["a"].lease.id
-    assert gift.max_roots == 4096
+    assert gift.max_roots == DONATION_ROOTS[1]
     world.report("a", donate=True)
     assert world.coordinator._work.book.waiting
     assert not world.coordinator._work.balance._asked
@@ -128,3 +129,64 @@ def test_slow_seat_is_not_told_as_it_may_have_to_give_all():
     world.assign()
     assert world.coordinator.nudges() == ["a"]
     assert world.coordinator.gift_wanted("a") is None
+
+
+# -- a unit that waits for who is idle next ----------------------------------------
+
+
+def busy_world(monkeypatch, seats=("a", "b"), **changes):
+    """Return a world in which all seats explore and nothing waits."""
+    monkeypatch.setattr(rules, "_RICH_ROOTS", 3)
+    world = World(spec_of(LARGE, units_per_seat=1, **changes), seats)
+    for _ in range(40):
+        world.round(n_nodes=2)
+        coordinator = world.coordinator
+        if not coordinator.idle_seats() and not coordinator._work.book.waiting:
+            break
+    assert not coordinator.idle_seats()
+    coordinator.nudges()
+    coordinator._work.balance._asked.clear()
+    return world
+
+
+def age(world, seconds):
+    """Let time pass, then have seats report."""
+    world.now += seconds
+    for seat in world.tasks:
+        world.report(seat)
+
+
+def test_rich_seat_gives_before_anybody_is_idle(monkeypatch):
+    world = busy_world(monkeypatch)
+    age(world, 2 * rules.SPARE_AGE_S)
+    donors = world.coordinator.nudges()
+    assert len(donors) == 1
+    world.report(donors[0], donate=True)
+    assert len(world.coordinator._work.book.waiting) == 1
+    age(world, 2 * rules.SPARE_AGE_S)
+    assert not world.coordinator.nudges()  # one that waits is enough
+    assert world.run().exhausted
+
+
+def test_nobody_gives_to_nobody_early_or_among_many(monkeypatch):
+    world = busy_world(monkeypatch)
+    age(world, 0.1 * rules.SPARE_AGE_S)
+    assert not world.coordinator.nudges()
+    monkeypatch.setattr(rules, "_FEW_LEASES", 1)
+    age(world, 2 * rules.SPARE_AGE_S)
+    assert not world.coordinator.nudges()
+
+
+def test_single_seat_keeps_what_it_has(monkeypatch):
+    world = busy_world(monkeypatch, ("a",))
+    age(world, 2 * rules.SPARE_AGE_S)
+    assert not world.coordinator.nudges()
+
+
+def test_many_seats_are_asked_for_fewer_roots(balance):
+    lease = next(iter(balance._book.leases))
+    assert balance.roots_to_give(lease) == DONATION_ROOTS[0]
+    balance._book.leases = dict.fromkeys(range(8))
+    assert balance.roots_to_give(lease) == rules.GIVEN_ROOTS // 8
+    balance._book.leases = dict.fromkeys(range(2))
+    assert balance.roots_to_give(lease) == DONATION_ROOTS[1]

@@ -82,9 +82,22 @@ def test_a_meter_that_vanishes_says_nothing(zones):
 def test_gpu_counts_from_the_meter_on(monkeypatch):
     values = iter([100.0, 250.0, None])
     monkeypatch.setattr(nvml, "energy_j", lambda uuid: next(values))
+    monkeypatch.setattr(energy, "FRESH_S", -1.0)
     meter = EnergyMeter(GPU)
     assert meter.read() == 150
     assert meter.read() is None
+
+
+def test_gpu_is_not_asked_again_at_once(monkeypatch):
+    values = iter([100.0, 250.0, 300.0])
+    monkeypatch.setattr(nvml, "energy_j", lambda uuid: next(values))
+    now = iter([0.0, 0.04, 0.06, 0.06, 0.1, 0.12, 0.12])
+    monkeypatch.setattr(energy.time, "monotonic", lambda: next(now))
+    meter = EnergyMeter(GPU)
+    assert meter.read() == 0  # as it was 40 ms ago
+    assert meter.read() == 150
+    assert meter.read() == 150
+    assert meter.read() == 200
 
 
 def test_gpu_without_a_counter(monkeypatch):

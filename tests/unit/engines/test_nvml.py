@@ -28,7 +28,10 @@ class Library:
 
 @pytest.fixture
 def library(monkeypatch):
+    nvml._handle.cache_clear()
     monkeypatch.setattr(nvml, "library", Library)
+    yield
+    nvml._handle.cache_clear()
 
 
 def test_gpus_are_counted_and_their_energy_is_in_joules(library):
