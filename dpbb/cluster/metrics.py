@@ -29,6 +29,7 @@ GAUGES = {
     "open_roots": "Roots that are not explored yet",
     "donations": "Donations so far",
     "requeues": "Leases lost so far",
+    "seats_lost": "Seats that went away with their workers, since the start or resume",
     "checkpoint_age_seconds": "Time since the last checkpoint was written",
     "checkpoint_failures": "Checkpoints that could not be written",
     "estimate_seconds": "Estimated time until the end",
@@ -83,6 +84,7 @@ def values_of(snapshot: Snapshot) -> dict[str, float]:
         "open_roots": snapshot.open_roots,
         "donations": snapshot.donations,
         "requeues": snapshot.requeues,
+        "seats_lost": snapshot.seats_lost,
         "estimate_seconds": snapshot.estimate_s,
     }
     saved = snapshot.checkpoint
@@ -131,10 +133,7 @@ def _make_collector(scheduler: Any) -> Any:
                 labels = _labels(snapshot)
                 units.add_metric([*labels, "leased"], snapshot.leased)
                 units.add_metric([*labels, "waiting"], snapshot.waiting)
-                counts = Counter(
-                    (seat.engine, "busy" if seat.busy else "idle")
-                    for seat in snapshot.seats
-                )
+                counts = Counter((seat.engine, seat.state) for seat in snapshot.seats)
                 for (engine, state), count in sorted(counts.items()):
                     seats.add_metric([*labels, engine, state], count)
             yield units

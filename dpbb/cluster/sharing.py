@@ -89,11 +89,11 @@ class SeatSharing:
 
     def give_up(self, run: OpenRun, seat: SeatState) -> None:
         """Take a seat from a run at once."""
-        run.coordinator.remove_seat(seat.id, self._clock())
+        gone = seat.id not in self._table.seats
+        run.coordinator.remove_seat(seat.id, self._clock(), lost=gone)
         run.forget_seat(seat.id)
         seat.run = None
         # a seat that is gone with its worker leaves a single run nothing to share
-        gone = seat.id not in self._table.seats
         self.due |= len(self._runs) > 1 or not gone or self._table.moved_up
         self.changed[run.id] = None
 

@@ -116,9 +116,12 @@ class Coordinator(RunSteering):
         """Let the run use a seat; one that is there already drains no more."""
         self._work.add_seat(seat, now)
 
-    def remove_seat(self, seat_id: SeatId, now: float) -> None:
-        """Forget a seat; its unit waits again, as of its last full report."""
-        self._work.remove_seat(seat_id, now)
+    def remove_seat(self, seat_id: SeatId, now: float, *, lost: bool = True) -> None:
+        """Forget a seat; its unit waits again, as of its last full report.
+
+        ``lost``: it is gone with its worker, and not only given to another run.
+        """
+        self._work.remove_seat(seat_id, now, lost=lost)
         self._go_on(now)
 
     def drain_seat(self, seat_id: SeatId, now: float) -> None:
@@ -293,6 +296,8 @@ class Coordinator(RunSteering):
         lease.asked_to_donate = False
         if len(donated):
             self._run.donations += 1
+            lease.seat.donations += 1
+            lease.seat.donated_roots += len(donated)
             least_lb = lease.unit.least_lb
             if report.least_lb is not None:  # it covers what was donated, too
                 least_lb = max(least_lb, report.least_lb)

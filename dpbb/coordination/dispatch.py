@@ -35,6 +35,7 @@ class Dispatcher:
         self.seats: dict[SeatId, SeatRecord] = {}
         self.used_seats: dict[SeatId, str] = {}  # those that ever leased: engine
         self.requeues = 0
+        self.seats_lost = 0
         self.hopeless: str | None = None
         self._events = events
         self._nudges: dict[SeatId, None] = {}
@@ -68,12 +69,16 @@ class Dispatcher:
         record.draining = False
         self.balance.seat_changed(record)
 
-    def remove_seat(self, seat_id: SeatId, now: float) -> None:
+    def remove_seat(self, seat_id: SeatId, now: float, *, lost: bool = True) -> None:
         """Forget a seat, if it is there, and take its unit back."""
         record = self.seats.pop(seat_id, None)
         if record is None:
             return
-        self._events.add(now, "seat-lost", f"{seat_id} left")
+        if lost:
+            self.seats_lost += 1
+            self._events.add(now, "seat-lost", f"{seat_id} left")
+        else:
+            self._events.add(now, "seat", f"{seat_id} is not used any more")
         record.draining = True
         if record.silent is not None:
             del self._silent[record.silent]

@@ -171,6 +171,9 @@ def seat_snapshot(record: SeatRecord) -> SeatSnapshot:
         decomposed=0 if lease is None else max(0, lease.shown_decomposed),
         nodes_per_second=0.0 if lease is None else lease.rate,
         open_roots=0 if lease is None else lease.open_roots,
+        silent=record.silent is not None,
+        donations=record.donations,
+        donated_roots=record.donated_roots,
     )
 
 
@@ -298,6 +301,7 @@ class RunReading:
             made=book.made,
             seats_left=len(run.work.used_seats.keys() - run.work.seats.keys()),
             closed=tuple(book.counters.closed.tolist()),
+            seats_lost=run.work.seats_lost,
         )
 
     def checkpoint(self, now: float) -> Checkpoint:

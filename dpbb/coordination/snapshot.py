@@ -19,7 +19,19 @@ class RunState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SeatSnapshot:
-    """One seat as a run sees it."""
+    """One seat as a run sees it.
+
+    Parameters
+    ----------
+    busy, silent
+        Whether it has a unit; whether its lease expired and nothing came since. It is
+        idle if neither.
+    unit, decomposed, nodes_per_second, open_roots
+        What it has, and what it did of it.
+    donations, donated_roots
+        What it gave to others since it joined this run; of a run that was resumed,
+        since then.
+    """
 
     seat: str
     worker: str
@@ -30,6 +42,14 @@ class SeatSnapshot:
     decomposed: int = 0
     nodes_per_second: float = 0.0
     open_roots: int = 0
+    silent: bool = False
+    donations: int = 0
+    donated_roots: int = 0
+
+    @property
+    def state(self) -> str:
+        """One of "busy", "silent", "idle"."""
+        return "busy" if self.busy else "silent" if self.silent else "idle"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +137,9 @@ class Snapshot:
         Units made so far: cut, donated or from the start.
     seats_left
         Seats that explored for this run and serve it no more.
+    seats_lost
+        Seats that went away with their workers since the run was opened, or resumed
+        for the last time; those that another run got are not among them.
     closed
         Closed subtrees at each depth as of the last full reports; n_jobs + 1 numbers.
     estimate_s, estimate_nodes
@@ -153,3 +176,4 @@ class Snapshot:
     closed: tuple[int, ...] = ()
     estimate_s: float | None = None
     estimate_nodes: float | None = None
+    seats_lost: int = 0

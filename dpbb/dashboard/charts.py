@@ -1,11 +1,9 @@
-"""Charts over time, seats and depths. Each has a ``root`` and an ``update``."""
+"""Charts over time and depths. Each has a ``root`` and an ``update``."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from bokeh.models import (
     ColumnDataSource,
     CustomJSTickFormatter,
@@ -17,14 +15,8 @@ from bokeh.models import (
 from dpbb.dashboard.look import legend, plot, si_axis, time_axis
 
 if TYPE_CHECKING:
-    from dpbb.coordination.snapshot import Snapshot
     from dpbb.dashboard.feed import RunView
     from dpbb.dashboard.look import Look
-
-MAX_SEATS = 200
-"""Above so many seats a chart shows how many are how fast, not each of them."""
-
-N_BINS = 24
 
 
 class Makespan:
@@ -169,83 +161,3 @@ class Depths:
         }
         self.root.x_range.end = len(closed) - 0.4
         self.root.y_range.end = 2.0 * max([5, *closed])
-
-
-class Seats:
-    """Nodes a second of each seat; of many, how many are how fast."""
-
-    def __init__(self, look: Look) -> None:
-        self._look = look
-        chart = plot(
-            look,
-            x="seat",
-            y="nodes/s",
-            x_range=Range1d(0, 1),
-            y_range=DataRange1d(start=0, range_padding=0.1),
-        )
-        chart.xgrid.grid_line_color = None
-        si_axis(chart.yaxis)
-        self._source = ColumnDataSource(
-            {"left": [], "right": [], "top": [], "color": [], "text": []}
-        )
-        bars = chart.quad(
-            left="left", right="right", top="top", bottom=0, source=self._source,
-            fill_color="color", line_color=None,
-        )  # fmt: skip
-        chart.add_tools(HoverTool(renderers=[bars], tooltips="@text"))
-        self.root = chart
-        self._aggregate: bool | None = None
-
-    def update(self, view: RunView) -> None:
-        """Show a run."""
-        snapshot = view.snapshot
-        aggregate = len(snapshot.seats) > MAX_SEATS
-        if aggregate != self._aggregate:
-            self._aggregate = aggregate
-            x, y = self.root.xaxis[0], self.root.yaxis[0]
-            x.axis_label, y.axis_label = (
-                ("nodes/s of a busy seat", "seats")
-                if aggregate
-                else ("seat", "nodes/s")
-            )
-            si_axis(x)
-            x.ticker.min_interval = 0 if aggregate else 1
-        self._source.data = (
-            self._histogram(snapshot) if aggregate else self._bars(snapshot)
-        )
-
-    def _bars(self, snapshot: Snapshot) -> dict[str, list[Any]]:
-        look, seats = self._look, snapshot.seats
-        self.root.x_range.start = 0.4
-        self.root.x_range.end = max(1, len(seats)) + 0.6
-        return {
-            "left": [number + 0.6 for number in range(len(seats))],
-            "right": [number + 1.4 for number in range(len(seats))],
-            "top": [seat.nodes_per_second for seat in seats],
-            "color": [look.engine(seat.engine) for seat in seats],
-            "text": [
-                f"{seat.seat} on {seat.device}: "
-                + (
-                    f"unit {seat.unit}, {seat.decomposed:,} nodes, "
-                    f"{seat.open_roots:,} open roots"
-                    if seat.busy
-                    else "idle"
-                )
-                for seat in seats
-            ],
-        }
-
-    def _histogram(self, snapshot: Snapshot) -> dict[str, list[Any]]:
-        rates = np.array([s.nodes_per_second for s in snapshot.seats if s.busy])
-        highest = float(rates.max()) if rates.size else 0.0
-        end = 10.0 ** math.ceil(math.log10(highest)) if highest > 0 else 1.0
-        end = next(end * part for part in (0.2, 0.5, 1) if highest <= end * part)
-        counts, edges = np.histogram(rates, N_BINS, (0.0, end))
-        self.root.x_range.start, self.root.x_range.end = 0.0, end
-        return {
-            "left": edges[:-1].tolist(),
-            "right": edges[1:].tolist(),
-            "top": counts.tolist(),
-            "color": [self._look.bars] * N_BINS,
-            "text": [f"{count} seats" for count in counts.tolist()],
-        }

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dpbb.dashboard.charts import Depths, Makespan, Rates, Seats
+from dpbb.dashboard.charts import Depths, Makespan, Rates
 from dpbb.dashboard.gantt import Gantt
 from dpbb.dashboard.look import DARK, LIGHT
 from dpbb.dashboard.panels import Checkpoints, Counts, Events, Status
 from dpbb.dashboard.picker import Buttons, Picker
+from dpbb.dashboard.seats import Donated, Seats
 from dpbb.dashboard.space import Eaten, Strip
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ PARTS: Mapping[str, Callable[[Look], Part]] = {
     "gantt": Gantt,
     "depth": Depths,
     "seats": Seats,
+    "donated": Donated,
     "counts": Counts,
     "events": Events,
     "checkpoint": Checkpoints,
@@ -57,6 +59,7 @@ TITLES = {
     "gantt": "Gantt chart",
     "depth": "Depths",
     "seats": "Seats",
+    "donated": "Donations of seats",
     "counts": "Units and seats",
     "events": "Events",
     "checkpoint": "Checkpoints",

@@ -130,15 +130,19 @@ class Counts(_Panel):
     def text(self, view: RunView) -> str:
         """HTML of a run."""
         now = view.snapshot
-        busy = sum(seat.busy for seat in now.seats)
+        states = Counter(seat.state for seat in now.seats)
+        donors = sum(seat.donations > 0 for seat in now.seats)
         workers = len({seat.worker for seat in now.seats})
         engines = Counter(seat.engine for seat in now.seats)
         kinds = ", ".join(f"{count} {name}" for name, count in engines.items())
         where = f"on {workers} workers" if workers != 1 else "on 1 worker"
+        silent = [("silent", states["silent"])] if states["silent"] else []
         seats = _line(
-            ("busy", busy),
-            ("idle", len(now.seats) - busy),
-            ("left", now.seats_left),
+            ("busy", states["busy"]),
+            ("idle", states["idle"]),
+            *silent,
+            ("donated", donors),
+            ("lost", now.seats_lost),
         )
         units = _line(
             ("leased", now.leased),

@@ -147,7 +147,7 @@ def _facts(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     yield "nodes", f"{nodes}  {format_count(snapshot.nodes_per_second)}/s"
     yield "left", _left(snapshot)
     busy = sum(seat.busy for seat in snapshot.seats)
-    lost = f"  {snapshot.seats_left} gone" if snapshot.seats_left else ""
+    lost = f"  {snapshot.seats_lost:,} lost" if snapshot.seats_lost else ""
     yield "seats", f"{busy:,} of {len(snapshot.seats):,} busy{lost}"
     yield "units", f"{snapshot.leased:,} in work  {snapshot.waiting:,} waiting"
 

@@ -94,6 +94,14 @@ def test_a_run_is_watched_saved_and_stopped(client, page, tmp_path):
         # 50 jobs on 20 machines
         assert page.evaluate(LENGTH, ["gantt", "left"]) == 1000
         page.locator("#dpbb-checkpoint", has_text="saved").wait_for()
+        # the second seat began idle, and lives on what the first gave
+        page.wait_for_function(
+            "() => Bokeh.documents[0].get_model_by_name('donated')"
+            ".renderers[0].data_source.data.top.some((given) => given > 0)"
+        )
+        seats = page.locator("#dpbb-seats")
+        for name in ("2 busy", "0 idle", "donated", "0 lost"):
+            seats.filter(has_text=name).wait_for()
 
         page.get_by_role("button", name="Save now").click()
         page.locator("#dpbb-message", has_text="Saved.").wait_for()

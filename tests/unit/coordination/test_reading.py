@@ -16,6 +16,8 @@ from tests.unit.coordination.world import (
     tiny,
 )
 
+LARGE = tiny(6, slack=100)  # nothing is pruned
+
 
 def test_rate_is_that_of_the_last_seconds():
     meter = RateMeter(10.0)
@@ -87,6 +89,44 @@ def test_snapshot_counts_light_reports_and_says_what_seats_do():
     world.coordinator.remove_seat("a", world.now)  # what only it knew of is lost
     snapshot = world.coordinator.snapshot(world.now)
     assert (snapshot.decomposed, snapshot.leaves, snapshot.requeues) == (0, 0, 1)
+
+
+def test_a_donation_counts_for_the_seat_that_gives():
+    world = World(spec_of(LARGE), seats=["a", "b"])
+    world.assign()
+    world.start("a")
+    world.tasks["a"].explore(20)
+    before = world.tasks["a"].session.remaining()
+    world.report("a", donate=True)
+    kept = world.tasks["a"].session.remaining()
+    snapshot = world.coordinator.snapshot(world.now)
+    giver, taker = snapshot.seats
+    assert snapshot.donations == giver.donations == 1
+    assert giver.donated_roots == len(before) - len(kept) > 0
+    assert (taker.donations, taker.donated_roots) == (0, 0)
+    while not world.coordinator.finished:
+        world.round(n_nodes=5)
+    snapshot = world.coordinator.snapshot(world.now)
+    assert sum(seat.donations for seat in snapshot.seats) == snapshot.donations > 1
+
+
+def test_seats_that_are_lost_are_told_from_those_that_are_given_up():
+    world = World(spec_of(LARGE, lease_timeout_s=10.0), seats=["a", "b", "c"])
+    coordinator = world.coordinator
+    world.assign()
+    world.start("a")
+    world.now += 1000
+    coordinator.tick(world.now)
+    assert [seat.state for seat in coordinator.snapshot(world.now).seats] == [
+        "silent", "idle", "idle",
+    ]  # fmt: skip
+    coordinator.remove_seat("a", world.now)
+    coordinator.remove_seat("b", world.now, lost=False)
+    coordinator.remove_seat("nobody", world.now)
+    snapshot = coordinator.snapshot(world.now)
+    assert snapshot.seats_lost == 1
+    kinds = {event.text.split()[0]: event.kind for event in snapshot.events}
+    assert (kinds["a"], kinds["b"]) == ("seat-lost", "seat")
 
 
 def test_snapshot_of_a_finished_run_stands_still():

@@ -22,7 +22,7 @@ TIMES = np.array([[3, 2], [1, 4], [2, 2]])
 PROBLEM = FlowShopProblem(FlowShopInstance("three", TIMES))
 
 
-def seat(number, *, rate=1e6, engine="cpu", busy=True):
+def seat(number, *, rate=1e6, engine="cpu", busy=True, **changes):
     return SeatSnapshot(
         seat=f"seat-{number}",
         worker=f"tcp://10.0.0.{number // 4}:1",
@@ -30,6 +30,7 @@ def seat(number, *, rate=1e6, engine="cpu", busy=True):
         engine=engine,
         busy=busy,
         nodes_per_second=rate,
+        **changes,
     )
 
 

@@ -11,7 +11,7 @@ pytest.importorskip("bokeh")
 from bokeh.document import Document
 
 from dpbb.coordination.snapshot import CheckpointSnapshot, RunState
-from dpbb.dashboard import charts, gantt, panels, space
+from dpbb.dashboard import charts, gantt, panels, seats, space
 from dpbb.dashboard.feed import RunView
 from dpbb.dashboard.history import History
 from dpbb.dashboard.look import DARK, LIGHT
@@ -194,16 +194,58 @@ def test_without_an_incumbent_the_cutoff_is_drawn():
 
 
 def test_many_seats_are_shown_in_bins():
-    part = charts.Seats(LIGHT)
+    part = seats.Seats(LIGHT)
     part.update(view())
     assert len(data(part.root)["top"]) == 2
-    seats = tuple(seat(number, rate=1e6 + number) for number in range(1000))
-    part.update(view(seats=seats))
-    assert len(data(part.root)["top"]) == charts.N_BINS
+    many = tuple(seat(number, rate=1e6 + number) for number in range(1000))
+    part.update(view(seats=many))
+    assert len(data(part.root)["top"]) == seats.N_BINS
     assert sum(data(part.root)["top"]) == 1000
     assert part.root.yaxis[0].axis_label == "seats"
     part.update(view())
     assert part.root.yaxis[0].axis_label == "nodes/s"
+
+
+def test_each_seat_shows_what_it_donated():
+    part = seats.Donated(LIGHT)
+    generous = seat(1, donations=7, donated_roots=1234)
+    part.update(view(seats=(generous, seat(2), seat(3, busy=False, silent=True))))
+    bars = data(part.root)
+    assert bars["top"] == [7, 0, 0]
+    assert "gave 7 donations, 1,234 roots" in bars["text"][0]
+    assert "silent" in bars["text"][2]
+    assert part.root.yaxis[0].axis_label == "donations"
+    assert part.root.y_range.end > 7
+
+
+@pytest.mark.parametrize("most", [0, 1, 23, 24, 999])
+def test_donations_of_many_seats_are_counted(most):
+    part = seats.Donated(LIGHT)
+    givers = [seat(number, donations=number % (most + 1)) for number in range(1000)]
+    part.update(view(seats=tuple(givers)))
+    bars = data(part.root)
+    assert sum(bars["top"]) == 1000
+    assert len(bars["top"]) <= seats.N_BINS
+    assert bars["left"][0] == -0.5  # the bar of those that gave nothing is above 0
+    assert bars["right"][-1] > most
+    assert part.root.xaxis[0].axis_label == "donations of a seat"
+
+
+def test_counts_of_seats():
+    shown = view(
+        seats=(
+            seat(1, donations=2),
+            seat(2, donations=1, busy=False),
+            seat(3),
+            seat(4, busy=False, silent=True),
+        ),
+        seats_lost=5,
+    )
+    text = panels.Counts(LIGHT).text(shown)
+    for count in ("2</b> busy", "1</b> idle", "1</b> silent", "2</b> donated"):
+        assert count in text
+    assert "5</b> lost" in text
+    assert "silent" not in panels.Counts(LIGHT).text(view())
 
 
 def test_the_map_over_time_ends_with_now():

@@ -48,7 +48,7 @@ BUSY = replace(
     checkpoint=CheckpointSnapshot(
         url="/scratch/run", host="here", interval_s=30.0, last_s=3711.0, written=9
     ),
-    seats_left=1,
+    seats_lost=1,
     estimate_s=11_100.0,
     estimate_nodes=2.1e11,
 )

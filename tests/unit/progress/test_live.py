@@ -49,7 +49,7 @@ def test_everything_has_its_place():
     assert facts == [
         "best 2,297 bound 2,232 gap 2.83%",
         "nodes 41.2 M 3.30 M/s left about 3h05m 210 G nodes",
-        "seats 8 of 8 busy 1 gone units 8 in work 110 waiting",
+        "seats 8 of 8 busy 1 lost units 8 in work 110 waiting",
     ]
     name, strip, share, _ = text[4].split(maxsplit=3)
     assert (name, share) == ("explored", "3.10%")
