@@ -246,8 +246,10 @@ class SolveOptions:
         kinds.optional(kinds.text("FILE", "the path of a file to write, .json.gz")),
         "write a certificate of the proof here; dpbb verify checks it",
     )
-    slice_s: float = _option(
-        0.05, kinds.number(least=0.001, most=1), "seconds between looks at new orders"
+    slice_s: float | None = _option(
+        None,
+        kinds.optional(kinds.number(least=0.001, most=1), "automatic"),
+        "seconds between looks at new orders; on a GPU orders end a slice",
     )
     units_per_seat: int = _option(
         4, kinds.whole(1, 4096), "work units that a donation is cut into, per idle seat"

@@ -114,18 +114,13 @@ class Plan:
             MinBranch without any upper bound.
         """
         options = self.options
-        tuning = Tuning(
-            options.explorers,
-            options.block_size,
-            None if options.balance is None else str(options.balance),
-        )
         return RunSpec(
             run_id=RunId(uuid4().hex[:12]),
             problem=self.problem,
             tree=options.tree(self.branching_ub),
             instance=self.name,
             engine=engine or str(options.engine),
-            tuning=None if tuning == Tuning() else tuning,
+            tuning=Tuning.of(options),
             upper_bound=self.threshold,
             permutation=self.permutation,
             all_optima=options.all_optima,
@@ -134,7 +129,6 @@ class Plan:
             gap_limit=options.gap_limit,
             report_interval_s=options.report_interval_s,
             full_interval_s=options.checkpoint_interval_s,
-            slice_s=options.slice_s,
             units_per_seat=options.units_per_seat,
             checkpoint=options.checkpoint,
             checkpoint_keep=options.checkpoint_keep,

@@ -79,17 +79,12 @@ class ResumeTask(Task):
                 f"upper_bound: expected at most {saved.ub - options.all_optima}, which "
                 f"the run has reached already, got {options.upper_bound}"
             )
-        tuning = Tuning(
-            options.explorers,
-            options.block_size,
-            None if options.balance is None else str(options.balance),
-        )
         limit = options.time_limit_s
         spec = replace(
             saved.spec,
             run_id=resumed_id(saved.spec.run_id),
             engine=engine,
-            tuning=None if tuning == Tuning() else tuning,
+            tuning=Tuning.of(options),
             upper_bound=min(saved.cutoff, threshold),
             permutation=options.initial,
             time_limit_s=None if limit is None else self.began + limit - now,
@@ -97,7 +92,6 @@ class ResumeTask(Task):
             gap_limit=options.gap_limit,
             report_interval_s=options.report_interval_s,
             full_interval_s=options.checkpoint_interval_s,
-            slice_s=options.slice_s,
             units_per_seat=options.units_per_seat,
             checkpoint=self.checkpoint_url(),
             checkpoint_keep=options.checkpoint_keep,

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from dpbb.engines.base import Device
     from dpbb.engines.gpu.session import GpuSession
 
-SLICE_S = 0.2
 PHASE_SLICE_S = 0.002
 PHASES_S = 5.0
 BUSY = 0.95
@@ -57,6 +56,8 @@ class Measurement:
         Decomposed nodes and leaves.
     exact
         Whether that is the known number; None if the time limit came first.
+    explorers, block_size, slice_s
+        At the end, as given or as tuned.
     open_s
         Compilation (or its cache) and allocation.
     run_s, nodes_per_s
@@ -93,6 +94,8 @@ class Measurement:
     device: str
     balance: str
     explorers: int
+    block_size: int
+    slice_s: float
     repetition: int
     nodes: int
     exact: bool | None
@@ -139,7 +142,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how explorers share their work; explode is the default of the engine",
     )
     parser.add_argument("--repeat", type=int, default=1, help="runs of each tree")
-    parser.add_argument("--block-size", type=int, default=None)
+    parser.add_argument("--block-size", type=int, default=None, help="threads")
+    parser.add_argument(
+        "--slice",
+        type=float,
+        default=None,
+        metavar="SECONDS",
+        help="what is given of these is not tuned",
+    )
     parser.add_argument("--limit-s", type=float, default=600.0, help="stop a run then")
     parser.add_argument("--json", type=Path, default=None, help="also write this file")
 
@@ -158,7 +168,7 @@ def run(args: argparse.Namespace) -> int:
     print(HEADER)
     for tree in args.trees:
         for balance, explorers in product(args.balance, args.explorers):
-            tuning = Tuning(explorers, args.block_size, str(balance))
+            tuning = Tuning(explorers, args.block_size, str(balance), args.slice)
             for repetition in range(args.repeat):
                 result = measure(engine, device, tree, tuning, repetition, args.limit_s)
                 results.append(result)
@@ -190,7 +200,7 @@ def measure(
     session.load(WorkUnit.whole(problem.n_jobs))
     while not exhausted and time.perf_counter() - opened < limit_s:
         start = time.perf_counter()
-        part = session.advance(ub, SLICE_S)
+        part = session.advance(ub, session.slice_s)
         slices.append((time.perf_counter() - start, part.decomposed))
         decomposed += part.decomposed
         leaves += part.leaves
@@ -200,6 +210,7 @@ def measure(
     run_s = time.perf_counter() - opened
     joules_after = nvml.energy_j(device.uuid)
     statistics = dict(session.statistics)
+    slice_s = session.slice_s
     session.close()
     warps = statistics["n_warps"]
     batches = max(1.0, statistics["batches"])
@@ -218,6 +229,8 @@ def measure(
         device=device.name,
         balance=str(tuning.balance),
         explorers=int(warps) * (1 if steals else 32),
+        block_size=int(statistics["block_size"]),
+        slice_s=slice_s,
         repetition=repetition,
         nodes=decomposed + leaves,
         exact=decomposed + leaves == expected if exhausted and expected else None,
@@ -268,15 +281,17 @@ def phases(session: GpuSession, unit: WorkUnit, ub: int) -> tuple[float, float]:
 
 
 HEADER = (
-    "tree       balance       K        nodes  exact   run s  G nodes/s  steady  lanes"
-    "  jobs  rows   idle  host ms  open roots  ramp ms   tail  energy J  phases"
+    "tree       balance       K block slice        nodes  exact   run s  G nodes/s"
+    "  steady  lanes  jobs  rows   idle  host ms  open roots  ramp ms   tail  energy J"
+    "  phases"
 )
 
 
 def _row(one: Measurement) -> str:
     exact: dict[Any, str] = {True: "yes", False: "NO", None: "-"}
     return (
-        f"{one.tree:<11}{one.balance:<8}{one.explorers:>7}{one.nodes:>14}{exact[one.exact]:>6}"
+        f"{one.tree:<11}{one.balance:<8}{one.explorers:>7}{one.block_size:>6}"
+        f"{one.slice_s:>6.2f}{one.nodes:>14}{exact[one.exact]:>6}"
         f"{one.run_s:>9.3f}{one.nodes_per_s / 1e9:>10.3f}"
         f"{one.steady_nodes_per_s / 1e9:>9.3f}{one.lanes:>7.3f}"
         f"{one.jobs_per_node:>6.1f}{one.rows_per_batch:>6.1f}{one.idle:>7.3f}"

@@ -61,12 +61,23 @@ class SeatClosedError(Exception):
     """The seat's process is closing: nobody is there to report to."""
 
 
-class SeatControl:
-    """Hints to a seat, written by the event loop, read between slices."""
+def _nothing() -> None:
+    """Wake nobody."""
 
-    __slots__ = ("gift", "report_now", "ub")
+
+class SeatControl:
+    """Hints to a seat, written by the event loop, read between slices.
+
+    Attributes
+    ----------
+    wake
+        Ends the slice under way; to be called from any thread.
+    """
+
+    __slots__ = ("gift", "report_now", "ub", "wake")
 
     def __init__(self) -> None:
+        self.wake: Callable[[], None] = _nothing
         self.report_now = False
         self.ub: int | None = None
         self.gift: GiftWanted | None = None
@@ -81,6 +92,7 @@ class SeatControl:
             self.ub = ub
         if report_now:
             self.report_now = True
+        self.wake()
 
 
 class Link(Protocol):
@@ -156,6 +168,7 @@ class Exploration:
         self._full_s = spec.full_interval_s
         self._full_share = jittered(1.0)
         self._full_since = clock()
+        self._slice_s = None if spec.tuning is None else spec.tuning.slice_s
         self.next: Lease | None = None
 
     def run(self) -> bool:
@@ -166,6 +179,13 @@ class Exploration:
         bool
             Whether the session is empty, so that it can take another unit.
         """
+        self._link.control.wake = self._session.interrupt
+        try:
+            return self._run()
+        finally:
+            self._link.control.wake = _nothing
+
+    def _run(self) -> bool:
         self._session.load(self._lease.roots)
         spec, now = self._spec, self._clock()
         light_at = now + jittered(min(FIRST_REPORT_S, spec.report_interval_s))
@@ -222,7 +242,8 @@ class Exploration:
         if hinted is not None and hinted < self._ub:
             self._ub = hinted
         begin = self._clock()
-        part = self._session.advance(self._ub, self._spec.slice_s)
+        slice_s = self._session.slice_s if self._slice_s is None else self._slice_s
+        part = self._session.advance(self._ub, slice_s)
         self._explore_s += self._clock() - begin
         self._counters = self._counters.plus(part.decomposed, part.leaves, part.closed)
         self._last = part

@@ -101,14 +101,12 @@ def going_on(saved: Checkpoint, url: str) -> RunSpec:
     if not request:
         return spec
     options = SolveOptions.from_mapping(request["options"])
-    balance = None if options.balance is None else str(options.balance)
-    tuning = Tuning(options.explorers, options.block_size, balance)
     limit = options.time_limit_s
     if limit is not None:
         limit = max(0.0, limit - request["seconds"] - saved.seconds)
     return replace(
         spec,
-        tuning=None if tuning == Tuning() else tuning,
+        tuning=Tuning.of(options),
         time_limit_s=limit,
         node_limit=options.node_limit,
         gap_limit=options.gap_limit,

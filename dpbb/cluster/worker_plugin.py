@@ -93,6 +93,8 @@ class DpbbWorkerPlugin(WorkerPlugin):
         """Let the seats send their last reports, then free their sessions."""
         worker.stream_handlers[HINT] = _ignore
         worker.stream_handlers[FORGET] = _ignore
+        for link in list(self._links.values()):
+            link.control.wake()  # it sees that the worker leaves when its slice ends
         deadline = time.monotonic() + LAST_REPORT_S
         while self._links and time.monotonic() < deadline:
             await asyncio.sleep(0.005)

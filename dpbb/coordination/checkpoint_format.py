@@ -56,7 +56,6 @@ _SPEC_FIELDS = (
     "all_optima",
     "report_interval_s",
     "full_interval_s",
-    "slice_s",
     "units_per_seat",
     "lease_timeout_s",
     "checkpoint",
@@ -297,7 +296,10 @@ def _decode(
         upper_bound=incumbent["cutoff"],
         permutation=_jobs(incumbent["permutation"]),
         request=header["request"],
-        **{**header["spec"], "run_id": RunId(header["spec"]["run_id"])},
+        **{
+            **{name: header["spec"][name] for name in _SPEC_FIELDS},
+            "run_id": RunId(header["spec"]["run_id"]),
+        },
     )
 
     units = []

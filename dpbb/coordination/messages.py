@@ -55,8 +55,8 @@ class RunSpec:
         Collect every optimal permutation.
     time_limit_s, node_limit, gap_limit
         When to stop early; None: never. Time counts from the opening of the run.
-    report_interval_s, full_interval_s, slice_s
-        Seconds between light reports, full reports, and looks at orders.
+    report_interval_s, full_interval_s
+        Seconds between light reports, and between full ones.
     units_per_seat
         Units that a large donation is cut into for every seat that waits for work.
     lease_timeout_s
@@ -90,7 +90,6 @@ class RunSpec:
     gap_limit: float | None = None
     report_interval_s: float = 1.0
     full_interval_s: float = 30.0
-    slice_s: float = 0.05
     units_per_seat: int = 4
     lease_timeout_s: float = 60.0
     checkpoint: str | None = None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from dpbb.options import TreeOptions
+    from dpbb.options import SolveOptions, TreeOptions
     from dpbb.problem import Problem
     from dpbb.tree.work_unit import WorkUnit
 
@@ -57,11 +57,21 @@ class Tuning:
         GPU: threads of a block.
     balance
         GPU: ``"explode"`` or ``"steal"``.
+    slice_s
+        Seconds of a slice (``Session.slice_s``).
     """
 
     explorers: int | None = None
     block_size: int | None = None
     balance: str | None = None
+    slice_s: float | None = None
+
+    @classmethod
+    def of(cls, options: SolveOptions) -> Tuning | None:
+        """Return what the options say of it; None if nothing."""
+        balance = None if options.balance is None else str(options.balance)
+        found = cls(options.explorers, options.block_size, balance, options.slice_s)
+        return None if found == cls() else found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,8 +124,23 @@ class Slice:
     optima: tuple[Candidate, ...] = field(default=())
 
 
+SLICE_S = 0.05
+"""A slice where nothing speaks for another length."""
+
+
 class Session(Protocol):
-    """One unit's exploration on one device; not thread-safe."""
+    """One unit's exploration on one device; not thread-safe but for ``interrupt``."""
+
+    @property
+    def slice_s(self) -> float:
+        """Seconds of a slice that suit the engine."""
+
+    def interrupt(self) -> None:
+        """Have a long slice end soon: somebody wants something of the session.
+
+        From any thread, and at any time: without a slice under way nothing happens, or
+        the next one is short. A session of short slices may do nothing.
+        """
 
     def load(self, unit: WorkUnit) -> None:
         """Add roots to explore; may be called at any time between slices."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.engines.base import Candidate, Device, Slice
+from dpbb.engines.base import SLICE_S, Candidate, Device, Slice
 from dpbb.engines.ivm import Ivm
 from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.options import BranchingRule
@@ -94,6 +94,11 @@ class ReferenceSession:
         # loaded roots that were not started yet; roots of one session are disjoint
         self._pending: deque[Root] = deque()
         self._found: list[Candidate] = []
+
+    slice_s = SLICE_S
+
+    def interrupt(self) -> None:
+        """Do nothing: slices are short."""
 
     def load(self, unit: WorkUnit) -> None:
         """Add roots to explore.

@@ -9,6 +9,7 @@ from distributed import Worker
 from distributed.utils_test import gen_cluster
 
 from dpbb.cluster.run import submit_run
+from dpbb.engines.base import Tuning
 from dpbb.engines.driver import explore_to_end
 from dpbb.engines.reference import ReferenceEngine
 from dpbb.options import TreeOptions
@@ -60,7 +61,7 @@ def fixed_tree(n_jobs=7):
         engine="reference",
         upper_bound=best,  # nothing improves it
         report_interval_s=0.5,
-        slice_s=0.05,
+        tuning=Tuning(slice_s=0.05),
     )
     engine = ReferenceEngine()
     (device,) = engine.devices()

@@ -1,13 +1,17 @@
 """What can go wrong on a device: memory used up, a failed launch, a closed session."""
 
 import logging
+import threading
+import time
 
 import pytest
 
 from dpbb.engines import explore_to_end
 from dpbb.engines.base import Tuning
-from dpbb.engines.gpu import session as session_module
+from dpbb.engines.gpu import launches as launches_module
+from dpbb.engines.gpu import settings as settings_module
 from dpbb.engines.gpu import steal_session as steal_module
+from dpbb.engines.gpu import tuning as tuning_module
 from dpbb.engines.gpu.device import DeviceError
 from dpbb.engines.gpu.memory import MemoryPlan
 from dpbb.errors import EngineUnavailable, OptionError
@@ -27,7 +31,7 @@ def few_pages(monkeypatch):
 
     def use(n_pages, n_warps):
         plan = MemoryPlan(n_pages, n_warps, 1)
-        monkeypatch.setattr(session_module, "plan_memory", lambda *a, **k: plan)
+        monkeypatch.setattr(launches_module, "plan_memory", lambda *a, **k: plan)
 
     return use
 
@@ -80,7 +84,7 @@ def test_a_failed_launch_ends_the_session(gpu, monkeypatch):
 
 @pytest.mark.parametrize("balance", ["explode", "steal"])
 def test_memory_is_refused_early(gpu, monkeypatch, balance):
-    for module in (session_module, steal_module):
+    for module in (launches_module, steal_module):
         monkeypatch.setattr(module, "free_device_bytes", lambda: 1 << 20)
     with pytest.raises(EngineUnavailable, match="GiB"):
         open_session(gpu, *TA030[:2], tuning=Tuning(balance=balance))
@@ -99,3 +103,84 @@ def test_devices_have_distinct_full_uuids(gpu):
     uuids = {device.uuid for device in devices}
     assert len(uuids) == len(devices)
     assert all(uuid.startswith("GPU-") and len(uuid) == 40 for uuid in uuids)
+
+
+# -- slices that are interrupted, settings that change ---------------------------------
+
+TA021 = ("ta021", 2297, (447_986_455, 1440))
+
+
+def test_an_interrupted_slice_ends_soon(gpu):
+    session = open_session(gpu, "ta056", 3679)
+    session.advance(3679, 0.3)  # compiled, and work for all
+    timer = threading.Timer(0.2, session.interrupt)
+    timer.start()
+    began = time.monotonic()
+    part = session.advance(3679, 0.9)
+    took = time.monotonic() - began
+    timer.join()
+    assert 0.15 < took < 0.6
+    assert not part.exhausted
+    began = time.monotonic()
+    session.advance(3679, 0.4)  # the next one is not
+    assert time.monotonic() - began > 0.35
+    session.close()
+    session.interrupt()  # nothing happens
+
+
+@pytest.mark.parametrize("balance", ["explode", "steal"])
+def test_interrupted_slices_lose_no_node(gpu, balance):
+    name, ub, expected = TA021
+    session = open_session(gpu, name, ub, tuning=Tuning(balance=balance))
+    over = threading.Event()
+
+    def disturb():
+        while not over.wait(0.002):
+            session.interrupt()
+
+    thread = threading.Thread(target=disturb)
+    thread.start()
+    counters = explore_to_end(session, ub, 0.5).counters
+    over.set()
+    thread.join()
+    session.close()
+    assert (counters.decomposed, counters.leaves) == expected
+
+
+@pytest.fixture
+def quick_turns(monkeypatch):
+    monkeypatch.setattr(tuning_module, "TURN_S", 0.002)
+    monkeypatch.setattr(tuning_module, "TURNS", 1)
+    monkeypatch.setattr(tuning_module, "SLICES_S", (0.001, 0.002, 0.004, 0.008))
+    monkeypatch.setattr(settings_module, "SLICES_S", (0.001, 0.002, 0.004, 0.008))
+    monkeypatch.setattr(settings_module, "_found", {})
+
+
+def test_tuning_changes_no_count(gpu, quick_turns):
+    name, ub, expected = TA021
+    session = open_session(gpu, name, ub)
+    for size in settings_module.BLOCK_SIZES:
+        session._settings._make(size)
+    used = set()
+    for _ in range(50):
+        decomposed = leaves = 0
+        exhausted = False
+        while not exhausted:
+            used.add(session._settings.now)
+            part = session.advance(ub, session.slice_s)
+            decomposed += part.decomposed
+            leaves += part.leaves
+            exhausted = part.exhausted
+        assert (decomposed, leaves) == expected
+        if session._settings._tuner is None:
+            break
+        session.load(WorkUnit.whole(20))
+    session.close()
+    assert len({one.slice_s for one in used}) > 1
+    assert len({one.share for one in used}) > 1
+    assert {one.block_size for one in used} == {128, 256, 64}
+    again = open_session(gpu, name, ub)
+    assert again._settings._tuner is None  # what was found is kept
+    counters = explore_to_end(again, ub).counters
+    again.close()
+    assert (counters.decomposed, counters.leaves) == expected

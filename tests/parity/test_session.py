@@ -122,3 +122,22 @@ def test_close_can_be_called_again(engine):
     with engine.session(PROBLEM, TreeOptions()) as session:
         session.close()
         session.close()
+
+
+def test_interrupts_end_slices_and_nothing_else(engine):
+    """Before the first slice, between slices, and of a closed session."""
+    with engine.session(PROBLEM, TreeOptions()) as session:
+        assert session.slice_s > 0
+        session.interrupt()
+        nodes = 0
+        while True:
+            part = session.advance(PROBLEM.trivial_ub, session.slice_s)
+            nodes += part.decomposed + part.leaves
+            if part.exhausted:
+                break
+            session.interrupt()
+    session.interrupt()
+    with engine.session(PROBLEM, TreeOptions()) as session:
+        part = session.advance(PROBLEM.trivial_ub, 10.0)
+        assert part.exhausted
+        assert part.decomposed + part.leaves == nodes

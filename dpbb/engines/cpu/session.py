@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpbb.engines.base import Candidate, Slice
+from dpbb.engines.base import SLICE_S, Candidate, Slice
 from dpbb.engines.cpu.explore import explore, settle_stack, unload_stack
 from dpbb.engines.cpu.pointers import addresses
 from dpbb.engines.cpu.pool import SiblingPool
@@ -114,6 +114,11 @@ class CpuSession:
         self._least: int | None = None
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="dpbb-cpu")
         self._compile()
+
+    slice_s = SLICE_S
+
+    def interrupt(self) -> None:
+        """Do nothing: slices are short."""
 
     def load(self, unit: WorkUnit) -> None:
         """Add roots to explore.

@@ -11,14 +11,14 @@ from uuid import UUID
 
 import numpy as np
 
-from dpbb.engines.base import Device
+from dpbb.engines.base import Device, Tuning
+from dpbb.engines.gpu.settings import BLOCK_SIZE
 from dpbb.engines.gpu.shape import MAX_JOBS, MAX_MACHINES, KernelShape, needs_wide
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.options import Balance, Bound, BranchingRule
 
 if TYPE_CHECKING:
-    from dpbb.engines.base import Tuning
     from dpbb.engines.gpu.session import GpuSession
     from dpbb.options import TreeOptions
     from dpbb.problem import Problem
@@ -133,14 +133,14 @@ class GpuEngine:
             order,
             ub=ub,
             all_optima=all_optima,
-            explorers=tuning.explorers if tuning else None,
+            tuning=tuning or Tuning(),
         )
 
     @staticmethod
     def _shape(
         problem: FlowShopProblem, tree: TreeOptions, ub: int, tuning: Tuning | None
     ) -> KernelShape:
-        threads = tuning.block_size if tuning and tuning.block_size else 128
+        threads = tuning.block_size if tuning and tuning.block_size else BLOCK_SIZE
         if threads % 32 or not 32 <= threads <= 512:
             raise OptionError(
                 f"block_size: expected a multiple of 32 in [32, 512], got {threads}"

@@ -24,6 +24,9 @@ CONTROL = np.dtype(
 )
 """``Control``: counters and orders, exchanged once a launch."""
 
+STOP_AT = 2 * np.dtype("u4").itemsize
+"""Offset of ``stop`` in bytes: the one field written while a launch goes on."""
+
 ARENA = np.dtype(
     [
         (name, kind)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpbb.engines.base import Candidate
+    from dpbb.engines.gpu.kernels import Kernels
     from dpbb.engines.gpu.memory import MemoryPlan
     from dpbb.engines.gpu.shape import PackedInstance
     from dpbb.engines.gpu.steal_kernels import StealKernels
@@ -49,6 +50,7 @@ LIST_ROWS = 1 << 20
 class StealSession(GpuSession):
     """See ``dpbb.engines.base.Session``."""
 
+    _tunes_launch = False
     _kernels: StealKernels
     _intervals: IntervalMemory
     _struct: NDArray[Any]
@@ -87,8 +89,16 @@ class StealSession(GpuSession):
     def _explores(self) -> bool:
         return self._pool_size > 0 or self._idle < self._n_warps
 
+    def _use(self, kernels: Kernels, share: float) -> None:
+        """Stay with the explorers that have their intervals."""
+
     def _launch(
-        self, seconds: float, totals: NDArray[Any], found: list[Candidate]
+        self,
+        seconds: float,
+        totals: NDArray[Any],
+        found: list[Candidate],
+        *,
+        interruptible: bool = False,
     ) -> None:
         """Phases of exploring and stealing: several while many explorers are idle."""
         control, struct = self._control, self._struct

@@ -18,6 +18,7 @@ from dpbb.coordination.wire import (
     encode_order,
     encode_report,
 )
+from dpbb.engines.base import Tuning
 from dpbb.engines.reference import ReferenceEngine
 from dpbb.errors import StaleLeaseError
 from dpbb.options import TreeOptions
@@ -27,7 +28,7 @@ from tests.oracle import TinyFlowShop
 def tiny_spec(seed=0, n_jobs=6, n_machines=3, **options):
     """A run on a small random flow shop."""
     times = np.random.default_rng(seed).integers(1, 20, (n_jobs, n_machines))
-    options.setdefault("slice_s", 0.0)  # one node a slice
+    options.setdefault("tuning", Tuning(slice_s=0.0))  # one node a slice
     return RunSpec(
         run_id=uuid4().hex[:8],
         problem=TinyFlowShop(tuple(map(tuple, times.tolist()))),

@@ -11,7 +11,7 @@ from dpbb.cluster.exploration import (
     jittered,
 )
 from dpbb.coordination.messages import GiftWanted, Lease, Order, OrderKind
-from dpbb.engines.base import Candidate, Slice
+from dpbb.engines.base import Candidate, Slice, Tuning
 from dpbb.tree.work_unit import WorkUnit
 from tests.unit.cluster.support import Clock, World, tiny_spec, whole_tree
 
@@ -43,6 +43,11 @@ class ScriptedSession:
         self.ubs = []
         self.given = []
         self._clock, self._left, self._optima = clock, slices, list(optima)
+
+    slice_s = 1.0
+
+    def interrupt(self):
+        """End nothing: no slice is under way."""
 
     def load(self, unit):
         assert len(unit) == 1
@@ -172,6 +177,39 @@ def test_hints_are_taken_between_slices():
     session, _ = explore(link, 2)
     assert session.ubs == [80, 80]
     assert [report.full is None for report in link.reports] == [True, False]
+
+
+def test_hints_end_the_slice_under_way(monkeypatch):
+    """And nobody's, once the lease is over."""
+    link, ended = ScriptedLink(), []
+    monkeypatch.setattr(ScriptedSession, "interrupt", lambda session: ended.append(1))
+    at_work = ScriptedSession.advance
+
+    def advance(session, ub, max_seconds):
+        link.control.hint(ub=None, report_now=True)
+        return at_work(session, ub, max_seconds)
+
+    monkeypatch.setattr(ScriptedSession, "advance", advance)
+    explore(link, 3)
+    assert len(ended) == 3
+    link.control.hint(ub=5, report_now=False)
+    assert len(ended) == 3
+
+
+@pytest.mark.parametrize(("given", "taken"), [(None, 1.0), (0.25, 0.25), (0.0, 0.0)])
+def test_slices_are_as_long_as_asked_for_or_as_suits_the_session(
+    monkeypatch, given, taken
+):
+    lengths = []
+    at_work = ScriptedSession.advance
+
+    def advance(session, ub, max_seconds):
+        lengths.append(max_seconds)
+        return at_work(session, ub, max_seconds)
+
+    monkeypatch.setattr(ScriptedSession, "advance", advance)
+    explore(ScriptedLink(), 3, tuning=Tuning(slice_s=given))
+    assert lengths == [taken] * 3
 
 
 def test_donation_is_a_full_report_at_once():

@@ -13,7 +13,7 @@ from dpbb.engines.gpu.intervals import (
     level_words,
 )
 from dpbb.engines.gpu.kernels import SOURCES
-from dpbb.engines.gpu.layout import ARENA, CONTROL, Stop
+from dpbb.engines.gpu.layout import ARENA, CONTROL, STOP_AT, Stop
 from dpbb.engines.gpu.shape import (
     NARROW_LIMIT,
     KernelShape,
@@ -187,3 +187,7 @@ def test_values_that_pass_16_bits_take_the_wide_form():
     assert needs_wide(large.instance.times, large.root_bound, 1)
     with pytest.raises(EngineUnavailable, match="below"):
         needs_wide(times * 10**7, problem.root_bound, 1 << 30)
+
+
+def test_place_of_the_order_to_stop():
+    assert CONTROL.fields["stop"][1] == STOP_AT

@@ -1,0 +1,341 @@
+"""What a session has on its device: pages, the control block, launches of its kernels.
+
+The host does little: it writes the upper bound, launches ``explore`` for a part of the
+slice, reads the counters. Open nodes stay in device memory; roots cross the bus only
+when they are loaded, given away or asked for.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.engines.gpu.device import DeviceError, OnDevice, free_device_bytes
+from dpbb.engines.gpu.layout import CONTROL, NO_VALUE, STOP_AT, Stop
+from dpbb.engines.gpu.leaves import candidate_of_leaf
+from dpbb.engines.gpu.memory import DeviceMemory, MemoryPlan, plan_memory
+from dpbb.engines.gpu.roots import pages_of_unit
+from dpbb.errors import EngineUnavailable, InvariantError
+from dpbb.tree.work_unit import WorkUnit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpbb.engines.base import Candidate
+    from dpbb.engines.gpu.kernels import Kernels
+    from dpbb.engines.gpu.shape import KernelShape, PackedInstance
+    from dpbb.flowshop.problem import FlowShopProblem
+    from dpbb.options import TreeOptions
+
+logger = logging.getLogger(__name__)
+
+DRAIN_BATCHES = 64
+"""Batches that a warp closes at the end of a launch, deepest nodes first."""
+WALK_CLAIM = 16
+"""Pages that a warp of ``walk`` claims at a time (``PageCache::reserve``)."""
+_HOST_TO_DEVICE = 1  # cudaMemcpyHostToDevice
+
+
+def _out_of_memory() -> type[Exception]:
+    import cupy
+
+    error: type[Exception] = cupy.cuda.memory.OutOfMemoryError
+    return error
+
+
+class Launches:
+    """The device's side of a session; base of ``GpuSession``."""
+
+    def __init__(
+        self,
+        problem: FlowShopProblem,
+        tree: TreeOptions,
+        kernels: Kernels,
+        order: NDArray[np.intp],
+        *,
+        ub: int,
+        all_optima: bool,
+        explorers: int | None,
+    ) -> None:
+        import cupy
+
+        self._problem = problem
+        self._kernels = kernels
+        self._order = order
+        self._ub = ub
+        self._all_optima = all_optima
+        self._branching_ub = tree.branching_ub or 0
+        self._pending: list[WorkUnit] = []
+        self._open_roots = 0
+        self._pool_side = 0
+        self._memory: DeviceMemory | None = None
+        self._interruptible = False
+        self._guard = threading.Lock()  # of what interrupts
+        with cupy.cuda.Device(kernels.device):
+            self._stream = cupy.cuda.Stream(non_blocking=True)
+            self._beside = cupy.cuda.Stream(non_blocking=True)
+            self._done = cupy.cuda.Event(block=True, disable_timing=True)
+        with self._device():
+            packed = kernels.pack(problem, order)
+            self._memory, self._plan = self._allocate(packed, explorers)
+            self._n_warps = self._most_warps = self._plan.n_warps
+            # pinned, or a copy would not be asynchronous
+            self._pinned = cupy.cuda.alloc_pinned_memory(CONTROL.itemsize)
+            self._control = np.frombuffer(self._pinned, CONTROL, 1)
+            self._control[:] = np.zeros(1, CONTROL)
+            self._control["free_end"] = self._plan.n_pages
+            self._control["best"] = NO_VALUE
+            self._pinned_stop = cupy.cuda.alloc_pinned_memory(4)
+            np.frombuffer(self._pinned_stop, np.uint32, 1)[:] = Stop.SLICE_OVER
+
+    @property
+    def _shape(self) -> KernelShape:
+        return self._kernels.shape
+
+    # -- memory -----------------------------------------------------------------------
+
+    def _allocate(
+        self, packed: PackedInstance, explorers: int | None
+    ) -> tuple[DeviceMemory, MemoryPlan]:
+        """Allocate what fits the device."""
+        shape = self._shape
+        wanted = self._kernels.resident_warps
+        if explorers is not None:
+            blocks = -(-max(1, explorers) // (32 * shape.warps))
+            wanted = min(wanted, blocks * shape.warps)
+        free = free_device_bytes()
+        while True:
+            plan = plan_memory(shape, wanted, free, all_optima=self._all_optima)
+            try:
+                return DeviceMemory(
+                    shape, packed, plan, all_optima=self._all_optima
+                ), plan
+            except _out_of_memory() as error:
+                wanted = self._fewer(wanted, error)
+                free = min(free // 2, free_device_bytes())
+
+    def _fewer(self, explorers: int, error: Exception) -> int:
+        """After a failed allocation: half as many explorers, if there is a half."""
+        import cupy
+
+        cupy.get_default_memory_pool().free_all_blocks()
+        if explorers <= self._shape.warps:
+            raise EngineUnavailable(
+                f"device memory is used up by others: {error}"
+            ) from error
+        fewer = max(self._shape.warps, explorers // 2)
+        logger.warning("out of device memory: going on with %d explorers", fewer)
+        return fewer
+
+    def _require_memory(self) -> DeviceMemory:
+        if self._memory is None:
+            raise ValueError("expected an open session, got a closed one")
+        return self._memory
+
+    def _device(self) -> OnDevice:
+        return OnDevice(self._kernels.device, self._stream, self._lose_memory)
+
+    def _lose_memory(self) -> None:
+        self._memory = None
+
+    # -- launches ---------------------------------------------------------------------
+
+    @property
+    def _pool_size(self) -> int:
+        return int(self._control["pool_size"][0])
+
+    def _use(self, kernels: Kernels, share: float) -> None:
+        """Explore with these from now on, and with so many of the explorers."""
+        self._kernels = kernels
+        warps = kernels.shape.warps
+        most = min(self._most_warps, kernels.resident_warps)
+        self._n_warps = max(warps, int(most * share) // warps * warps)
+
+    @property
+    def _explores(self) -> bool:
+        """Whether there are open nodes on the device."""
+        return self._pool_size > 0
+
+    def _launch(
+        self,
+        seconds: float,
+        totals: NDArray[Any],
+        found: list[Candidate],
+        *,
+        interruptible: bool = False,
+    ) -> None:
+        control = self._control
+        memory = self._require_memory()
+        for name in ("tickets", "gifts", "stop", "pool_next", "n_out", "lock"):
+            control[name] = 0
+        control["n_optima"] = 0
+        control["best"] = NO_VALUE
+        control["ub"] = self._ub
+        control["n_warps"] = self._n_warps
+        control["branching_ub"] = self._branching_ub
+        control["drain_batches"] = DRAIN_BATCHES
+        control["budget_ns"] = int(seconds * 1e9)
+        arena = memory.arenas[self._pool_side]
+        blocks = self._n_warps // self._shape.warps
+        self._send()
+        self._kernels.explore(self._stream, blocks, arena)
+        self._kernels.settle(self._stream, arena)
+        with self._guard:
+            self._interruptible = interruptible
+        self._receive(totals)
+        with self._guard:
+            self._interruptible = False
+        self._pool_side = 1 - self._pool_side
+        control["pool_size"] = control["n_out"]
+        control["pool_next"] = 0
+        self._check_stop(totals)
+        self._collect(found)
+
+    def _end_launch(self) -> None:
+        """Have a launch under way end as if its time were over; from any thread.
+
+        One that ends just now may leave the order to the next one, which then ends at
+        once: a short slice, and nothing is lost.
+        """
+        import cupy
+
+        with self._guard:
+            memory = self._memory
+            if not self._interruptible or memory is None:
+                return
+            place = memory.control.data.ptr + STOP_AT
+            try:
+                with cupy.cuda.Device(self._kernels.device):
+                    cupy.cuda.runtime.memcpyAsync(
+                        place,
+                        self._pinned_stop.ptr,
+                        4,
+                        _HOST_TO_DEVICE,
+                        self._beside.ptr,
+                    )
+            except cupy.cuda.runtime.CUDARuntimeError as error:
+                # the thread of the session meets it, too, and says so
+                logger.debug("the launch could not be ended: %s", error)
+
+    def _collect(self, found: list[Candidate]) -> None:
+        """After a launch: the upper bound and the leaves that it has found."""
+        control = self._control
+        self._ub = min(self._ub, int(control["ub"][0]))
+        if self._all_optima:
+            found += self._leaves(int(control["n_optima"][0]))
+        elif int(control["best"][0]) != NO_VALUE:
+            found += self._leaves(1)
+
+    def _leaves(self, count: int) -> list[Candidate]:
+        words = self._require_memory().leaves[: count * self._shape.leaf_words].get()
+        leaves = words.reshape(count, self._shape.leaf_words)
+        if self._all_optima:
+            leaves = leaves[leaves[:, 0] < self._ub]
+        return [
+            candidate_of_leaf(leaf, self._shape, self._problem, self._order)
+            for leaf in leaves
+        ]
+
+    def _check_stop(self, totals: NDArray[Any]) -> None:
+        stop = Stop(int(self._control["stop"][0]))
+        if stop is Stop.ALL_DONE and self._pool_size:
+            raise InvariantError(
+                f"the device reported an empty pool and left {self._pool_size} pages"
+            )
+        if stop is not Stop.OUT_OF_PAGES:
+            return
+        if self._n_warps == self._shape.warps and not int(self._control["batches"][0]):
+            raise DeviceError(
+                f"{self._plan.n_pages} pages of device memory are used up by open "
+                "nodes; use a device with more free memory, or the cpu engine"
+            )
+        fewer = max(self._shape.warps, self._n_warps // 2)
+        self._n_warps = fewer // self._shape.warps * self._shape.warps
+        self._most_warps = self._n_warps  # to stay below
+        logger.warning(
+            "pages of device memory used up: going on with %d explorers", self._n_warps
+        )
+
+    def _send(self) -> None:
+        memory = self._require_memory()
+        for name in ("decomposed", "leaves", "batches", "children", "open_roots"):
+            self._control[name] = 0
+        for name in ("idle_ns", "busy_ns"):
+            self._control[name] = 0
+        memory.control.data.copy_from_host_async(
+            self._pinned.ptr, CONTROL.itemsize, self._stream
+        )
+
+    def _receive(self, totals: NDArray[Any] | None = None) -> None:
+        memory = self._require_memory()
+        memory.control.data.copy_to_host_async(
+            self._pinned.ptr, CONTROL.itemsize, self._stream
+        )
+        self._done.record(self._stream)
+        self._done.synchronize()
+        if totals is not None:
+            for name in (
+                *("decomposed", "leaves", "batches", "children"),
+                *("idle_ns", "busy_ns"),
+            ):
+                totals[name] += self._control[name]
+
+    def _walk_pending(self, totals: NDArray[Any]) -> None:
+        """Put pending roots into the pool, as many as there are pages for."""
+        if not self._pending:
+            return
+        import cupy
+
+        unit = WorkUnit.concatenate(self._pending)
+        order, first, count, depths = pages_of_unit(unit)
+        control = self._control
+        free = (int(control["free_end"][0]) - int(control["free_next"][0])) % 2**32
+        n_warps = min(self._kernels.walk_warps, max(1, free // (4 * WALK_CLAIM)))
+        n_pages = min(len(first), free - WALK_CLAIM * n_warps)
+        if n_pages <= 0:
+            if self._explores:
+                return
+            raise DeviceError("no page of device memory is left to load roots into")
+        if n_pages < len(first):
+            rows = int(first[n_pages])
+            self._pending = [unit.take(np.sort(order[rows:]))]
+            order = order[:rows]
+        else:
+            self._pending = []
+        control["ub"] = self._ub
+        control["branching_ub"] = self._branching_ub
+        arrays = [
+            cupy.asarray(np.ascontiguousarray(array))
+            for array in (
+                unit.digits[order],
+                first[:n_pages].astype(np.uint32),
+                count[:n_pages].astype(np.uint32),
+                depths[:n_pages].astype(np.uint16),
+            )
+        ]
+        self._send()
+        self._kernels.walk(
+            self._stream,
+            self._require_memory().arenas[self._pool_side],
+            arrays,
+            width=unit.digits.shape[1],
+            n_pages=n_pages,
+            n_warps=n_warps,
+        )
+        self._receive(totals)
+
+    def _survey(self) -> int | None:
+        """Count the open roots; return their least bound."""
+        self._open_roots = 0
+        if not self._pool_size:
+            return None
+        self._control["least_bound"] = NO_VALUE
+        self._send()
+        arena = self._require_memory().arenas[self._pool_side]
+        self._kernels.survey(self._stream, arena)
+        self._receive()
+        self._open_roots = int(self._control["open_roots"][0])
+        return int(self._control["least_bound"][0])
