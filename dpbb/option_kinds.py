@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import numbers
 import operator
@@ -12,7 +13,7 @@ from dpbb.errors import OptionError
 from dpbb.permutations import check_permutation, parse_permutation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from enum import StrEnum
 
 LARGEST = 2**62
@@ -45,7 +46,11 @@ class Kind:
 
 
 def _refuse(name: str, allowed: str, got: Any) -> NoReturn:  # noqa: ANN401
-    raise OptionError(f"{name}: expected {allowed}, got {got!r}")
+    shown = repr(got)  # a text may be a whole book
+    raise OptionError(
+        f"{name}: expected {allowed}, got "
+        f"{shown if len(shown) <= 80 else shown[:77] + '...'}"
+    )
 
 
 def whole(least: int, most: int = LARGEST) -> Kind:
@@ -171,3 +176,18 @@ def optional(kind: Kind, default_text: str = "none") -> Kind:
         return None if value is None else kind.check(value, name)
 
     return Kind(kind.allowed, check, kind.parse, kind.metavar, default_text)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return " (did you mean ...?)" with the nearest known names, or nothing."""
+    close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
+    return f" (did you mean {' or '.join(close)}?)" if close else ""
+
+
+def unknown_option(name: str, known: Iterable[str], where: str = "") -> OptionError:
+    """Return the error of a name that no option has; the message begins with where."""
+    names = list(known)
+    return OptionError(
+        f"{where}{name}: expected the name of an option{nearest(name, names)}; all: "
+        f"{', '.join(names)}"
+    )

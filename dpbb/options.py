@@ -1,26 +1,25 @@
 """Options of a solve: one frozen table behind the API, the CLI, TOML files and docs.
 
 A field of ``SolveOptions`` is a row of the table: its default, and in the metadata what
-is allowed and what it means. Nothing else lists the options.
+is allowed and what it means. Nothing else lists the options; ``dpbb.option_table``
+gives the rows to whoever shows or reads them.
 """
 
 # ruff: noqa: RUF009  (the rows are dataclass fields, made by a function)
 
 from __future__ import annotations
 
-import difflib
-import tomllib
-from dataclasses import Field, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbb import option_kinds as kinds
 from dpbb.errors import OptionError
-from dpbb.permutations import parse_permutation
+from dpbb.option_kinds import unknown_option
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
+    from pathlib import Path
 
     from dpbb.option_kinds import Kind
 
@@ -146,12 +145,12 @@ class SolveOptions:
     )
     threads: int | None = _option(
         None,
-        kinds.optional(kinds.whole(1), "all physical cores"),
+        kinds.optional(kinds.whole(1, 1024), "all physical cores"),
         "CPU threads that each worker explores with",
     )
     workers: int | None = _option(
         None,
-        kinds.optional(kinds.whole(1), "one, or one for each GPU"),
+        kinds.optional(kinds.whole(1, 1024), "one, or one for each GPU"),
         "worker processes of the embedded cluster; with GPUs: how many of those that "
         "CUDA_VISIBLE_DEVICES leaves",
     )
@@ -327,6 +326,8 @@ class SolveOptions:
     @classmethod
     def from_toml(cls, path: str | Path) -> SolveOptions:
         """Read the ``[solve]`` table of a TOML file."""
+        from dpbb.option_table import read_toml
+
         return cls.from_mapping(read_toml(path))
 
     def replace(self, **values: Any) -> SolveOptions:  # noqa: ANN401
@@ -334,10 +335,7 @@ class SolveOptions:
         known = [option.name for option in fields(self)]
         for name in values:
             if name not in known:
-                raise OptionError(
-                    f"{name}: expected the name of an option"
-                    f"{nearest(name, known)}; all: {', '.join(known)}"
-                )
+                raise unknown_option(name, known)
         return replace(self, **values)
 
     def to_mapping(self) -> dict[str, Any]:
@@ -366,77 +364,3 @@ class SolveOptions:
                 "and neither a heuristic nor upper_bound, cutoff or initial gives one"
             )
         return TreeOptions(self.branching, branching_ub, self.bound, self.root_order)
-
-
-@dataclass(frozen=True, slots=True)
-class OptionRow:
-    """One option as people see it."""
-
-    name: str
-    flag: str
-    kind: Kind
-    default: Any
-    help: str
-
-    @property
-    def default_text(self) -> str:
-        """The default, or what happens without a value."""
-        if self.default is None:
-            return self.kind.default_text
-        return "off" if self.default is False else str(self.default)
-
-
-def option_rows() -> tuple[OptionRow, ...]:
-    """Rows of the table, in the order of the fields."""
-    return tuple(_row(option) for option in fields(SolveOptions))
-
-
-def _row(option: Field[Any]) -> OptionRow:
-    # --time-limit, not --time-limit-s: the help says seconds.
-    flag = "--" + option.name.removesuffix("_s").replace("_", "-")
-    meta = option.metadata
-    return OptionRow(option.name, flag, meta["kind"], option.default, meta["help"])
-
-
-def options_table() -> str:
-    """Return the table in Markdown, as the README has it."""
-    lines = ["| option | flag | allowed | default | meaning |", "|---|---|---|---|---|"]
-    lines += [
-        f"| `{row.name}` | `{row.flag}` | {row.kind.allowed} | {row.default_text} "
-        f"| {row.help} |"
-        for row in option_rows()
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def read_toml(path: str | Path) -> dict[str, Any]:
-    """Return the ``[solve]`` table of a TOML file, names and values unchecked.
-
-    Raises
-    ------
-    OptionError
-        No such file, no TOML, or no such table.
-    """
-    try:
-        document = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise OptionError(
-            f"{path}: expected a readable TOML file, got {error.strerror or error}"
-        ) from error
-    except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError
-        raise OptionError(f"{path}: expected TOML, got: {error}") from error
-    table = document.get("solve")
-    if not isinstance(table, dict) or len(document) > 1:
-        got = ", ".join(f"[{key}]" for key in document) or "nothing"
-        raise OptionError(f"{path}: expected one table [solve], got {got}")
-    for row in option_rows():
-        named = table.get(row.name)
-        if row.kind.parse is parse_permutation and isinstance(named, str):
-            table[row.name] = parse_permutation(named, row.name)
-    return table
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return " (did you mean ...?)" with the nearest known names, or nothing."""
-    close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
-    return f" (did you mean {' or '.join(close)}?)" if close else ""

@@ -12,13 +12,15 @@ import atexit
 import gc
 import os
 import sys
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 import dpbb
 from dpbb.bench import SUITES
 from dpbb.errors import DpbbError, InstanceError, OptionError
-from dpbb.options import nearest, option_rows
+from dpbb.option_kinds import nearest
+from dpbb.option_table import option_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,6 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is None:
         # Python's last collection goes through all of Numba: 0.3 s for nothing.
         atexit.register(gc.freeze)
+        # Another program may take the dashboard's port between our look and its use:
+        # the dashboard then has another, which is printed, or none.
+        warnings.filterwarnings("ignore", "Port .* is already in use", UserWarning)
     try:
         args = _parse(sys.argv[1:] if arguments is None else list(arguments))
         return int(args.run(args))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from dpbb.options import ProgressStyle, Verbosity, option_rows
+from dpbb.option_table import option_rows
+from dpbb.options import ProgressStyle, Verbosity
 
 if TYPE_CHECKING:
-    from dpbb.options import OptionRow
+    from dpbb.option_table import OptionRow
 
 
 def add_instance(parser: argparse.ArgumentParser) -> None:

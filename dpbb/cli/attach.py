@@ -10,7 +10,8 @@ from dpbb.cli.arguments import add_log_json, add_option
 from dpbb.cli.remote import add_run, attached
 from dpbb.cli.shared import EXIT_CODES, EXIT_CODES_TEXT, stopping
 from dpbb.errors import OptionError
-from dpbb.options import SolveOptions, option_rows
+from dpbb.option_table import option_rows
+from dpbb.options import SolveOptions
 
 if TYPE_CHECKING:
     import argparse

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dpbb.cli.arguments import add_instance
 from dpbb.cli.shared import instance_of
 from dpbb.estimation.result import USED_OPTIONS
-from dpbb.options import option_rows
+from dpbb.option_table import option_rows
 
 if TYPE_CHECKING:
     import argparse

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import DpbbError, OptionError
-from dpbb.options import SolveOptions, Verbosity, option_rows, read_toml
+from dpbb.option_table import option_rows, read_toml
+from dpbb.options import SolveOptions, Verbosity
 from dpbb.progress.base import Progress
 from dpbb.result import Result, Status
 
@@ -145,12 +146,14 @@ def logging_to_stderr(verbosity: Verbosity) -> Iterator[None]:
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
     levels = {Verbosity.QUIET: logging.ERROR, Verbosity.VERBOSE: logging.INFO}
     logger = logging.getLogger("dpbb")
+    before = logger.level
     logger.setLevel(levels.get(verbosity, logging.WARNING))
     logger.addHandler(handler)
     try:
         yield
     finally:
         logger.removeHandler(handler)
+        logger.setLevel(before)
 
 
 class Asked:

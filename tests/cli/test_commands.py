@@ -9,7 +9,7 @@ import pytest
 
 import dpbb as package
 from dpbb import cli
-from dpbb.options import option_rows
+from dpbb.option_table import option_rows
 
 
 @pytest.fixture
