@@ -88,6 +88,11 @@ def parse_permutation(
         No such file, or not a permutation.
     """
     content = text
+    if not text.strip():
+        raise OptionError(
+            f"{name}: expected job numbers separated by commas or spaces, or a "
+            f"readable file with them, got {text!r}"
+        )
     if not re.fullmatch(r"[\s\d,;\-]+", text):
         name = f"{name} ({text})"
         try:
@@ -97,11 +102,11 @@ def parse_permutation(
                 f"{name}: expected job numbers separated by commas or spaces, or a "
                 f"readable file with them, got {error.strerror or error}"
             ) from error
-        except UnicodeDecodeError as error:
+        except ValueError as error:  # not UTF-8, or a null byte in the path
             raise OptionError(f"{name}: expected a text file, got {error}") from error
-    is_json = content.lstrip().startswith(("{", "["))
-    values = _from_json(content, name) if is_json else None
-    if values is None:
+    if content.lstrip().startswith(("{", "[")):
+        values = _from_json(content, name)
+    else:
         values = [_as_int(word, name) for word in re.split(r"[\s,;]+", content) if word]
     if one_based and isinstance(values, list):
         if 0 in values:
@@ -113,13 +118,14 @@ def parse_permutation(
 def _from_json(content: str, name: str) -> Any:  # noqa: ANN401
     try:
         document = json.loads(content)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:  # of numbers, or of nesting
         raise OptionError(f"{name}: expected JSON, got: {error}") from error
     if isinstance(document, dict):
         if document.get("permutation") is None:
+            got = "null" if "permutation" in document else ", ".join(document)
             raise OptionError(
                 f"{name}: expected a JSON object with a permutation, got "
-                f"{', '.join(document) or 'an empty one'}"
+                f"{got or 'an empty one'}"
             )
         return document["permutation"]
     return document
@@ -129,4 +135,4 @@ def _as_int(word: str, name: str) -> int:
     try:
         return int(word)
     except ValueError:
-        raise OptionError(f"{name}: expected job numbers, got {word!r}") from None
+        raise OptionError(f"{name}: expected job numbers, got {word[:40]!r}") from None

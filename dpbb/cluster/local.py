@@ -7,9 +7,11 @@ Dask is even imported here, and a run may be submitted before they have joined.
 
 from __future__ import annotations
 
+import json
 import logging
 import socket
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbb.cluster import cuda_cluster
@@ -152,9 +154,9 @@ def connect(address: str) -> Iterator[Client]:
     """
     from distributed import Client
 
-    where = {"scheduler_file" if address.endswith(".json") else "address": address}
     try:
-        client = Client(**where, timeout=CONNECT_S, set_as_default=False)
+        where = _address_in(address) if address.endswith(".json") else address
+        client = Client(where, timeout=CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ClusterError(
             f"expected a Dask scheduler at {address}, got {error}; start one with "
@@ -162,6 +164,17 @@ def connect(address: str) -> Iterator[Client]:
         ) from error
     with client:
         yield client
+
+
+def _address_in(path: str) -> str:
+    """Read the address in a scheduler file; Dask would wait for the file for ever."""
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"no scheduler file: {error}") from error
+    if not isinstance(document, dict) or not isinstance(document.get("address"), str):
+        raise ValueError("a file without an address")
+    return str(document["address"])
 
 
 def free_dashboard_address() -> str:

@@ -19,7 +19,7 @@ from dpbb.flowshop.vrf import VRF_NAME, find_vrf
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_TAILLARD_NAME = re.compile(r"ta\d+", re.IGNORECASE)
+_TAILLARD_NAME = re.compile(r"ta\d{1,9}", re.IGNORECASE | re.ASCII)
 _TEXT_SUFFIXES = ("", ".txt", ".dat", ".fsp", ".pfsp")
 _SUFFIXES = (*_TEXT_SUFFIXES, ".csv", ".tsv", ".json", ".npy")
 
@@ -116,6 +116,8 @@ def _read_file(
 
 
 def _regular_file(name: str) -> Path:
+    if not name.strip():
+        refuse("instance", "a name, a file or a table", repr(name))
     path = Path(name)
     try:
         if path.is_dir():

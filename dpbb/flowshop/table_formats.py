@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from dpbb.flowshop.text_formats import whole_number
 from dpbb.flowshop.times import refuse
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|inf(inity)?", re.I)
@@ -106,13 +108,22 @@ def read_json(text: str, path: str) -> list[Table]:
 
 def read_npy(path: Path) -> list[Table]:
     """Read one NumPy array; pickled objects are refused."""
-    try:
-        array = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        refuse(str(path), "a NumPy array file of numbers", f"an error: {error}")
-    if not isinstance(array, np.ndarray):
-        refuse(str(path), "a NumPy array file", "an archive of several arrays")
+    with numpy_file(path, "a NumPy array file of numbers") as array:
+        if not isinstance(array, np.ndarray):
+            refuse(str(path), "a NumPy array file", "an archive of several arrays")
     return [Table(array)]
+
+
+@contextmanager
+def numpy_file(path: Path, expected: str) -> Iterator[Any]:
+    """Open a file of NumPy's for the block; damage found in it is an InstanceError."""
+    try:
+        with path.open("rb") as stream:  # NumPy would leave a damaged file open
+            yield np.load(stream, allow_pickle=False)
+    except InstanceError:
+        raise
+    except Exception as error:  # noqa: BLE001 (from tokenize, zlib, zipfile, ast ...)
+        refuse(str(path), expected, f"an error: {error}")
 
 
 def _json_object(data: dict[str, Any], where: str) -> Table:

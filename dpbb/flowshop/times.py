@@ -18,12 +18,13 @@ from dpbb.errors import InstanceError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-MAX_TOTAL_TIME = 2**30 - 1
+MAX_TOTAL_TIME = 2**30 - 2
 """Largest allowed sum of all processing times of an instance.
 
 Every makespan, front, back and bound is a sum of distinct operations, and a kernel
 that bounds scheduled jobs along with the others (to throw these bounds away) adds one
-job twice; twice this limit still fits in a 32-bit integer.
+job twice. Twice this limit and 1 more, for upper bounds that no schedule has, is less
+than the largest 32-bit integer, which stands for "no child".
 """
 
 
@@ -64,7 +65,7 @@ def as_times(data: Any, name: str = "times") -> NDArray[np.int64]:  # noqa: ANN4
     if total > MAX_TOTAL_TIME:
         refuse(
             name,
-            f"processing times that sum to at most {MAX_TOTAL_TIME:,} (2**30 - 1)",
+            f"processing times that sum to at most {MAX_TOTAL_TIME:,} (2**30 - 2)",
             f"a sum of {total:,} or more; use a coarser time unit",
         )
     times = np.array(table, dtype=np.int64, order="C")

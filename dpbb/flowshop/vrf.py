@@ -11,17 +11,19 @@ import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from dpbb.errors import InstanceError
+from dpbb.flowshop.table_formats import numpy_file
 from dpbb.flowshop.times import refuse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-VRF_NAME = re.compile(r"VFR(\d+)_(\d+)_(\d+)(?:_Gap)?", re.IGNORECASE)
+VRF_NAME = re.compile(
+    r"VFR(\d{1,9})_(\d{1,9})_(\d{1,9})(?:_Gap)?", re.IGNORECASE | re.ASCII
+)
 DATA_VARIABLE = "DPBB_DATA"
 """Environment variable that names the folder of benchmark files."""
 
@@ -57,7 +59,7 @@ def find_vrf(
     if not given:
         refuse(
             canonical,
-            f"{DATA_VARIABLE} or data_dir to name the folder of the VRF instances",
+            f"data_dir (--data) or {DATA_VARIABLE} to name the folder with VRF files",
             "neither",
         )
     folder = Path(given)
@@ -81,16 +83,10 @@ def find_vrf(
 def _from_archive(file: Path, name: str) -> NDArray[Any] | None:
     """Return the times of one instance; None when the archive does not hold it."""
     expected = "an archive of NumPy arrays"
-    try:
-        with file.open("rb") as stream:  # NumPy would leave a damaged file open
-            archive = np.load(stream, allow_pickle=False)
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                refuse(str(file), expected, "a single array")
-            if name not in archive.files:
-                return None
-            times: NDArray[Any] = archive[name].T
-    except (ValueError, EOFError, OSError, BadZipFile) as error:
-        if isinstance(error, InstanceError):
-            raise
-        refuse(str(file), expected, f"an error: {error}")
+    with numpy_file(file, expected) as archive:
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            refuse(str(file), expected, "a single array")
+        times: NDArray[Any] | None = None
+        if name in archive.files:
+            times = archive[name].T
     return times

@@ -17,6 +17,8 @@ SHOP = "job,cut,weld\ndoor,3,2\nframe,1,4\n"
         ((), "the following arguments are required: COMMAND"),
         (("prove", "ta001"), "invalid choice: 'prove'"),
         (("solve",), "the following arguments are required: INSTANCE"),
+        (("solve", ""), "instance: expected a name, a file or a table, got ''"),
+        (("solve", "ta" + "9" * 5000), "expected the path of a file, got an error"),
         (("solve", "ta121"), "expected ta001 to ta120, got 'ta121'"),
         (("solve", "no/file"), "neither such a name nor an existing file"),
         (("solve", "ta001", "--index", "1"), "index: expected a file of several"),
@@ -27,7 +29,12 @@ SHOP = "job,cut,weld\ndoor,3,2\nframe,1,4\n"
         (("solve", "ta001", "ta002"), "ta002: expected a known argument"),
         (("solve", "ta001", "--threads"), "--threads: expected one argument"),
         (("solve", "ta001", "--threads", "0"), "--threads: expected a whole number"),
-        (("solve", "ta001", "--threads", "two"), "expected a whole number >= 1, got"),
+        (
+            ("solve", "ta001", "--threads", "two"),
+            "expected a whole number from 1 to 1024",
+        ),
+        (("solve", "ta001", "--threads", "1025"), "whole number from 1 to 1024, got"),
+        (("solve", "ta001", "--threads", "9" * 5000), "got '9999"),
         (("solve", "ta001", "--workers", "0"), "--workers: expected a whole number"),
         (("solve", "ta001", "--engine", "tpu"), "--engine: expected one of auto, cpu"),
         (("solve", "ta001", "--branching", "best"), "--branching: expected one of min"),
@@ -47,6 +54,7 @@ SHOP = "job,cut,weld\ndoor,3,2\nframe,1,4\n"
         (("solve", "ta001", "--heuristic-time", "-1"), "--heuristic-time: expected a"),
         (("solve", "ta001", "--initial", "0 1 2"), "initial: expected 20 jobs, got 3"),
         (("solve", "ta001", "--initial", "0 0"), "--initial: expected every job once"),
+        (("solve", "ta001", "--initial", ""), "or a readable file with them, got ''"),
         (("solve", "ta001", "--initial", "no.txt"), "or a readable file with them"),
         (("solve", "ta001", "--root-order", "1 2"), "jobs count from 0, subtract 1"),
         (("solve", "ta001", "--slice", "9"), "--slice: expected a number >= 0.001"),
@@ -128,14 +136,31 @@ def test_missing_engine_is_an_error_not_bad_input(dpbb, monkeypatch):
 
 
 @pytest.mark.cluster
-def test_missing_scheduler_is_an_error_with_its_address(dpbb):
-    import dask
-    import distributed  # noqa: F401  (its defaults, before one of them is changed)
-
-    with dask.config.set({"distributed.comm.timeouts.connect": "300ms"}):
-        ran = dpbb("solve", "ta001", "--scheduler", "tcp://127.0.0.1:9", "-q")
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "host", "http://host:80"])
+def test_missing_scheduler_is_an_error_with_its_address(dpbb, monkeypatch, address):
+    monkeypatch.setattr("dpbb.cluster.local.CONNECT_S", 0.3)
+    ran = dpbb("solve", "ta001", "--scheduler", address, "-q")
     assert ran.code == 1
-    assert "expected a Dask scheduler at tcp://127.0.0.1:9" in ran.err
+    assert f"expected a Dask scheduler at {address}" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "No such file"),
+        ("", "no scheduler file: Expecting value"),
+        ("{}", "a file without an address"),
+    ],
+)
+def test_bad_scheduler_file_is_an_error(dpbb, tmp_path, content, message):
+    """Dask itself would wait until there is such a file."""
+    file = tmp_path / "scheduler.json"
+    if content is not None:
+        file.write_text(content)
+    ran = dpbb("solve", "ta001", "--scheduler", file, "-q")
+    assert ran.code == 1
+    assert f"expected a Dask scheduler at {file}, got " in ran.err
+    assert message in ran.err
 
 
 # -- the same from Python --------------------------------------------------------------
@@ -173,7 +198,7 @@ def test_bad_instances(function, instance, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"threads": 0}, "threads: expected a whole number >= 1, got 0"),
+        ({"threads": 0}, "threads: expected a whole number from 1 to 1024, got 0"),
         ({"timelimit": 3}, "did you mean time_limit_s"),
         ({"initial": [0]}, "initial: expected 2 jobs, got 1"),
         ({"root_order": [0, 1, 2]}, "root_order: expected 2 jobs, got 3"),

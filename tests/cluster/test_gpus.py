@@ -141,7 +141,12 @@ def nannies(environs):
         },
         scheduler={
             "cls": Scheduler,
-            "options": {"dashboard": False, "host": "127.0.0.1", "port": 0},
+            "options": {
+                "dashboard": False,
+                "host": "127.0.0.1",
+                "port": 0,
+                "dashboard_address": "127.0.0.1:0",
+            },
         },
         silence_logs=40,
     )

@@ -18,6 +18,7 @@ from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
+from dpbb.flowshop.times import MAX_TOTAL_TIME
 from dpbb.options import BranchingRule, TreeOptions
 from dpbb.tree import WorkUnit, n_leaves
 from tests.oracle import TinyFlowShop
@@ -73,6 +74,12 @@ def test_16_bits_are_left_where_a_bound_could_reach_the_largest_value():
         assert problem.root_bound == total
         assert narrowest_dtype(problem, 0) is dtype
     assert longest == times.sum(axis=1).max()
+
+
+def test_largest_times_of_an_instance_fit():
+    """The job that all the time belongs to, below a bound that no schedule has."""
+    problem = problem_of([[MAX_TOTAL_TIME]])
+    assert narrowest_dtype(problem, problem.trivial_ub) is np.int32
 
 
 def test_a_low_upper_bound_makes_16_bits_enough():

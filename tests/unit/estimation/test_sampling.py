@@ -82,7 +82,7 @@ def test_one_sample_holds_the_trees_of_all_smaller_ubs(data):
 
 
 def test_the_largest_times_give_the_same_tree():
-    """Times may sum to 2**30 - 1: no sum of a bound may pass 32 bits."""
+    """Times may sum to 2**30 - 2: no sum of a bound may pass 32 bits."""
     times = np.random.default_rng(5).integers(1, 99, (8, 4))
     ub = oracle.best_orders(times.tolist())[0] + 1
     assert 2**29 < times.sum() * 500_000 < 2**30

@@ -255,6 +255,26 @@ def test_bad_file_is_refused_with_file_expected_and_got(write, name, content, me
     assert str(path) in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"(2, 3)", b"(2, 3]"),
+        (b"(2, 3)", b"({}, 3"),
+        (b"(2, 3), }" + b" " * 18, b"(1000000000, 1000000000), }"),
+        (b"'<i8'", b"'|O8'"),
+    ],
+)
+def test_npy_with_a_damaged_header_is_refused(tmp_path, old, new):
+    """Whatever NumPy's reader makes of it, memory for 8 exabytes included."""
+    path = tmp_path / "a.npy"
+    np.save(path, np.arange(6, dtype="<i8").reshape(2, 3))
+    content = path.read_bytes()
+    assert old in content
+    path.write_bytes(content.replace(old, new))
+    with pytest.raises(InstanceError, match=r"a.npy: expected .* of numbers, got an e"):
+        read_instance(path)
+
+
 def test_npy_of_objects_or_other_shapes_is_refused(tmp_path):
     path = tmp_path / "a.npy"
     np.save(path, np.array([[1, None]]), allow_pickle=True)

@@ -35,7 +35,7 @@ def test_archive_is_searched_by_name(tmp_path):
 
 
 def test_folder_must_be_named_and_exist(tmp_path):
-    with pytest.raises(InstanceError, match=r"DPBB_DATA or data_dir .* got neither"):
+    with pytest.raises(InstanceError, match=r"--data\) or DPBB_DATA .* got neither"):
         read_instance("VFR3_2_1")
     with pytest.raises(InstanceError, match="expected a folder of VRF instances, got"):
         read_instance("VFR3_2_1", data_dir=tmp_path / "none")
