@@ -308,7 +308,8 @@ class Result:
         """How the status was obtained, for people."""
         if self.proof is Proof.TREE_EXHAUSTED:
             if self.status is Status.INFEASIBLE_CUTOFF:
-                return f"the tree is exhausted: none is below {self.lower_bound:,}"
+                bound = f"{self.lower_bound:,}"
+                return f"the tree is exhausted: no schedule is below {bound}"
             return "the tree is exhausted: no schedule is better"
         if self.status is Status.OPTIMAL:
             if self.proof is Proof.ROOT_BOUND:
