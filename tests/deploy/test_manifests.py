@@ -14,6 +14,8 @@ MANIFESTS = [
 ]
 IDS = [f"{name}-{manifest['kind']}" for name, manifest in MANIFESTS]
 
+KUBERNETES = "1.31"  # of the schemas
+
 POD = {"containers": [{"name": str, "image": str, "args": [str]}]}
 SCHEDULER = {
     "spec": POD,
@@ -192,3 +194,20 @@ def test_readme_names_every_file():
     text = (FOLDER / "README.md").read_text()
     for file in FILES:
         assert f"`{file.name}`" in text
+
+
+@pytest.mark.parametrize(("name", "manifest"), MANIFESTS, ids=IDS)
+def test_manifest_is_of_the_published_schema(name, manifest):
+    """No unknown field, none of another type; of the operator's kinds, their parts."""
+    validate = pytest.importorskip(
+        "kubernetes_validate", reason="pip install kubernetes-validate (100 MB)"
+    ).validate
+    if not manifest["apiVersion"].startswith("kubernetes.dask.org/"):
+        validate(manifest, KUBERNETES, strict=True)
+        return
+    parts = [manifest["spec"].get(part, {}) for part in ("scheduler", "worker")]
+    for kind, key in (("Pod", "spec"), ("Service", "service")):
+        for part in parts:
+            if key in part:
+                whole = {"apiVersion": "v1", "kind": kind, "spec": part[key]}
+                validate({**whole, "metadata": {"name": "x"}}, KUBERNETES, strict=True)
