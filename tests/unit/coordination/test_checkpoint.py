@@ -18,6 +18,7 @@ from dpbb.errors import CheckpointError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import BranchingRule, TreeOptions
 from dpbb.result import Termination
+from dpbb.tree.work_unit import WorkUnit
 from tests.unit.coordination.world import (
     TIMES,
     World,
@@ -208,6 +209,21 @@ def test_damage_is_found(name):
     from_bytes(content)
     with pytest.raises(CheckpointError, match="test: "):
         from_bytes(DAMAGES[name](content), "test")
+
+
+@pytest.mark.parametrize("n_units", [1, 2])
+def test_roots_are_in_order_and_disjoint_however_many_units_there_are(n_units):
+    saved = flow_shop_state()
+    whole = WorkUnit.concatenate([unit.open_roots for unit in saved.units])
+    assert len(whole) > 3
+    doubled = np.repeat(np.arange(len(whole)), 2)[: len(whole)]
+    for rows in (slice(None, None, -1), doubled):
+        parts = [whole.take(rows), whole.take(slice(0, 1))][:n_units]
+        units = tuple(replace(saved.units[0], roots=part, gifts=()) for part in parts)
+        with pytest.raises(CheckpointError, match="open roots: expected roots in leaf"):
+            replace(saved, units=units).check()
+    units = (replace(saved.units[0], roots=whole, gifts=()),)
+    replace(saved, units=units).check()
 
 
 def test_other_problems_are_to_be_given():
