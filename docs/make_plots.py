@@ -3,7 +3,8 @@
 Needs Matplotlib (``pip install "dpbb[plot]"``). Solves the joinery of the examples, and
 ta021 from a bad schedule on a cluster of this machine, whose snapshots are kept; then
 simulates clusters of up to 4,096 GPUs (``dpbb bench scale``), which takes half an hour:
-``--scale FILE`` draws what it wrote with ``--json`` before, ``--quick`` leaves it out.
+``--scale FILE ...`` draws what it wrote with ``--json`` before, into one curve;
+``--quick`` leaves it out, ``--only-scale`` all else.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ sys.path.insert(0, str(ROOT))
 MAX_BYTES = 150_000
 DPI = 110
 SIMULATED_S = 600.0  # an ideal run, as ``dpbb bench scale`` has it
+FIRST = "as measured"  # the case of which a line is drawn
 MEASURED = [
     {"series": f"{tree}, {nodes} nodes", "gpus": gpus, "seconds": seconds}
     for tree, nodes, times in (
@@ -39,26 +41,42 @@ def main() -> int:
         "--instance", default="ta021", help="of the run (default ta021)"
     )
     parser.add_argument("--quick", action="store_true", help="without the simulation")
-    parser.add_argument("--scale", type=Path, metavar="FILE", help="already simulated")
+    parser.add_argument(
+        "--scale", type=Path, nargs="+", metavar="FILE", help="already simulated"
+    )
+    parser.add_argument(
+        "--only-scale", action="store_true", help="nothing but the simulation"
+    )
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    import dpbb
-
-    shop = dpbb.read_instance(ROOT / "examples" / "joinery.csv")
-    save(dpbb.solve(shop, verbosity="quiet"), "gantt", options.out / "gantt.png")
-    snapshots = watch(options.instance)
-    save(snapshots, "convergence", options.out / "convergence.png")
-    save(snapshots, "intervals", options.out / "search-space.png")
-    middle = min(snapshots, key=lambda snapshot: abs(snapshot.explored - 0.5))
-    save(middle, "intervals", options.out / "search-space-now.png")
-    save(MEASURED, "speedup", options.out / "speedup.png")
+    if not options.only_scale:
+        draw_runs(options.instance, options.out)
     if not options.quick:
-        record = simulate() if options.scale is None else options.scale.read_text()
-        rows = json.loads(record)["rows"]
+        texts = [simulate()] if options.scale is None else map(_read, options.scale)
+        rows = [row for text in texts for row in json.loads(text)["rows"]]
+        rows.sort(key=lambda row: (row["case"]["name"] != FIRST, row["case"]["seats"]))
         curve(rows, options.out / "scale.png")
         table(rows, options.out / "scale-table.txt")
     return 0
+
+
+def draw_runs(instance: str, out: Path) -> None:
+    """Solve, and draw what was solved and what was measured."""
+    import dpbb
+
+    shop = dpbb.read_instance(ROOT / "examples" / "joinery.csv")
+    save(dpbb.solve(shop, verbosity="quiet"), "gantt", out / "gantt.png")
+    snapshots = watch(instance)
+    save(snapshots, "convergence", out / "convergence.png")
+    save(snapshots, "intervals", out / "search-space.png")
+    middle = min(snapshots, key=lambda snapshot: abs(snapshot.explored - 0.5))
+    save(middle, "intervals", out / "search-space-now.png")
+    save(MEASURED, "speedup", out / "speedup.png")
+
+
+def _read(file: Path) -> str:
+    return file.read_text(encoding="utf-8")
 
 
 def watch(name: str) -> list:

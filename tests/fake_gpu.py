@@ -73,6 +73,13 @@ class SlowCpu(CpuEngine):
         return SlowSession(super().open(*args, **options))
 
 
+class SlowGpu(FakeGpu):
+    """A fake GPU, as slow."""
+
+    def open(self, *args, **options):
+        return SlowSession(super().open(*args, **options))
+
+
 class SlowSession:
     """Waits after every slice, which is a short one."""
 

@@ -18,6 +18,13 @@ SIZE = (7.0, 4.0)
 TARGET = 0.9
 """Efficiency that is asked for."""
 
+REPORTED = (32, 128)
+"""GPUs at which solvers with a single coordinator are reported to saturate.
+
+A range that is handed down, without a table to cite; ``docs/clusters.md`` says what
+has been published.
+"""
+
 
 def scale_curve(
     points: Sequence[tuple[str, int, float, float]],
@@ -75,18 +82,35 @@ def scale_curve(
                 label="event loop busy",
             )
     ax.axhline(100 * TARGET, color=style.MUTED, lw=0.8, ls=":")
+    all_seats = sorted({row[1] for row in points})
+    if all_seats[0] < REPORTED[1] and all_seats[-1] > REPORTED[0]:
+        _band(ax)
     style.dress(
         ax,
         x=f"simulated GPU seats (an ideal run takes {seconds:g} s)",
         y="share of time (%)",
     )
     ax.set_xscale("log", base=2)
-    ax.xaxis.set_major_locator(FixedLocator(sorted({row[1] for row in points})))
+    ax.xaxis.set_major_locator(FixedLocator(all_seats))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.set_ylim(0, 100)
     style.legend_above(ax)
     return ax
+
+
+def _band(ax: Axes) -> None:
+    """Shade what is reported of others, with a label between the curves."""
+    first, last = REPORTED
+    ax.axvspan(first, last, color=style.GRID, alpha=0.7, lw=0, zorder=0)
+    ax.annotate(
+        f"one coordinator\nis reported to\nsaturate here:\n{first} to {last}",
+        xy=((first * last) ** 0.5, 50),  # the middle, as the axis is logarithmic
+        ha="center",
+        va="center",
+        fontsize=style.SMALL,
+        color=style.MUTED,
+    )
 
 
 def plot_scale(

@@ -12,6 +12,8 @@ import threading
 import psutil
 import pytest
 
+from dpbb.cluster.checkpoint_folder import load_checkpoint
+
 pytestmark = pytest.mark.cluster
 
 ARGUMENTS = ("solve", "ta056", "--json", "--heuristics", "neh")
@@ -73,6 +75,25 @@ def test_first_signal_stops_and_prints_the_best_schedule(number):
     assert values["decomposed"] > 0
     assert "dpbb: stopping" in solve.err
     assert "Traceback" not in solve.err
+
+
+def test_sigterm_saves_what_was_explored(tmp_path):
+    """All of it: the last checkpoint is that of the stop, and a run goes on from it."""
+    folder = tmp_path / "run"
+    with Solve("--checkpoint", str(folder), "--checkpoint-interval", "600") as solve:
+        solve.until(BUSY)
+        solve.process.send_signal(signal.SIGTERM)
+        code, out = solve.end()
+    values = json.loads(out)
+    assert (code, values["termination"]) == (3, "stopped"), solve.err
+    saved = load_checkpoint(str(folder))
+    assert values["decomposed"] > 0
+    assert saved.counters.decomposed == values["decomposed"]
+    assert (saved.value, list(saved.permutation)) == (
+        values["makespan"],
+        values["permutation"],
+    )
+    assert saved.units
 
 
 def test_signal_during_the_heuristics_prints_their_schedule():

@@ -11,9 +11,11 @@ from distributed.scheduler import Scheduler
 
 import dpbb
 from dpbb.cluster import cuda_cluster
+from dpbb.cluster.checkpoint_folder import load_checkpoint
 from dpbb.cluster.local import embedded_cluster
 from dpbb.coordination.units import UnitBook
 from dpbb.errors import OptionError
+from dpbb.result import Termination
 from tests.cluster.support import HUGE, LARGE, SMALL, counts, spec_of
 from tests.cluster.test_local import exploring_seats, submit, wait_until
 from tests.fake_gpu import fake_host
@@ -127,6 +129,25 @@ def test_cores_and_gpus_on_one_run(host, monkeypatch):
             outcome = run.result()
         assert counts(outcome) == LARGE[2:]
         assert "gpu" in outcome.engines
+
+
+def test_a_checkpoint_goes_from_gpus_to_cores_and_back(host, tmp_path):
+    """Exact counts over all three, and the books say who explored."""
+    instance, ub, *golden = LARGE
+    folder = str(tmp_path / "run")
+    how = {"report_interval_s": 0.1, "verbosity": "quiet"}
+    host(*TWO, gpu="SlowGpu", cpu="SlowCpu")  # not over before the limit is noticed
+    gpus = dpbb.solve(
+        instance, cutoff=ub, engine="gpu", node_limit=1, checkpoint=folder, **how
+    )
+    limit = gpus.decomposed + 1
+    cores = dpbb.resume(folder, engine="cpu", workers=2, node_limit=limit, **how)
+    host(*TWO)
+    both = dpbb.resume(folder, engine="gpu", **how)
+    assert gpus.termination is cores.termination is Termination.NODE_LIMIT
+    assert 0 < gpus.decomposed < cores.decomposed < both.decomposed
+    assert (both.decomposed, both.leaves) == tuple(golden)
+    assert set(load_checkpoint(folder).seats.values()) == {"cpu", "gpu"}
 
 
 def nannies(environs):
