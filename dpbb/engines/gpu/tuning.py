@@ -18,7 +18,7 @@ SLICES_S = (0.1, 0.2, 0.4, 0.8)
 """Lengths of a slice, from which the tuning starts with the second.
 
 Every end of a launch cuts the explorers' depth-first searches short: slices of 50 ms
-cost 9 % against 200 ms (H100; VFR30_15_5, ta056, ta081, ta101). What is wanted of a
+cost 8 to 9 % against 200 ms (H100; 30 to 200 jobs). What is wanted of a
 seat meanwhile interrupts a slice; only its own better permutations wait for the end.
 """
 
