@@ -60,7 +60,11 @@ class ClientCalls:
     async def outcome(self, run_id: RunId) -> dict[str, Any]:
         """Return the outcome of a finished run."""
         result = self.hub.result(run_id)
-        return {"outcome": pickle.dumps(result.outcome), "broken": result.broken}
+        return {
+            "outcome": pickle.dumps(result.outcome),
+            "broken": result.broken,
+            "ended_ago_s": time.monotonic() - result.ended,
+        }
 
     async def optima(self, run_id: RunId, acknowledged: int) -> dict[str, Any]:
         """Return the next chunk of optimal permutations; None when all were taken."""

@@ -376,7 +376,7 @@ class Hub:
         if run.optima.used:  # the reader gets them, and only once
             outcome = replace(outcome, optima=None)
         self.finished[run.id] = FinishedRun(
-            outcome, snapshot, run.broken, run.version + 1, run.optima, run.blob
+            outcome, snapshot, run.broken, run.version + 1, run.optima, run.blob, now
         )
         while len(self.finished) > KEPT_RESULTS:
             del self.finished[next(iter(self.finished))]

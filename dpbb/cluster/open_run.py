@@ -200,3 +200,4 @@ class FinishedRun:
     version: int
     optima: OptimaFeed
     blob: bytes  # the pickled RunSpec
+    ended: float  # when, by the hub's clock

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from distributed.protocol import pickle
@@ -13,6 +14,7 @@ from dpbb.cluster.following import POLL_S, Callbacks
 from dpbb.cluster.store import Folder
 from dpbb.cluster.wire import raised, unwrap
 from dpbb.errors import ClusterError, InvariantError
+from dpbb.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from dpbb.coordination.messages import RunId
     from dpbb.coordination.outcome import Outcome
     from dpbb.coordination.snapshot import CheckpointSnapshot, Snapshot
-    from dpbb.result import Result
 
 OPTIMA_POLL_S = 1.0
 
@@ -45,6 +46,8 @@ class RunCalls:
         self._client: Any = client
         self._make_result = make_result
         self._outcome: Outcome | None = None
+        self._ended = 0.0  # when, by this process's clock, once it is known
+        self._made: Result | None = None
         self._error: ClusterError | InvariantError | None = None
         # in the client's loop ``client.asynchronous`` is always true
         self._callbacks = Callbacks(
@@ -121,11 +124,19 @@ class RunCalls:
                 raise self._error
             if self._writer is not None:
                 self._writer.result()
+            self._ended = time.monotonic() - answer["ended_ago_s"]
             self._outcome = outcome
         return self._outcome
 
     async def _result(self, timeout: float | None) -> Result:
-        return self._make_result(await self._get_outcome(timeout))
+        outcome = await self._get_outcome(timeout)
+        if self._made is None:
+            made = self._make_result(outcome)
+            if isinstance(made, Result):  # it counts until now, maybe the next morning
+                late_s = time.monotonic() - self._ended
+                made = replace(made, seconds=max(0.0, made.seconds - late_s))
+            self._made = made
+        return self._made
 
     async def _close(self) -> None:
         if self._closed:

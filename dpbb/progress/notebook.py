@@ -12,17 +12,21 @@ from typing import TYPE_CHECKING, Any
 from dpbb.progress.base import Progress
 from dpbb.progress.page import snapshot_html, start_html
 from dpbb.progress.rows import format_row
+from dpbb.result import Result
 
 if TYPE_CHECKING:
     from dpbb.coordination.snapshot import Snapshot
-    from dpbb.result import Result
 
 PAUSE_S = 0.5
 """Between updates: each is a message to every browser, and stays with the kernel."""
 
 
 class NotebookProgress(Progress):
-    """Shows a run in the cell that is executed, and at the end its result."""
+    """Shows a run in the cell that is executed, and at the end its result.
+
+    Where the result is the value of the cell, too, the notebook shows it anyway, and
+    nothing remains of the display.
+    """
 
     def __init__(self) -> None:
         self._handle: Any = None
@@ -32,6 +36,10 @@ class NotebookProgress(Progress):
         self._dashboard: str | None = None
         self._last: Snapshot | None = None
         self._shown: Snapshot | None = None
+        self._result: Result | None = None
+        self._events = _events_of_the_shell()
+        if self._events is not None:
+            self._events.register("post_run_cell", self._cell_ended)
 
     def note(self, text: str) -> None:
         """Keep the address of the dashboard; the rest is of no use in a notebook."""
@@ -58,12 +66,23 @@ class NotebookProgress(Progress):
 
     def done(self, result: Result) -> None:
         """Show the result instead."""
+        self._result = result
         self._show(result._repr_html_(), result.summary())
 
     def close(self) -> None:
         """Show the last state that was seen, if the result has not come."""
         if self._shown is not self._last:
             self._show_last()
+
+    def _cell_ended(self, cell: Any) -> None:  # noqa: ANN401 (IPython's)
+        """Leave a result that is the value of the cell to the notebook.
+
+        Only at the end of a cell one knows what its value is.
+        """
+        self._events.unregister("post_run_cell", self._cell_ended)
+        value = getattr(cell, "result", None)
+        if isinstance(value, Result) and value == self._result:
+            self._show("", "")
 
     def _start(self) -> None:
         if time.monotonic() - self._updated >= PAUSE_S:
@@ -87,3 +106,10 @@ class NotebookProgress(Progress):
             self._handle = ipython.display(content, raw=True, display_id=True)
         else:
             self._handle.update(content, raw=True)
+
+
+def _events_of_the_shell() -> Any:  # noqa: ANN401 (IPython's)
+    """Return what says that a cell has ended; None outside of IPython."""
+    import IPython
+
+    return getattr(IPython.get_ipython(), "events", None)

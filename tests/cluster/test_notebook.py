@@ -1,5 +1,7 @@
 """A notebook that is executed: displays that are updated, values that are shown."""
 
+import re
+
 import pytest
 
 nbformat = pytest.importorskip("nbformat")
@@ -16,6 +18,11 @@ CELLS = (
     "run",
     "print(thread.is_alive())\nrun.stop()\nthread.join(60)\nrun.close()",
     "dpbb.solve(instance, cutoff=1397, threads=1, progress='plain').nodes",
+    "dpbb.solve(instance, upper_bound=1397, threads=1)",
+    "run = dpbb.submit(instance, upper_bound=1397, threads=1)\n"
+    "run.watch()\n"
+    "try:\n    found = run.result()\nfinally:\n    run.close()\n"
+    "found",
 )
 
 
@@ -44,6 +51,31 @@ def test_solve_has_one_display_that_ends_with_the_result(executed):
     assert shown["text/html"] == only(executed[2], "execute_result")["text/html"]
     assert "optimal, as the tree is exhausted" in shown["text/html"]
     assert "1397" in shown["text/plain"]
+
+
+@pytest.mark.parametrize("cell", [7, 8])
+def test_a_result_that_is_the_value_of_its_cell_is_shown_once(executed, cell):
+    display, value = executed[cell]
+    assert (display.output_type, value.output_type) == (
+        "display_data", "execute_result",
+    )  # fmt: skip
+    assert display.data == {"text/html": "", "text/plain": ""}
+    assert "optimal, as the tree is exhausted" in value.data["text/html"]
+
+
+def test_what_is_shown_needs_no_script_and_nothing_from_elsewhere(executed):
+    """VS Code renders HTML and text alone; widgets would need an extension."""
+    shown = [
+        output.data
+        for outputs in executed
+        for output in outputs
+        if output.output_type in ("display_data", "execute_result")
+    ]
+    pages = [data["text/html"] for data in shown if "text/html" in data]
+    assert len(pages) >= 6
+    assert all(data.keys() <= {"text/html", "text/plain"} for data in shown)
+    for page in pages:
+        assert not re.search(r"<script|<link|<img|\bsrc=|url\(|@import|var\(", page)
 
 
 def test_a_run_is_shown_while_other_cells_are_executed(executed):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import io
 import itertools
+import time
 
 import numpy as np
 import pytest
@@ -176,6 +177,20 @@ def test_submit_watches_helps_and_stops(client):
     assert result.termination is dpbb.Termination.STOPPED
     assert result.makespan <= dpbb.evaluate("ta056", order).makespan
     assert seen
+
+
+def test_a_result_asked_for_late_counts_until_the_end_of_the_run(client):
+    """In the morning, of a run that was over at midnight."""
+    began = time.monotonic()
+    with dpbb.submit(SHOP, client=client, heuristics="none") as run:
+        assert run.wait(60)
+        took = time.monotonic() - began
+        time.sleep(1.0)
+        asked = time.monotonic()
+        result = run.result()
+        asking_s = time.monotonic() - asked
+        assert result.tree_seconds <= result.seconds <= took + asking_s
+        assert run.result() is result
 
 
 def test_submit_without_a_client_closes_its_cluster_with_the_run():

@@ -10,6 +10,7 @@ from dpbb.coordination.snapshot import RunState
 from dpbb.progress import notebook
 from dpbb.progress.notebook import NotebookProgress
 from dpbb.progress.page import snapshot_html
+from dpbb.result import Proof, Result, Status, Termination
 from tests.unit.progress.fakes import BUSY, SNAPSHOT
 
 RESULT = SimpleNamespace(_repr_html_=lambda: "<b>the result</b>", summary=lambda: "r")
@@ -77,6 +78,37 @@ def test_after_an_error_the_last_state_is_shown(cell, clock):
     assert "1,234" in cell.html[-1]
     progress.close()
     assert len(cell.pages) == 2
+
+
+def test_a_result_that_is_the_value_of_the_cell_is_left_to_the_notebook(
+    cell, clock, monkeypatch
+):
+    asked = []
+    events = SimpleNamespace(
+        register=lambda name, function: asked.append((name, function)),
+        unregister=lambda name, function: asked.remove((name, function)),
+    )
+    shell = SimpleNamespace(events=events)
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+    for value, is_left in ((result(9), True), (result(10), False), (None, False)):
+        progress = NotebookProgress()
+        progress.done(result(9))
+        ((name, cell_ended),) = asked
+        assert name == "post_run_cell"
+        cell_ended(SimpleNamespace(result=value))
+        assert asked == []
+        assert (cell.html[-1] == "") == is_left
+
+
+def result(makespan):
+    return Result(
+        status=Status.OPTIMAL,
+        termination=Termination.EXHAUSTED,
+        proof=Proof.TREE_EXHAUSTED,
+        makespan=makespan,
+        permutation=(0, 1),
+        lower_bound=makespan,
+    )
 
 
 def test_nothing_seen_nothing_shown(cell):
