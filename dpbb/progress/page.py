@@ -35,7 +35,10 @@ def snapshot_html(
     legend = markup.legend(
         [
             ("finished", f"{format_share(snapshot.explored)} of n! explored"),
-            ("leased", f"{snapshot.leased:,} units in work"),
+            (
+                "leased",
+                f"{snapshot.leased:,} unit{'s' * (snapshot.leased != 1)} in work",
+            ),
             ("waiting", f"{snapshot.waiting:,} waiting"),
         ]
     )
