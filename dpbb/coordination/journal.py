@@ -30,6 +30,10 @@ MAX_ROOTS = 64
 MAX_ENTRIES = 20_000
 """Beyond so many units, the leases of further ones are only summed up."""
 
+LISTED_BYTES = 5_000_000
+"""Beyond so many, compressed and by estimate, neither: a certificate stays below 10 MB,
+also with the leases of units that are listed and still open."""
+
 WITNESS_ROOTS = 4
 """Roots that are asked for at a time, each to be a unit of its own."""
 
@@ -47,6 +51,12 @@ class UnitEntry:
     leaves: int
     n_roots: int
     roots: tuple[tuple[int, ...], ...] | None
+
+    @property
+    def n_bytes(self) -> int:
+        """Estimate of what it takes, compressed: a byte for a digit of a path."""
+        paths = sum(len(path) + 1 for path in self.roots or ())
+        return 16 + self.leaves.bit_length() // 7 + paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +78,11 @@ class LeaseEntry:
     ub: tuple[int, int]
     alone: bool
 
+    @property
+    def n_bytes(self) -> int:
+        """Estimate of what it takes, compressed."""
+        return 32 + 7 * len(self.closed)
+
 
 @dataclass(slots=True, eq=False)
 class Journal:
@@ -78,6 +93,7 @@ class Journal:
     leases: list[LeaseEntry] = field(default_factory=list)
     rest: Counters = field(init=False)  # leases of units that are not listed
     _listed: set[int] = field(default_factory=set)
+    _bytes: int = 0  # of units and leases together
     _next_witness: float | None = None
 
     def __post_init__(self) -> None:
@@ -85,12 +101,11 @@ class Journal:
 
     def made(self, unit: Unit, parent: int) -> None:
         """Note a unit that was made from another; 0: from nothing."""
-        if len(self.units) >= MAX_ENTRIES:
+        if len(self.units) >= MAX_ENTRIES or self._bytes >= LISTED_BYTES:
             return
         roots = unit.last_roots
         listed = len(roots) <= MAX_ROOTS
-        self._listed.add(unit.id)
-        self.units.append(
+        self._list(
             UnitEntry(
                 unit.id,
                 parent,
@@ -100,6 +115,15 @@ class Journal:
             )
         )
 
+    def _list(self, entry: UnitEntry) -> None:
+        self._listed.add(entry.id)
+        self.units.append(entry)
+        self._bytes += entry.n_bytes
+
+    def _note(self, entry: LeaseEntry) -> None:
+        self.leases.append(entry)
+        self._bytes += entry.n_bytes
+
     def ended(self, lease: LeaseRecord, ub: int, *, finished: bool) -> None:
         """Note a lease that is over, with the run's upper bound now."""
         counts = lease.basis.counted
@@ -108,7 +132,7 @@ class Journal:
         if lease.unit.id not in self._listed:
             self.rest = self.rest + counts
             return
-        self.leases.append(
+        self._note(
             LeaseEntry(
                 lease.unit.id,
                 lease.unit.attempt,
@@ -135,6 +159,7 @@ class Journal:
         """Return the journal as it is now, which does not change any more."""
         copy = Journal(self.n_jobs, list(self.units), list(self.leases))
         copy.rest, copy._listed = self.rest, set(self._listed)
+        copy._bytes = self._bytes
         return copy
 
     def to_json(self) -> dict[str, Any]:
@@ -170,15 +195,14 @@ class Journal:
         journal = cls(n_jobs)
         for unit, parent, leaves, n_roots, roots in values["units"]:
             paths = None if roots is None else tuple(map(tuple, roots))
-            journal.units.append(UnitEntry(unit, parent, int(leaves), n_roots, paths))
-            journal._listed.add(unit)
+            journal._list(UnitEntry(unit, parent, int(leaves), n_roots, paths))
         for unit, attempt, seat, engine, nodes, leaves, *more in values["leases"]:
             closed, (begin, end), alone = more
             pairs = tuple((depth, count) for depth, count in closed)
             entry = LeaseEntry(
                 unit, attempt, seat, engine, nodes, leaves, pairs, (begin, end), alone
             )
-            journal.leases.append(entry)
+            journal._note(entry)
         rest = values["rest"]
         subtrees = np.zeros(n_jobs + 1, np.int64)
         for depth, count in rest["closed"]:

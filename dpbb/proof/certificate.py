@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpbb.result import Result
 
 MAX_BYTES = 10_000_000
-"""Of the compressed file; the journal's limits keep far below."""
+"""Of the compressed file; the journal's limits keep below (``LISTED_BYTES``)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

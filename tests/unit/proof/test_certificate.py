@@ -249,6 +249,29 @@ def test_over_a_resume(tmp_path):
     assert len(found.checks) == 4
 
 
+def test_a_journal_that_is_full_is_summed_up(tmp_path, monkeypatch):
+    """The totals hold all the same, and the summary says what is not listed."""
+    monkeypatch.setattr("dpbb.coordination.journal.LISTED_BYTES", 1)
+    path = tmp_path / "c.json.gz"
+    dpbb.solve(
+        "ta028",
+        cutoff=2200,
+        engine="cpu",
+        workers=2,
+        report_interval_s=0.05,
+        certificate=str(path),
+        verbosity="quiet",
+    )
+    content = Certificate.read(path).content
+    assert len(content["units"]) == 1
+    assert content["rest"]["closed"]
+    found = verify(path)
+    assert found.ok, found.summary()
+    assert any("in the totals only" in note for note in found.notes), found.notes
+    content["rest"]["closed"][0][1] += 1
+    assert not verify(Certificate(content)).ok
+
+
 @pytest.mark.parametrize(
     "content", ["", "{}", '{"format": "dpbb-certificate", "schema": 2}', "\x1f\x8b"]
 )
