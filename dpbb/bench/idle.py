@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 import statistics
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbb.bench.cluster_runs import submit_tree
-from dpbb.bench.cpu import TREES, Tree
+from dpbb.bench.cpu import TREES, Machine, Tree
 from dpbb.errors import OptionError
 
 if TYPE_CHECKING:
@@ -110,8 +111,12 @@ def run(args: argparse.Namespace) -> int:
         if getattr(args, name) < 1:
             raise OptionError(f"--{name}: expected at least 1, got {vars(args)[name]}")
     tree = TREES[args.tree]
+    machine = Machine.this()
+    print(
+        f"{machine.processor}, {machine.cores} cores, load {machine.load:.1f}; "
+        f"{tree.instance}, tree {{LB < {tree.ub}}}, {args.workers} workers x 1"
+    )
     gaps, with_answer, counts = measure(tree, args.workers, args.repeat)
-    print(f"{tree.instance}, tree {{LB < {tree.ub}}}, {args.workers} workers x 1")
     if len(gaps) > 1:
         parts = statistics.quantiles(gaps, n=10)
         print(
@@ -124,7 +129,8 @@ def run(args: argparse.Namespace) -> int:
         print("too few hand-overs to say anything")
     print(f"decomposed, leaves: {sorted(counts)}")
     if args.json is not None:
-        args.json.write_text(json.dumps({"tree": args.tree, "gaps_s": gaps}))
+        record = {"machine": asdict(machine), "tree": args.tree, "gaps_s": gaps}
+        args.json.write_text(json.dumps(record))
     return int(counts != {(tree.decomposed, tree.leaves)})
 
 

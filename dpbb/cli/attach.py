@@ -60,5 +60,5 @@ def run(args: argparse.Namespace) -> int:
                 "exhausted, got one without"
             )
         result.certificate.write(args.certificate)
-    print(result.to_json(schedule=False) if args.json else result.summary())
+    print(result.to_json() if args.json else result.summary())
     return EXIT_CODES[result.status]

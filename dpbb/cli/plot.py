@@ -15,7 +15,7 @@ KINDS = ("gantt", "convergence", "intervals", "speedup")
 
 EPILOG = """\
 FILE, and what can be drawn of it (the first is the default):
-  dpbb solve --json           gantt (needs --instance if not a benchmark), convergence
+  dpbb solve --json           gantt, convergence
   dpbb solve --output         gantt (the schedule as CSV)
   dpbb solve --log-json       convergence
   a checkpoint                intervals, convergence, gantt (of the incumbent)
@@ -49,7 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-critical-path", action="store_true", help="gantt: do not mark one"
     )
-    group = parser.add_argument_group("instance, for the schedule of a saved result")
+    group = parser.add_argument_group(
+        "instance, for a saved result without its schedule"
+    )
     group.add_argument("--instance", metavar="INSTANCE", help="as of dpbb solve")
     group.add_argument("--index", type=int, metavar="N")
     group.add_argument("--orientation", metavar="ROWS")

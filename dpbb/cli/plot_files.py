@@ -187,7 +187,7 @@ def plot_data(found: Plotted, kind: str, args: argparse.Namespace) -> Any:  # no
 
 
 def _with_schedule(result: Result, args: argparse.Namespace) -> Result:
-    """Add the schedule, which ``dpbb solve --json`` leaves out."""
+    """Add the schedule, which ``to_json`` may have left out."""
     if result.permutation is None or result.operations is not None:
         result.schedule()  # raises if there is none
         return result

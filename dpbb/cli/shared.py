@@ -82,7 +82,7 @@ def run_and_show(
         result = search(progress=progress, should_stop=asked)
     if output is not None:
         write_schedule(result, output)
-    print(result.to_json(schedule=False) if args.json else result.summary())
+    print(result.to_json() if args.json else result.summary())
     return EXIT_CODES[result.status]
 
 

@@ -21,5 +21,5 @@ def run(args: argparse.Namespace) -> int:
     with attached(args) as handle:
         handle.stop()
         result = handle.result()
-    print(result.to_json(schedule=False) if args.json else result.summary())
+    print(result.to_json() if args.json else result.summary())
     return 0

@@ -298,6 +298,7 @@ class Coordinator(RunSteering):
             self._run.donations += 1
             lease.seat.donations += 1
             lease.seat.donated_roots += len(donated)
+            self._run.events.add_donation(now, lease.seat.id, len(donated))
             least_lb = lease.unit.least_lb
             if report.least_lb is not None:  # it covers what was donated, too
                 least_lb = max(least_lb, report.least_lb)

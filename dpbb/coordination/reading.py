@@ -64,10 +64,25 @@ class EventLog:
     def __init__(self, opened: float) -> None:
         self._opened = opened
         self._events: deque[EventRecord] = deque(maxlen=_MAX_EVENTS)
+        self._donations = self._donated_roots = 0  # that the last event is about
 
     def add(self, now: float, kind: str, text: str) -> None:
         """Note an event."""
         self._events.append(EventRecord(now - self._opened, kind, text))
+        self._donations = self._donated_roots = 0
+
+    def add_donation(self, now: float, seat: SeatId, n_roots: int) -> None:
+        """Note a donation; with no other event between them, several are one event.
+
+        There may be hundreds a second, and the others must not be lost among them.
+        """
+        count, roots = self._donations + 1, self._donated_roots + n_roots
+        text = f"{seat} gave {roots:,} root{'s' * (roots != 1)}"
+        if count > 1:
+            self._events.pop()
+            text = f"{count:,} of {roots:,} roots, the last by {seat}"
+        self.add(now, "donation", text)
+        self._donations, self._donated_roots = count, roots
 
     def latest(self) -> tuple[EventRecord, ...]:
         """All that are kept."""

@@ -251,7 +251,7 @@ def _age(checkpoint: CheckpointSnapshot, seconds: float) -> str:
 
 def _events(snapshot: Snapshot, offset_s: float) -> Iterator[Text]:
     """Tell the latest events of those that are shown nowhere else."""
-    elsewhere = ("incumbent", "checkpoint", *TROUBLE)
+    elsewhere = ("incumbent", "checkpoint", "donation", *TROUBLE)
     latest = [event for event in snapshot.events if event.kind not in elsewhere]
     for event in latest[-N_EVENTS:]:
         when = format_seconds(event.seconds + offset_s)

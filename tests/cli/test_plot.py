@@ -41,6 +41,15 @@ def files(tmp_path):
     return tmp_path
 
 
+def test_a_result_of_ones_own_shop_needs_no_instance(files, dpbb):
+    file = files / "own.json"
+    file.write_text(dpbb("solve", files / "shop.csv", "--json", "-q").out)
+    (files / "shop.csv").unlink()
+    assert len(json.loads(file.read_text())["schedule"]["end"]) == INSTANCE.n_jobs
+    assert dpbb("plot", file, "--output", files / "own.png").code == 0
+    assert (files / "own.png").read_bytes().startswith(PNG)
+
+
 @pytest.mark.parametrize(
     ("name", "kinds"),
     [

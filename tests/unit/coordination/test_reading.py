@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from dpbb.coordination.reading import WINDOW_S, EventLog, RateMeter
-from dpbb.coordination.snapshot import RunState
+from dpbb.coordination.snapshot import EventRecord, RunState
 from dpbb.result import Termination
 from tests.unit.coordination.world import (
     WeakFlowShop,
@@ -43,6 +43,23 @@ def test_event_log_keeps_the_latest():
         log.add(5.0 + number, "kind", str(number))
     assert len(log.latest()) < 100
     assert (log.latest()[-1].seconds, log.latest()[-1].text) == (999.0, "999")
+
+
+def test_donations_in_a_row_are_one_event():
+    """Of thousands of seats they would drive out all others."""
+    log = EventLog(5.0)
+    log.add(5.0, "incumbent", "12")
+    log.add_donation(6.0, "a", 1)
+    assert log.latest()[-1] == EventRecord(1.0, "donation", "a gave 1 root")
+    log.add_donation(7.0, "b", 1000)
+    log.add_donation(8.0, "c", 99)
+    assert [event.kind for event in log.latest()] == ["incumbent", "donation"]
+    assert log.latest()[-1].seconds == 3.0
+    assert log.latest()[-1].text == "3 of 1,100 roots, the last by c"
+    log.add(9.0, "end", "")
+    log.add_donation(9.0, "d", 2)
+    assert log.latest()[-1].text == "d gave 2 roots"
+    assert len(log.latest()) == 4
 
 
 def test_snapshot_of_a_new_run():
@@ -108,6 +125,7 @@ def test_a_donation_counts_for_the_seat_that_gives():
         world.round(n_nodes=5)
     snapshot = world.coordinator.snapshot(world.now)
     assert sum(seat.donations for seat in snapshot.seats) == snapshot.donations > 1
+    assert "donation" in {event.kind for event in snapshot.events}
 
 
 def test_seats_that_are_lost_are_told_from_those_that_are_given_up():
