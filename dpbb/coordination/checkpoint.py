@@ -15,6 +15,7 @@ import numpy as np
 from dpbb.coordination.incumbent import Incumbent, jobs_of
 from dpbb.errors import CheckpointError, OptionError
 from dpbb.tree.counters import closed_leaves
+from dpbb.tree.disjoint import check_disjoint
 from dpbb.tree.factoradic import n_leaves
 from dpbb.tree.work_unit import WorkUnit
 
@@ -143,15 +144,10 @@ class Checkpoint:
                     f"expected units with roots of {n_jobs} jobs, got {len(unit)} "
                     f"roots of {unit.n_jobs}"
                 )
-        if open_units:
-            # a GPU lists millions of roots: one unit is in order as it is, or damaged
-            together = open_units[0]
-            if len(open_units) > 1:
-                together = WorkUnit.concatenate(open_units)
-            try:
-                together.check()
-            except ValueError as error:
-                raise CheckpointError(f"open roots: {error}") from error
+        try:
+            check_disjoint(open_units)
+        except ValueError as error:
+            raise CheckpointError(f"open roots: {error}") from error
         closed = closed_leaves(self.counters.closed)
         remaining = sum(unit.leaves for unit in open_units)
         if closed + remaining != n_leaves(n_jobs):

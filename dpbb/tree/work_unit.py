@@ -110,7 +110,7 @@ class WorkUnit:
         width = max(unit.digits.shape[1] for unit in units)
         depths = np.concatenate([unit.depths for unit in units])
         digits = np.concatenate([unit._padded(width) for unit in units])
-        order = np.argsort(_sort_keys(units[0].n_jobs, digits), kind="stable")
+        order = np.argsort(sort_keys(units[0].n_jobs, digits), kind="stable")
         return cls(units[0].n_jobs, depths[order], digits[order])
 
     # -- what it is -------------------------------------------------------------
@@ -229,10 +229,10 @@ class WorkUnit:
         mine, theirs = self._padded(width), other._padded(width)
         # the only candidate is the last root that does not begin after mine, as the
         # roots of one unit are disjoint
-        theirs_keys = _sort_keys(self.n_jobs, theirs)
+        theirs_keys = sort_keys(self.n_jobs, theirs)
         home = np.empty(len(self), np.intp)
         for rows in row_blocks(len(self)):
-            mine_keys = _sort_keys(self.n_jobs, mine[rows])
+            mine_keys = sort_keys(self.n_jobs, mine[rows])
             at = np.searchsorted(theirs_keys, mine_keys, side="right") - 1
             depths = other.depths[at]  # at -1 is the last root, refused at the end
             below = np.arange(width, dtype=np.uint16) >= depths[:, None]
@@ -356,7 +356,7 @@ class WorkUnit:
         )
 
 
-def _sort_keys(n_jobs: int, digits: NDArray[np.uint16]) -> NDArray[np.bytes_]:
+def sort_keys(n_jobs: int, digits: NDArray[np.uint16]) -> NDArray[np.bytes_]:
     """Rows as byte strings that sort as the rows do.
 
     Bytes, or big-endian where a digit may need two; NumPy's S dtype compares as if
