@@ -59,7 +59,7 @@ def from_json(text: str) -> Result:
     """Read what ``to_json`` wrote; see ``Result.from_json``."""
     try:
         values = json.loads(text)
-    except ValueError as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise DpbbError(f"result: expected JSON, got: {error}") from error
     if not isinstance(values, dict) or values.get("schema") != SCHEMA:
         got = values.get("schema") if isinstance(values, dict) else type(values)

@@ -210,6 +210,13 @@ def make_task(
 ) -> Task:
     """Check everything that can be checked before anything is started."""
     began = time.monotonic()
+    if not isinstance(options, SolveOptions | None):
+        raise OptionError(
+            f"options: expected SolveOptions, got {options!r}; single options are "
+            "keywords, SolveOptions.from_mapping reads a dict"
+        )
+    if not callable(should_stop):
+        raise OptionError(f"should_stop: expected a function, got {should_stop!r}")
     chosen = (options or SolveOptions()).replace(**changes, **style_of(progress))
     check_client(client, chosen)
     if isinstance(instance, Problem):

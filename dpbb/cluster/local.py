@@ -8,10 +8,10 @@ Dask is even imported here, and a run may be submitted before they have joined.
 from __future__ import annotations
 
 import json
-import logging
 import socket
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from dpbb.cluster import cuda_cluster
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 DASHBOARD_PORT = 8787
 CONNECT_S = 10.0
+_starting = Lock()
 
 
 @contextmanager
@@ -77,18 +78,22 @@ def embedded_cluster(
     plan = plan_workers(workers, engine, problem, tree)
     environs = plan.environs
     threads_each = max(1, cores // len(environs))
-    address = dashboard_address or free_dashboard_address()
     with ExitStack() as stack:
         cluster: Any = None
-        if len(plan.gpus) > 1 and cuda_cluster.is_installed():
-            cluster = cuda_cluster.local_cuda_cluster(
-                plan.gpus, host=HOST, threads=threads_each, dashboard_address=address
-            )
-        if cluster is None:
-            message = None if warm_up is None else (engine, *warm_up)
-            cluster = _own_cluster(stack, environs, threads_each, address, message)
-        else:
-            stack.enter_context(cluster)
+        with _starting:  # one at a time, as two would find the same port free
+            address = dashboard_address or free_dashboard_address()
+            if len(plan.gpus) > 1 and cuda_cluster.is_installed():
+                cluster = cuda_cluster.local_cuda_cluster(
+                    plan.gpus,
+                    host=HOST,
+                    threads=threads_each,
+                    dashboard_address=address,
+                )
+            if cluster is None:
+                message = None if warm_up is None else (engine, *warm_up)
+                cluster = _own_cluster(stack, environs, threads_each, address, message)
+            else:
+                stack.enter_context(cluster)
         yield cluster, stack.enter_context(_client(cluster))
 
 
@@ -111,8 +116,10 @@ def _own_cluster(
     from dpbb.cluster.embedded_worker import EmbeddedWorker
     from dpbb.cluster.late_dashboard import attach_later
     from dpbb.cluster.local_worker import encode_warm_up
+    from dpbb.cluster.quiet import quiet_dask
 
     started: list[Any] = []
+    stack.enter_context(quiet_dask())
     cluster = LocalCluster(
         n_workers=len(environs),
         threads_per_worker=threads,
@@ -121,7 +128,7 @@ def _own_cluster(
         host=HOST,
         dashboard_address=dashboard_address,
         scheduler_kwargs={"dashboard": False},
-        silence_logs=logging.ERROR,
+        silence_logs=False,
         spares=spares,
         environs=environs,
         on_hopeless=lambda text: _fail_runs(started, text),

@@ -13,6 +13,7 @@ import asyncio
 import logging
 import time
 import traceback
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from distributed import Client
@@ -120,6 +121,10 @@ class Submitter:
         self._futures.clear()
         if self._client is not None:
             await self._client.close()
+            # Dask counts who uses a loop, but never counts off a client that is
+            # asynchronous: the thread of a LocalCluster's loop would never end.
+            with suppress(AttributeError, RuntimeError):
+                self._client._loop_runner.stop()
 
     async def _watch(
         self, future: Future[None], run_id: RunId, assignment: Assignment
