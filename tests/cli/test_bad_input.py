@@ -203,6 +203,7 @@ def test_bad_instances(function, instance, message):
         ({"initial": [0]}, "initial: expected 2 jobs, got 1"),
         ({"root_order": [0, 1, 2]}, "root_order: expected 2 jobs, got 3"),
         ({"client": 3}, "client: expected a distributed.Client, got 3"),
+        ({"options": {"threads": 1}}, "options: expected SolveOptions, got {'thr"),
     ],
 )
 @pytest.mark.parametrize("function", ["solve", "submit"])

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import csv
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from uuid import uuid4
 
 import numpy as np
-from distributed import get_worker
+from distributed import Client, LocalCluster, get_worker
 
+from dpbb.cluster.run import submit_run
 from dpbb.coordination.messages import RunSpec
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
@@ -76,6 +78,39 @@ def golden_rows(limit):
 def as_is(outcome):
     """``make_result`` for tests that look at the outcome."""
     return outcome
+
+
+def submit(client, spec, **options):
+    """A run whose result is its outcome; awaitable if the client is asynchronous."""
+    return submit_run(client, spec, make_result=as_is, **options)
+
+
+@contextmanager
+def in_process_cluster(n_workers=1):
+    """A cluster of threads of this process, and a client; no port of others'."""
+    with (
+        LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=False,
+            dashboard_address="127.0.0.1:0",
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield cluster, client
+
+
+def exploring_seats(run):
+    """Seats that have reported nodes."""
+    return sum(seat.decomposed > 0 for seat in run.snapshot().seats)
+
+
+def wait_until(condition, timeout=30):
+    """Wait until something holds, or fail."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
 
 
 async def until(condition, timeout=20):

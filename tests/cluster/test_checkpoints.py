@@ -14,11 +14,18 @@ from distributed.utils_test import gen_cluster
 
 import dpbb
 from dpbb.cluster.checkpoint_folder import load_checkpoint, resumed_id
-from dpbb.cluster.run import submit_run
 from dpbb.coordination.checkpoint_format import to_bytes
 from dpbb.errors import CheckpointError, ClusterError, OptionError
 from dpbb.result import Status, Termination
-from tests.cluster.support import HUGE, LARGE, MIDDLE, as_is, counts, spec_of, until
+from tests.cluster.support import (
+    HUGE,
+    LARGE,
+    MIDDLE,
+    counts,
+    spec_of,
+    submit,
+    until,
+)
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
@@ -27,10 +34,6 @@ ONE = [("127.0.0.1", 1)]
 MINUTES = ("ta056", 3667, 1_320_988_963, 0)
 """Two minutes of a thread; counted by a run without interruption, as the golden table
 has no tree of this size, and below the optimum, so that the UB is fixed."""
-
-
-async def submit(client, spec, **options):
-    return await submit_run(client, spec, make_result=as_is, **options)
 
 
 async def go_on(client, source, **changes):
@@ -162,7 +165,7 @@ def killed_and_resumed(folder, tree, *, threads, interval_s, until_s):
             spec = spec_of(
                 instance, ub, checkpoint=str(folder), full_interval_s=interval_s
             )
-            submit_run(client, spec, make_result=as_is)
+            submit(client, spec)
             opened = time.monotonic()
             deadline = opened + until_s + 60
             while (

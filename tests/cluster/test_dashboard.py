@@ -12,9 +12,13 @@ from distributed import Client, LocalCluster
 from dpbb.cluster import metrics
 from dpbb.cluster.dashboard import attach, is_loopback
 from dpbb.cluster.local import embedded_cluster
-from dpbb.cluster.run import submit_run
 from dpbb.errors import ClusterError
-from tests.cluster.support import HUGE, SMALL, as_is, spec_of
+from tests.cluster.support import (
+    HUGE,
+    SMALL,
+    spec_of,
+    submit,
+)
 
 pytest.importorskip("bokeh")
 
@@ -61,7 +65,7 @@ def test_the_page_comes_with_the_first_run(client):
     if client.run_on_scheduler(has_plugin):
         pytest.skip("another test was first")
     assert get(client, "/dpbb")[0] == 404
-    with submit_run(client, spec_of(*SMALL[:2]), make_result=as_is) as run:
+    with submit(client, spec_of(*SMALL[:2])) as run:
         run.result()
     status, page = get(client, "/dpbb")
     assert status == 200
@@ -82,7 +86,7 @@ def has_plugin(dask_scheduler):
 
 
 def test_finished_runs_stay_and_the_page_is_attached_once(cluster, client):
-    with submit_run(client, spec_of(*SMALL[:2]), make_result=as_is) as run:
+    with submit(client, spec_of(*SMALL[:2])) as run:
         outcome = run.result()
     plugin = cluster.scheduler.extensions["dpbb"]
     view = plugin.monitor.view(run.run_id)
@@ -98,7 +102,7 @@ def test_finished_runs_stay_and_the_page_is_attached_once(cluster, client):
 def test_metrics_of_an_open_run(client):
     pytest.importorskip("prometheus_client")
     spec = spec_of(*HUGE, permutation=tuple(range(50)), report_interval_s=0.1)
-    with submit_run(client, spec, make_result=as_is) as run:
+    with submit(client, spec) as run:
         labels = f'problem="ta056",run="{run.run_id}"'
         while not (found := series(client)).get(f"dask_dpbb_nodes{{{labels}}}"):
             time.sleep(0.05)
@@ -123,7 +127,7 @@ def test_metrics_are_registered_once_a_process(cluster):
 
 
 def test_controls_on_loopback_alone_unless_somebody_said_so(cluster, client):
-    with submit_run(client, spec_of(*HUGE), make_result=as_is) as run:
+    with submit(client, spec_of(*HUGE)) as run:
         plugin = cluster.scheduler.extensions["dpbb"]
         assert is_loopback(cluster.scheduler)
         assert plugin.controls.refused is None
@@ -142,7 +146,7 @@ def test_controls_are_off_on_a_dashboard_for_everybody():
             n_workers=0, processes=False, dashboard_address="0.0.0.0:0"
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
-        submit_run(client, spec_of(*HUGE), make_result=as_is),
+        submit(client, spec_of(*HUGE)),
     ):
         controls = cluster.scheduler.extensions["dpbb"].controls
         assert not is_loopback(cluster.scheduler)
@@ -155,7 +159,7 @@ def test_controls_are_off_on_a_dashboard_for_everybody():
 def test_the_embedded_cluster_gets_the_page_a_little_later():
     with (
         embedded_cluster(threads=1, dashboard_address="127.0.0.1:0") as (_, client),
-        submit_run(client, spec_of(*HUGE), make_result=as_is),
+        submit(client, spec_of(*HUGE)),
     ):
         while get(client, "/dpbb")[0] != 200:
             time.sleep(0.05)

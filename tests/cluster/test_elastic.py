@@ -3,18 +3,18 @@
 import asyncio
 
 import pytest
-from distributed import Client, LocalCluster, Nanny, Worker
+from distributed import Nanny, Worker
 from distributed.utils_test import gen_cluster
 
-from dpbb.cluster.run import submit_run
 from dpbb.result import Termination
 from tests.cluster.support import (
     HUGE,
     LARGE,
     SlowFlowShop,
-    as_is,
     counts,
+    in_process_cluster,
     spec_of,
+    submit,
     tiny_spec,
     until,
 )
@@ -22,10 +22,6 @@ from tests.cluster.support import (
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
 ONE = [("127.0.0.1", 1)]
-
-
-async def submit(client, spec):
-    return await submit_run(client, spec, make_result=as_is)
 
 
 def busy(worker):
@@ -135,17 +131,9 @@ def test_adaptive_cluster_goes_up_to_four_and_down_to_none():
 
         cluster.sync(there)
 
-    with (
-        LocalCluster(
-            n_workers=0,
-            threads_per_worker=1,
-            processes=False,
-            dashboard_address="127.0.0.1:0",
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+    with in_process_cluster(0) as (cluster, client):
         cluster.adapt(minimum=0, maximum=4, interval="100 ms", wait_count=2)
-        run = submit_run(client, spec_of(*HUGE), make_result=as_is)
+        run = submit(client, spec_of(*HUGE))
         workers(4)
         run.stop()
         assert run.result().termination is Termination.STOPPED

@@ -13,14 +13,13 @@ import time
 from dataclasses import dataclass, replace
 
 import pytest
-from distributed import Client, LocalCluster, Nanny
+from distributed import Client, Nanny
 from distributed.utils_test import gen_cluster
 
 from dpbb.bench.faults import TREES, campaign
 from dpbb.bench.faults_world import Network, Weather
 from dpbb.cluster import link
 from dpbb.cluster.checkpoint_folder import load_checkpoint, resumed_id
-from dpbb.cluster.run import submit_run
 from dpbb.coordination.checkpoint_format import to_bytes
 from dpbb.coordination.messages import OrderKind
 from dpbb.coordination.wire import decode_order, encode_report
@@ -29,10 +28,11 @@ from dpbb.tree.work_unit import WorkUnit
 from tests.cluster.support import (
     MIDDLE,
     SlowFlowShop,
-    as_is,
     counts,
+    in_process_cluster,
     in_task,
     spec_of,
+    submit,
     tiny_spec,
     until,
 )
@@ -42,10 +42,6 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
 ONE = [("127.0.0.1", 1)]
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
-
-
-async def submit(client, spec):
-    return await submit_run(client, spec, make_result=as_is)
 
 
 def leases(scheduler, run):
@@ -93,7 +89,7 @@ def test_a_killed_nanny_takes_its_worker_along():
             (first,) = client.scheduler_info()["workers"]
             instance, ub, *golden = MIDDLE
             spec = spec_of(instance, ub, engine="reference")
-            run = submit_run(client, spec, make_result=as_is)
+            run = submit(client, spec)
             deadline = time.monotonic() + 30
             while not run.snapshot().seats or not run.snapshot().decomposed:
                 assert time.monotonic() < deadline
@@ -208,19 +204,11 @@ def test_worker_that_lies_ends_the_run_with_its_state_saved(lie, monkeypatch, tm
         return encode_report(report)
 
     folder = tmp_path / "run"
-    with (
-        LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=False,
-            dashboard_address="127.0.0.1:0",
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+    with in_process_cluster(2) as (_, client):
         spec = spec_of(instance, ub, engine="reference", checkpoint=str(folder))
         with monkeypatch.context() as patch:
             patch.setattr(link, "encode_report", lying)
-            run = submit_run(client, spec, make_result=as_is)
+            run = submit(client, spec)
             with pytest.raises(InvariantError):
                 run.result()
             run.close()
@@ -228,10 +216,9 @@ def test_worker_that_lies_ends_the_run_with_its_state_saved(lie, monkeypatch, tm
         saved = load_checkpoint(str(folder))
         assert not saved.finished
         assert saved.counters.decomposed < golden[0]
-        run = submit_run(
+        run = submit(
             client,
             replace(saved.spec, run_id=resumed_id(saved.spec.run_id)),
-            make_result=as_is,
             saved=to_bytes(saved),
         )
         assert counts(run.result()) == golden

@@ -1,16 +1,19 @@
 """A live run is estimated by a process that ends with it."""
 
 import contextlib
-import time
 
 import psutil
 import pytest
-from distributed import Client, LocalCluster
 
 from dpbb import estimate
-from dpbb.cluster.run import submit_run
 from dpbb.estimation import background
-from tests.cluster.support import HUGE, as_is, spec_of
+from tests.cluster.support import (
+    HUGE,
+    in_process_cluster,
+    spec_of,
+    submit,
+    wait_until,
+)
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
@@ -25,31 +28,16 @@ def children():
     return found
 
 
-def wait_for(condition):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def test_a_run_is_estimated_while_it_goes_on(monkeypatch):
     monkeypatch.setattr(background, "NICENESS", 0)
     estimate("ta001", upper_bound=1278, measure=False)  # compiles
-    with (
-        LocalCluster(
-            n_workers=1,
-            threads_per_worker=1,
-            processes=False,
-            dashboard_address="127.0.0.1:0",
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        with submit_run(client, spec_of(*HUGE), make_result=as_is) as run:
+    with in_process_cluster() as (cluster, client):
+        with submit(client, spec_of(*HUGE)) as run:
             (opened,) = cluster.scheduler.extensions["dpbb"].hub.runs.values()
             opened.outlook.due_s = 0.0
-            wait_for(lambda: opened.outlook.count == 1)
+            wait_until(lambda: opened.outlook.count == 1)
             events = run.snapshot().events
             assert any("nodes left" in one.text for one in events)
             opened.outlook.due_s = 0.0  # and the next one is not waited for
-            wait_for(lambda: opened.outlook.busy)
-        wait_for(lambda: not children())
+            wait_until(lambda: opened.outlook.busy)
+        wait_until(lambda: not children())

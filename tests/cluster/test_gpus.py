@@ -16,8 +16,16 @@ from dpbb.cluster.local import embedded_cluster
 from dpbb.coordination.units import UnitBook
 from dpbb.errors import OptionError
 from dpbb.result import Termination
-from tests.cluster.support import HUGE, LARGE, SMALL, counts, spec_of
-from tests.cluster.test_local import exploring_seats, submit, wait_until
+from tests.cluster.support import (
+    HUGE,
+    LARGE,
+    SMALL,
+    counts,
+    exploring_seats,
+    spec_of,
+    submit,
+    wait_until,
+)
 from tests.fake_gpu import fake_host
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]

@@ -7,42 +7,29 @@ import os
 import signal
 import subprocess
 import sys
-import time
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from distributed import Client, LocalCluster
 
+import dpbb
 from dpbb.cluster import embedded_worker, local, worker_process
 from dpbb.cluster.local import connect, embedded_cluster
-from dpbb.cluster.run import submit_run
 from dpbb.errors import ClusterError, OptionError
 from tests.cluster.support import (
     MIDDLE,
     SMALL,
     TABLE,
-    as_is,
     counts,
+    exploring_seats,
     golden_rows,
     spec_of,
+    submit,
+    wait_until,
 )
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
-
-
-def submit(client, spec, **options):
-    return submit_run(client, spec, make_result=as_is, **options)
-
-
-def wait_until(condition, timeout=30):
-    deadline = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
-
-
-def exploring_seats(run):
-    """Seats that have reported nodes."""
-    return sum(seat.decomposed > 0 for seat in run.snapshot().seats)
 
 
 @pytest.mark.data
@@ -97,6 +84,28 @@ def test_embedded_cluster_leaves_no_process():
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+def test_embedded_clusters_leave_no_thread_and_no_open_file():
+    """Not even Dask's: its loops count a client that they never count off."""
+
+    def solve(name):
+        return dpbb.solve(name, heuristics="neh", verbosity="quiet").makespan
+
+    def held():
+        names = sorted(thread.name for thread in threading.enumerate())
+        return names, len(os.listdir("/proc/self/fd"))
+
+    solve("ta001")
+    before = held()
+    level = [handler.level for handler in logging.getLogger("distributed").handlers]
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(solve, ["ta001", "ta003"])) == [1278, 1081]
+    assert solve("ta001") == 1278
+    wait_until(lambda: held() == before, 10)
+    assert level == [
+        handler.level for handler in logging.getLogger("distributed").handlers
+    ]
 
 
 def test_a_worker_whose_scheduler_died_while_it_started_ends():

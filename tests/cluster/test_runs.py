@@ -11,7 +11,7 @@ import pytest
 from distributed import Client, Worker
 from distributed.utils_test import gen_cluster
 
-from dpbb.cluster.run import Run, submit_run
+from dpbb.cluster.run import Run
 from dpbb.coordination.messages import OrderKind
 from dpbb.coordination.wire import decode_order, encode_report
 from dpbb.errors import ClusterError, InvariantError, OptionError
@@ -27,6 +27,7 @@ from tests.cluster.support import (
     counts,
     in_task,
     spec_of,
+    submit,
     tiny_spec,
     until,
 )
@@ -36,10 +37,6 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
 ONE = [("127.0.0.1", 1)]
 TWO = ONE * 2
-
-
-async def submit(client, spec, **options):
-    return await submit_run(client, spec, make_result=as_is, **options)
 
 
 def plugin_of(scheduler):

@@ -8,13 +8,18 @@ import pytest
 from distributed import Worker
 from distributed.utils_test import gen_cluster
 
-from dpbb.cluster.run import submit_run
 from dpbb.engines.base import Tuning
 from dpbb.engines.driver import explore_to_end
 from dpbb.engines.reference import ReferenceEngine
 from dpbb.options import TreeOptions
 from dpbb.tree.work_unit import WorkUnit
-from tests.cluster.support import as_is, counts, in_task, tiny_spec, until
+from tests.cluster.support import (
+    counts,
+    in_task,
+    submit,
+    tiny_spec,
+    until,
+)
 from tests.oracle import TinyFlowShop, best_orders
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(400)]
@@ -75,7 +80,7 @@ async def test_hundreds_of_workers_join_at_once_and_half_are_lost(c, s):
     """Counts are exact; the scheduler's loop keeps up with both."""
     spec, expected = fixed_tree()
     workers = await start_workers(s, N_WORKERS // 4)
-    run = await submit_run(c, spec, make_result=as_is)
+    run = await submit(c, spec)
     hub = s.extensions["dpbb"].hub
     await until(lambda: len(hub.runs[spec.run_id].busy) > 10, timeout=60)
     workers += await start_workers(s, 3 * N_WORKERS // 4)

@@ -9,8 +9,12 @@ from distributed.utils_test import gen_test
 
 import dpbb
 from dpbb.cluster.local import embedded_cluster
-from dpbb.cluster.run import submit_run
-from tests.cluster.support import SMALL, as_is, counts, spec_of
+from tests.cluster.support import (
+    SMALL,
+    counts,
+    spec_of,
+    submit,
+)
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
@@ -98,7 +102,7 @@ async def _runs_with(scheduler_security, others):
         Client(scheduler.address, security=others, asynchronous=True) as client,
     ):
         spec = spec_of(instance, ub, engine="reference")
-        run = await submit_run(client, spec, make_result=as_is)
+        run = await submit(client, spec)
         assert counts(await run.result()) == tuple(golden)
         await run.close()
 

@@ -4,13 +4,20 @@ import io
 from types import SimpleNamespace
 
 import pytest
-from distributed import Client, LocalCluster
 from distributed.utils_test import gen_cluster
 
-from dpbb.cluster.run import Run, page_address, submit_run
+from dpbb.cluster.run import Run, page_address
 from dpbb.errors import ClusterError, OptionError
 from dpbb.progress import Progress, ProgressPrinter
-from tests.cluster.support import HUGE, MIDDLE, SMALL, as_is, spec_of
+from tests.cluster.support import (
+    HUGE,
+    MIDDLE,
+    SMALL,
+    as_is,
+    in_process_cluster,
+    spec_of,
+    submit,
+)
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
@@ -36,25 +43,13 @@ class Seen(Progress):
 
 @pytest.fixture(scope="module")
 def client():
-    with (
-        LocalCluster(
-            n_workers=1,
-            threads_per_worker=1,
-            processes=False,
-            dashboard_address="127.0.0.1:0",
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+    with in_process_cluster() as (_, client):
         yield client
-
-
-def submit(client, tree):
-    return submit_run(client, spec_of(*tree[:2]), make_result=as_is)
 
 
 def test_watch_shows_rows_to_the_end(client):
     stream = io.StringIO()
-    with submit(client, MIDDLE) as run:
+    with submit(client, spec_of(*MIDDLE[:2])) as run:
         assert run.watch(ProgressPrinter(stream)) is None
         assert run.done()
     lines = stream.getvalue().splitlines()
@@ -67,7 +62,7 @@ def test_watch_shows_rows_to_the_end(client):
 
 def test_watch_in_the_background_ends_with_the_run(client):
     seen = Seen()
-    with submit(client, HUGE) as run:
+    with submit(client, spec_of(*HUGE[:2])) as run:
         thread = run.watch(seen, block=False)
         assert not run.done()  # it did not wait
         run.stop()
@@ -80,7 +75,7 @@ def test_watch_in_the_background_ends_with_the_run(client):
 
 def test_watching_ends_when_the_handle_is_closed(client):
     seen = Seen()
-    with submit(client, HUGE) as run:
+    with submit(client, spec_of(*HUGE[:2])) as run:
         thread = run.watch(seen, block=False)
     thread.join(60)
     assert not thread.is_alive()
@@ -93,7 +88,7 @@ def test_interrupting_leaves_the_run(client):
             raise KeyboardInterrupt
 
     seen = Impatient()
-    with submit(client, HUGE) as run:
+    with submit(client, spec_of(*HUGE[:2])) as run:
         with pytest.raises(KeyboardInterrupt):
             run.watch(seen)
         assert seen.closed
@@ -101,14 +96,17 @@ def test_interrupting_leaves_the_run(client):
 
 
 def test_a_bad_style_is_refused(client):
-    with submit(client, SMALL) as run, pytest.raises(OptionError, match="expected one"):
+    with (
+        submit(client, spec_of(*SMALL[:2])) as run,
+        pytest.raises(OptionError, match="expected one"),
+    ):
         run.watch("loud")
 
 
 @gen_cluster(client=True, nthreads=[("127.0.0.1", 1)], timeout=60)
 async def test_watch_is_awaitable_with_an_asynchronous_client(c, s, a):
     seen = Seen()
-    async with await submit_run(c, spec_of(*SMALL[:2]), make_result=as_is) as run:
+    async with await submit(c, spec_of(*SMALL[:2])) as run:
         task = run.watch(seen, block=False)
         assert not task.done()
         await task
@@ -118,7 +116,7 @@ async def test_watch_is_awaitable_with_an_asynchronous_client(c, s, a):
 
 
 def test_a_run_as_a_value_of_a_cell(client):
-    run = submit(client, HUGE)
+    run = submit(client, spec_of(*HUGE[:2]))
     page = run._repr_html_()
     assert "ta056" in page
     assert f"run {run.run_id}, running" in page
