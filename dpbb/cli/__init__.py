@@ -12,7 +12,6 @@ import atexit
 import gc
 import os
 import sys
-import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -62,9 +61,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is None:
         # Python's last collection goes through all of Numba: 0.3 s for nothing.
         atexit.register(gc.freeze)
-        # Another program may take the dashboard's port between our look and its use:
-        # the dashboard then has another, which is printed, or none.
-        warnings.filterwarnings("ignore", "Port .* is already in use", UserWarning)
     try:
         args = _parse(sys.argv[1:] if arguments is None else list(arguments))
         return int(args.run(args))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import socket
+import warnings
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Lock
@@ -82,6 +83,10 @@ def embedded_cluster(
         cluster: Any = None
         with _starting:  # one at a time, as two would find the same port free
             address = dashboard_address or free_dashboard_address()
+            # Another program may take it before Dask does, which then takes another.
+            warnings.filterwarnings(
+                "ignore", "Port .* is already in use", UserWarning, "distributed.node"
+            )
             if len(plan.gpus) > 1 and cuda_cluster.is_installed():
                 cluster = cuda_cluster.local_cuda_cluster(
                     plan.gpus,

@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -162,6 +163,18 @@ def test_two_dashboards_on_one_host():
             submit(other, spec_of(*SMALL[:2])) as run,
         ):
             assert counts(run.result()) == SMALL[2:]
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # Dask forgets a socket
+def test_a_port_that_another_program_took_meanwhile_is_no_warning(monkeypatch):
+    """Dask takes another; a warning is an error in tests."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        taken = f"127.0.0.1:{other.getsockname()[1]}"
+        monkeypatch.setattr(local, "free_dashboard_address", lambda: taken)
+        with embedded_cluster() as (_, client):
+            assert taken not in client.dashboard_link
 
 
 def test_blocking_client_in_a_running_event_loop():
