@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbb.cluster.checkpoint_folder import load_checkpoint, resumed_id
-from dpbb.coordination.checkpoint_format import to_bytes
+from dpbb.coordination.checkpoint_file import to_bytes
 from dpbb.engines.base import Tuning
 from dpbb.errors import CheckpointError, OptionError
 from dpbb.options import EngineName, Estimates, SolveOptions

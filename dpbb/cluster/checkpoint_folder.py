@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from dpbb.cluster.store import Folder
+from dpbb.coordination.checkpoint_file import from_bytes
 from dpbb.coordination.checkpoint_format import (
     MAX_LINE,
     Section,
@@ -23,7 +24,6 @@ from dpbb.coordination.checkpoint_format import (
     decode_header,
     encode_header,
     encode_unit,
-    from_bytes,
     header_length,
     sections_beside,
 )

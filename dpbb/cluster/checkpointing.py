@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpbb.cluster.checkpoint_folder import CheckpointFolder
 from dpbb.cluster.claim import BEAT_S, Claim
-from dpbb.coordination.checkpoint_format import to_bytes
+from dpbb.coordination.checkpoint_file import to_bytes
 from dpbb.coordination.snapshot import CheckpointSnapshot
 from dpbb.errors import CheckpointError
 

@@ -32,7 +32,7 @@ from dpbb.cluster.restoring import restore_all
 from dpbb.cluster.submitter import Submitter
 from dpbb.cluster.versions import check_versions
 from dpbb.cluster.wire import answers_errors, unwrap, wrap
-from dpbb.coordination.checkpoint_format import from_bytes
+from dpbb.coordination.checkpoint_file import from_bytes
 from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import Order, OrderKind
 from dpbb.coordination.wire import decode_report, encode_lease, encode_order

@@ -24,95 +24,31 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from llvmlite import ir
 from numba import types
-from numba.core.datamodel.models import PrimitiveModel
 from numba.core.errors import TypingError
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import lower_builtin, register_model
+from numba.extending import lower_builtin
 
 from dpbb.kernels.scalar import element_address, intrinsic
+from dpbb.kernels.vectors import (
+    VectorType,
+    call_llvm,
+    emit_splat,
+    expect_pointer,
+    expect_vector,
+    lane_indices,
+    shuffle,
+    suffix,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_I1, _I32, _I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
+_I1, _I64 = ir.IntType(1), ir.IntType(64)
 _MAX_MASK_LANES = 64
 
 
 Vector: TypeAlias = Any
 """A vector, as type checkers of Python see it."""
-
-
-class VectorType(types.Type):
-    """Numba type of a vector of ``lanes`` signed integers of ``dtype``."""
-
-    def __init__(self, dtype: Any, lanes: int) -> None:
-        if lanes < 2 or lanes & (lanes - 1):
-            raise TypingError(f"expected a power of two >= 2 as lanes, got {lanes}")
-        self.dtype = dtype
-        self.lanes = lanes
-        super().__init__(name=f"vector({dtype} x {lanes})")
-
-    @property
-    def llvm(self) -> ir.VectorType:
-        """The LLVM type."""
-        return ir.VectorType(ir.IntType(self.dtype.bitwidth), self.lanes)
-
-
-@register_model(VectorType)
-class _VectorModel(PrimitiveModel):
-    """A vector is one LLVM value, kept in registers."""
-
-    def __init__(self, manager: Any, vector: VectorType) -> None:
-        super().__init__(manager, vector, vector.llvm)
-
-
-# -- helpers of the code generators --------------------------------------------
-
-
-def _expect_vector(value: Any, what: str) -> None:
-    if not isinstance(value, VectorType):
-        raise TypingError(f"expected a vector as {what}, got {value}")
-
-
-def _expect_pointer(pointer: Any, dtype: types.Integer) -> None:
-    if pointer != types.CPointer(dtype):
-        raise TypingError(f"expected a pointer to {dtype}, got {pointer}")
-
-
-def _indices(lanes: list[int]) -> ir.Constant:
-    return ir.Constant(ir.VectorType(_I32, len(lanes)), lanes)
-
-
-def _shuffle(builder: Any, value: Any, lanes: list[int]) -> Any:
-    undefined = ir.Constant(value.type, ir.Undefined)
-    return builder.shuffle_vector(value, undefined, _indices(lanes))
-
-
-def _splat(builder: Any, scalar: Any, llvm_type: ir.VectorType) -> Any:
-    undefined = ir.Constant(llvm_type, ir.Undefined)
-    first = builder.insert_element(undefined, scalar, ir.Constant(_I32, 0))
-    return _shuffle(builder, first, [0] * llvm_type.count)
-
-
-def _call_llvm(builder: Any, name: str, result: Any, arguments: list[Any]) -> Any:
-    """Call an LLVM intrinsic function, declaring it once a module."""
-    function_type = ir.FunctionType(result, [a.type for a in arguments])
-    function = builder.module.globals.get(name)
-    if function is None:
-        function = ir.Function(builder.module, function_type, name)
-    return builder.call(function, arguments)
-
-
-def _suffix(llvm_type: ir.VectorType) -> str:
-    return f"v{llvm_type.count}i{llvm_type.element.width}"
-
-
-def _maximum(builder: Any, a: Any, b: Any) -> Any:
-    return builder.select(builder.icmp_signed(">", a, b), a, b)
-
-
-def _minimum(builder: Any, a: Any, b: Any) -> Any:
-    return builder.select(builder.icmp_signed("<", a, b), a, b)
 
 
 # -- making vectors, memory ----------------------------------------------------
@@ -136,11 +72,11 @@ def zeros(typing_context: Any, source: Any, lanes: Any) -> Any:
 @intrinsic
 def splat(typing_context: Any, value: Any, like: Any) -> Any:
     """Return ``value`` in every lane; an integer too wide is truncated."""
-    _expect_vector(like, "like")
+    expect_vector(like, "like")
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         scalar = context.cast(builder, arguments[0], value, like.dtype)
-        return _splat(builder, scalar, like.llvm)
+        return emit_splat(builder, scalar, like.llvm)
 
     return like(value, like), generate
 
@@ -148,8 +84,8 @@ def splat(typing_context: Any, value: Any, like: Any) -> Any:
 @intrinsic
 def load(typing_context: Any, source: Any, start: Any, like: Any) -> Any:
     """Return source[start], source[start + 1], ...; no alignment needed."""
-    _expect_vector(like, "like")
-    _expect_pointer(source, like.dtype)
+    expect_vector(like, "like")
+    expect_pointer(source, like.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         address = element_address(builder, arguments, like.llvm)
@@ -165,14 +101,14 @@ def load_pair(typing_context: Any, source: Any, start: Any, like: Any) -> Any:
     One broadcasting load of the double width on x86: unlike two broadcasts of a
     16-bit element it needs no shuffle unit.
     """
-    _expect_vector(like, "like")
-    _expect_pointer(source, like.dtype)
+    expect_vector(like, "like")
+    expect_pointer(source, like.dtype)
     wide = ir.IntType(2 * like.dtype.bitwidth)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         address = element_address(builder, arguments, wide)
         scalar = builder.load(address, align=like.dtype.bitwidth // 8)
-        pairs = _splat(builder, scalar, ir.VectorType(wide, like.lanes // 2))
+        pairs = emit_splat(builder, scalar, ir.VectorType(wide, like.lanes // 2))
         return builder.bitcast(pairs, like.llvm)
 
     return like(source, types.intp, like), generate
@@ -181,8 +117,8 @@ def load_pair(typing_context: Any, source: Any, start: Any, like: Any) -> Any:
 @intrinsic
 def store(typing_context: Any, target: Any, start: Any, value: Any) -> Any:
     """Write a vector to target[start], target[start + 1], ...; any alignment."""
-    _expect_vector(value, "value")
-    _expect_pointer(target, value.dtype)
+    expect_vector(value, "value")
+    expect_pointer(target, value.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         address = element_address(builder, arguments, value.llvm)
@@ -195,11 +131,19 @@ def store(typing_context: Any, target: Any, start: Any, value: Any) -> Any:
 # -- lane-wise arithmetic ------------------------------------------------------
 
 
+def _maximum(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.icmp_signed(">", a, b), a, b)
+
+
+def _minimum(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.icmp_signed("<", a, b), a, b)
+
+
 def _lanewise(name: str, emit: Callable[[Any, Any, Any], Any]) -> Any:
     """Make an intrinsic of two vectors of one type from an LLVM instruction."""
 
     def operation(typing_context: Any, a: Any, b: Any) -> Any:
-        _expect_vector(a, "first operand")
+        expect_vector(a, "first operand")
         if a != b:
             raise TypingError(f"expected two vectors of one type, got {a} and {b}")
 
@@ -247,7 +191,7 @@ def _comparison(name: str, predicate: str) -> Any:
     """Make an intrinsic that compares two vectors into a mask."""
 
     def operation(typing_context: Any, a: Any, b: Any) -> Any:
-        _expect_vector(a, "first operand")
+        expect_vector(a, "first operand")
         if a != b or a.lanes > _MAX_MASK_LANES:
             raise TypingError(
                 "expected two vectors of one type with at most "
@@ -272,7 +216,7 @@ equal = _comparison("equal", "==")
 @intrinsic
 def blend(typing_context: Any, mask: Any, a: Any, b: Any) -> Any:
     """Lanes of ``a`` where the mask's bit is set, else of ``b``."""
-    _expect_vector(a, "first operand")
+    expect_vector(a, "first operand")
     if a != b or a.lanes > _MAX_MASK_LANES:
         raise TypingError(f"expected two equal vector types, got {a} and {b}")
 
@@ -292,11 +236,11 @@ def blend(typing_context: Any, mask: Any, a: Any, b: Any) -> Any:
 @intrinsic
 def reduce_min(typing_context: Any, a: Any) -> Any:
     """Least lane, as a scalar of the element type."""
-    _expect_vector(a, "operand")
+    expect_vector(a, "operand")
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        name = f"llvm.vector.reduce.smin.{_suffix(a.llvm)}"
-        return _call_llvm(builder, name, a.llvm.element, [arguments[0]])
+        name = f"llvm.vector.reduce.smin.{suffix(a.llvm)}"
+        return call_llvm(builder, name, a.llvm.element, [arguments[0]])
 
     return a.dtype(a), generate
 
@@ -314,15 +258,15 @@ def reduce_pairs(typing_context: Any, a: Any) -> Any:
 
 
 def _signed_sum(a: Any, signs: list[int]) -> Any:
-    _expect_vector(a, "operand")
+    expect_vector(a, "operand")
     # a sum of 16-bit lanes fits 32 bits: half the registers of 64
     width = 32 if a.dtype.bitwidth == 16 and a.lanes <= 2**15 else 64
     wide = ir.VectorType(ir.IntType(width), a.lanes)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         terms = builder.mul(builder.sext(arguments[0], wide), ir.Constant(wide, signs))
-        name = f"llvm.vector.reduce.add.{_suffix(wide)}"
-        total = _call_llvm(builder, name, wide.element, [terms])
+        name = f"llvm.vector.reduce.add.{suffix(wide)}"
+        total = call_llvm(builder, name, wide.element, [terms])
         return builder.sext(total, _I64) if width < 64 else total
 
     return types.int64(a), generate
@@ -331,10 +275,10 @@ def _signed_sum(a: Any, signs: list[int]) -> Any:
 @intrinsic
 def reverse(typing_context: Any, a: Any) -> Any:
     """Lanes in the opposite order."""
-    _expect_vector(a, "operand")
+    expect_vector(a, "operand")
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _shuffle(builder, arguments[0], list(range(a.lanes))[::-1])
+        return shuffle(builder, arguments[0], list(range(a.lanes))[::-1])
 
     return a(a), generate
 
@@ -342,11 +286,11 @@ def reverse(typing_context: Any, a: Any) -> Any:
 @intrinsic
 def last_pair(typing_context: Any, a: Any) -> Any:
     """Put the last pair in every pair."""
-    _expect_vector(a, "operand")
+    expect_vector(a, "operand")
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         last = [a.lanes - 2, a.lanes - 1]
-        return _shuffle(builder, arguments[0], last * (a.lanes // 2))
+        return shuffle(builder, arguments[0], last * (a.lanes // 2))
 
     return a(a), generate
 
@@ -357,7 +301,7 @@ def scan_max_pairs(typing_context: Any, a: Any) -> Any:
 
     log2(lanes / 2) steps of one shuffle and one maximum.
     """
-    _expect_vector(a, "operand")
+    expect_vector(a, "operand")
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         value, pairs, reach = arguments[0], a.lanes // 2, 1
@@ -367,7 +311,7 @@ def scan_max_pairs(typing_context: Any, a: Any) -> Any:
             source = [
                 p // reach * reach - 1 if p // reach % 2 else p for p in range(pairs)
             ]
-            moved = _shuffle(
+            moved = shuffle(
                 builder, value, [lane for p in source for lane in (2 * p, 2 * p + 1)]
             )
             value = _maximum(builder, value, moved)
@@ -403,15 +347,15 @@ def copy_transposed(
     like
         A vector of the pointers' type.
     """
-    _expect_vector(like, "like")
-    _expect_pointer(source, like.dtype)
-    _expect_pointer(target, like.dtype)
-    _expect_pointer(rows, types.int64)
+    expect_vector(like, "like")
+    expect_pointer(source, like.dtype)
+    expect_pointer(target, like.dtype)
+    expect_pointer(rows, types.int64)
     pairs = like.lanes // 2
     align = like.dtype.bitwidth // 8
 
     def lanes_of(chosen: list[int]) -> ir.Constant:
-        return _indices([lane for p in chosen for lane in (2 * p, 2 * p + 1)])
+        return lane_indices([lane for p in chosen for lane in (2 * p, 2 * p + 1)])
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         source, rows, row_size, offset, target, start, stride, _ = arguments

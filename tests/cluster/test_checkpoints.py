@@ -14,7 +14,7 @@ from distributed.utils_test import gen_cluster
 
 import dpbb
 from dpbb.cluster.checkpoint_folder import load_checkpoint, resumed_id
-from dpbb.coordination.checkpoint_format import to_bytes
+from dpbb.coordination.checkpoint_file import to_bytes
 from dpbb.errors import CheckpointError, ClusterError, OptionError
 from dpbb.result import Status, Termination
 from tests.cluster.support import (

@@ -26,7 +26,8 @@ def _source_digest() -> int:
     """Checksum of all sources that kernels are compiled from."""
     here = Path(__file__).parent
     kernels = here.parents[1] / "kernels"
-    sources = [kernels / "scalar.py", kernels / "simd.py", *sorted(here.glob("*.py"))]
+    shared = [kernels / name for name in ("scalar.py", "vectors.py", "simd.py")]
+    sources = [*shared, *sorted(here.glob("*.py"))]
     return zlib.crc32(b"".join(source.read_bytes() for source in sources))
 
 

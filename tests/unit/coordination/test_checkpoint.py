@@ -6,13 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpbb.coordination.checkpoint_file import from_bytes, to_bytes
 from dpbb.coordination.checkpoint_format import (
     MAGIC,
     SCHEMA,
     decode_header,
-    from_bytes,
     header_length,
-    to_bytes,
 )
 from dpbb.errors import CheckpointError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
