@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Makespan:
-    """Incumbent and lower bound over time; both as steps."""
+    """Incumbent and lower bound over time, both as steps; a cutoff below them."""
 
     def __init__(self, look: Look) -> None:
         chart = plot(
@@ -34,15 +34,20 @@ class Makespan:
         self._incumbent = ColumnDataSource({"x": [], "y": []})
         self._found = ColumnDataSource({"x": [], "y": [], "source": []})
         self._bound = ColumnDataSource({"x": [], "y": []})
+        self._cutoff = ColumnDataSource({"x": [], "y": []})
         step: dict[str, Any] = {"mode": "after", "line_width": 2}
         chart.step(
             "x", "y", source=self._incumbent, color=look.incumbent, **step,
-            legend_label="upper bound",
+            legend_label="incumbent",
         )  # fmt: skip
         dots = chart.scatter("x", "y", source=self._found, color=look.incumbent, size=6)
         chart.step(
             "x", "y", source=self._bound, color=look.bound, **step,
             legend_label="lower bound",
+        )  # fmt: skip
+        chart.line(
+            "x", "y", source=self._cutoff, color=look.total, line_dash=[4, 3],
+            legend_label="cutoff",
         )  # fmt: skip
         chart.add_tools(
             HoverTool(
@@ -50,7 +55,8 @@ class Makespan:
                 tooltips=[("makespan", "@y"), ("at", "@x{0.0} s"), ("by", "@source")],
             )
         )
-        legend(chart, look, "top_right")
+        self._legend = legend(chart, look)
+        self._legend.items[-1].visible = False
         self.root = chart
 
     def update(self, view: RunView) -> None:
@@ -60,9 +66,16 @@ class Makespan:
         x = [max(0.0, step.seconds) for step in steps]
         y = [step.value for step in steps]
         self._found.data = {"x": x, "y": y, "source": [step.source for step in steps]}
-        if not y:  # a cutoff that no permutation is known for
-            x, y = [0.0], [snapshot.ub]
-        self._incumbent.data = {"x": [*x, now], "y": [*y, y[-1]]}
+        if y:
+            x, y = [*x, now], [*y, y[-1]]
+        self._incumbent.data = {"x": x, "y": y}
+        # nobody has a permutation of that value, and perhaps there is none
+        cutoff = snapshot.value is None or snapshot.ub < snapshot.value
+        self._cutoff.data = {
+            "x": [0.0, now] if cutoff else [],
+            "y": [snapshot.ub, snapshot.ub] if cutoff else [],
+        }
+        self._legend.items[-1].visible = cutoff
         known = [
             (seconds, bound)
             for seconds, bound in zip(history.seconds, history.lower_bound, strict=True)
@@ -99,7 +112,7 @@ class Rates:
             legend_label="total",
         )  # fmt: skip
         chart.add_tools(HoverTool(renderers=[lines], tooltips=[("engine", "@engine")]))
-        legend(chart, look, "top_left")
+        legend(chart, look)
         self.root = chart
         self._seen: tuple[object, int] | None = None
 
@@ -133,6 +146,7 @@ class Depths:
         )
         si_axis(chart.yaxis)
         chart.yaxis.ticker.desired_num_ticks = 5
+        chart.xaxis.ticker.min_interval = 1
         self._source = ColumnDataSource({"depth": [], "count": [], "text": []})
         bars = chart.vbar(
             x="depth", top="count", bottom=0.5, width=0.8, source=self._source,

@@ -42,7 +42,7 @@ class Gantt:
             y_range=Range1d(1.5, -0.5),
         )
         chart.ygrid.grid_line_color = None
-        chart.yaxis.ticker.min_interval = 1
+        chart.xaxis.ticker.min_interval = chart.yaxis.ticker.min_interval = 1
         chart.yaxis.formatter = CustomJSTickFormatter(code="return String(tick);")
         chart.xaxis.formatter = CustomJSTickFormatter(code="return String(tick);")
         self._source = ColumnDataSource(_EMPTY)

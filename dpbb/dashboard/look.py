@@ -134,15 +134,15 @@ def si_axis(axis: Any) -> None:  # noqa: ANN401
     axis.formatter = CustomJSTickFormatter(code=_SI)
 
 
-def legend(chart: Any, look: Look, place: str) -> None:  # noqa: ANN401
-    """Make the legend small and calm."""
-    box = chart.legend
-    box.location = place
+def legend(chart: Any, look: Look) -> Any:  # noqa: ANN401
+    """Make the legend small and calm, and put it where it hides no line."""
+    (box,) = chart.legend
+    chart.add_layout(box, "above")
+    box.orientation, box.location = "horizontal", "left"
     box.label_text_font, box.label_text_font_size = FONT, "11px"
     box.label_text_color = look.text
-    box.background_fill_color = look.card
-    box.background_fill_alpha = 0.8
-    box.border_line_color = None
-    box.padding, box.spacing, box.margin = 4, 0, 4
+    box.background_fill_color = box.border_line_color = None
+    box.padding, box.spacing, box.margin = 0, 10, 0
     box.glyph_height = box.label_height = 14
     box.glyph_width = 16
+    return box

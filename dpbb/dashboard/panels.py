@@ -42,6 +42,8 @@ td.text { width: 100%%; overflow-wrap: anywhere; }
 class _Panel:
     """Text that is sent only when it has changed."""
 
+    without_run = ""  # what it says before there is any
+
     def __init__(self, look: Look) -> None:
         colors = {
             "leased": "#b46a1f",
@@ -49,7 +51,7 @@ class _Panel:
             "muted": "#6b737b",
         }
         self.root = Div(
-            text="",
+            text=self.without_run,
             sizing_mode="stretch_width",
             stylesheets=[InlineStyleSheet(css=_STYLE % colors)],
         )
@@ -74,6 +76,8 @@ def _tile(name: str, value: str) -> str:
 
 class Status(_Panel):
     """One line: what is solved, how far it is, what is left."""
+
+    without_run = '<span class="muted">No run yet; the first one appears here.</span>'
 
     def text(self, view: RunView) -> str:
         """HTML of a run."""

@@ -104,7 +104,10 @@ class Buttons:
 
         def button(action: str, label: str, question: str) -> Any:  # noqa: ANN401
             made = Button(
-                label=label, width=100, stylesheets=[InlineStyleSheet(css=_FIELD)]
+                label=label,
+                width=100,
+                disabled=True,  # until there is a run
+                stylesheets=[InlineStyleSheet(css=_FIELD)],
             )
             args = {
                 "commands": commands,

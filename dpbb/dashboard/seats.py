@@ -51,7 +51,8 @@ class _SeatChart:
         )  # fmt: skip
         chart.add_tools(HoverTool(renderers=[bars], tooltips="@text"))
         self.root = chart
-        self._aggregate: bool | None = None
+        self._aggregate = False
+        self._label(aggregate=False)
         self._shown: object = None
 
     def update(self, view: RunView) -> None:

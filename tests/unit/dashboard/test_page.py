@@ -61,6 +61,13 @@ def test_the_page_holds_all_parts_and_finished_runs():
     assert doc.template_variables["key"] == "secret"
 
 
+def test_before_there_is_a_run_the_page_says_so():
+    doc = document(FakeFeed(), FakeControls())
+    assert "No run yet" in doc.get_model_by_name("status").text
+    assert doc.get_model_by_name("save").disabled
+    assert doc.get_model_by_name("stop").disabled
+
+
 def test_a_part_alone_holds_no_key():
     feed = FakeFeed()
     feed.add("new")
@@ -184,11 +191,21 @@ def test_the_gantt_chart_is_the_incumbents_schedule():
     assert "flow shops" in part.root.title.text
 
 
-def test_without_an_incumbent_the_cutoff_is_drawn():
+def test_a_cutoff_below_the_incumbent_is_drawn():
     part = charts.Makespan(LIGHT)
+    (box,) = part.root.legend
+    assert [item.label.value for item in box.items] == [
+        "incumbent", "lower bound", "cutoff",
+    ]  # fmt: skip
     part.update(view(value=None, permutation=None, trajectory=(), ub=99))
-    assert data(part.root)["y"] == [99, 99]
+    assert data(part.root)["y"] == []
+    assert data(part.root, -1)["y"] == [99, 99]
+    assert box.items[-1].visible
+    part.update(view(ub=11))
+    assert data(part.root, -1)["y"] == [11, 11]
     part.update(view())
+    assert data(part.root, -1)["y"] == []
+    assert not box.items[-1].visible
     assert data(part.root)["y"] == [14, 12, 12]
     assert data(part.root)["x"] == [0.0, 2.0, 10.0]
 
