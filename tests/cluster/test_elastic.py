@@ -55,6 +55,20 @@ async def test_retired_worker_drains_first(c, s, a, b):
 
 
 @gen_cluster(client=True, nthreads=ONE * 2, timeout=60)
+async def test_worker_at_its_wall_time_drains_first(c, s, a, b):
+    """What ``--lifetime`` calls, which jobs of a batch system end with."""
+    instance, ub, *golden = LARGE
+    run = await submit(c, spec_of(instance, ub))
+    await until(lambda: busy(a) and busy(b))
+    await b.close_gracefully(reason="worker-lifetime-reached")
+    assert b.address not in s.workers
+    outcome = await run.result()
+    assert counts(outcome) == tuple(golden)
+    assert outcome.requeues == 0
+    await run.close()
+
+
+@gen_cluster(client=True, nthreads=ONE * 2, timeout=60)
 async def test_busy_workers_are_not_scaled_down(c, s, a, b):
     """Adaptive scaling may close the workers that explore nothing, no others."""
     run = await submit(c, tiny_spec(0, 2, 2))

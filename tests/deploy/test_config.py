@@ -1,5 +1,6 @@
 """deploy/dask.yaml: every setting exists, is one, and a cluster with them solves."""
 
+import socket
 from pathlib import Path
 
 import dask.config
@@ -39,6 +40,7 @@ def test_cluster_with_the_settings_solves():
         dask.config.set(SETTINGS),
         LocalCluster(
             processes=False,
+            protocol="tcp://",
             n_workers=1,
             threads_per_worker=1,
             dashboard_address=":0",
@@ -54,5 +56,9 @@ def test_cluster_with_the_settings_solves():
         assert worker.memory_manager.memory_pause_fraction is False
         assert "profile" not in worker.periodic_callbacks
         assert worker.state.log.maxlen == 20
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            to_worker = scheduler.stream_comms[worker.address].comm.stream.socket
+            found = to_worker.getsockopt(socket.SOL_TCP, socket.TCP_USER_TIMEOUT)
+            assert found == 120_000
         result = dpbb.solve("ta001", client=client, verbosity="quiet")
     assert result.makespan == 1278
