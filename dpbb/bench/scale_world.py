@@ -119,6 +119,7 @@ class World:
             self.later(drop.seconds, self._improve, drop)
         self.later(TICK_S, self._tick)
         self.later(WATCH_S, self._watch)
+        self.later(self.spec.full_interval_s, self._save)
         gc.disable()  # it would go through all seats, at the expense of the hub
         try:
             while self._queue and not self.over:
@@ -285,6 +286,12 @@ class World:
         self.serve("watch", self.costs.rpc_s, lambda: coordinator.snapshot(self.now))
         self.later(WATCH_S, self._watch)
 
+    def _save(self) -> None:
+        """Take a checkpoint; it would be encoded and written in a thread."""
+        coordinator = self.hub.run(self.spec.run_id).coordinator
+        self.serve("save", 0.0, lambda: coordinator.checkpoint(self._hub_now))
+        self.later(self.spec.full_interval_s, self._save)
+
     def _improve(self, drop: Drop) -> None:
         """Let a seat that explores find a better permutation."""
         exploring = [s for s in self.seats.values() if s.exploring_since is not None]
@@ -366,7 +373,7 @@ class World:
         """See ``Shell``."""
 
     def write_last(self, run: OpenRun) -> None:
-        """See ``Shell``; the simulated run writes no checkpoints."""
+        """See ``Shell``; the simulated run has no folder of checkpoints."""
 
 
 def _with_bytes(report: Report, n_bytes: int) -> Report:

@@ -121,6 +121,13 @@ def test_simulated_run_ends_with_all_leaves_closed(case):
     assert parts == pytest.approx(case.seats * tally.seconds, rel=0.1)
 
 
+def test_checkpoints_are_taken_on_the_loop():
+    physics = Physics(speed=1e5, load_s=0.01, slice_s=0.1, join_s=0.1)
+    tally = simulate_case(Case(2), costs=COSTS, physics=physics, seconds=40).tally
+    assert tally.events["save"] == int(tally.seconds / 30)
+    assert tally.loop_by["save"] > 0
+
+
 def test_reports_of_the_cost_bench_pass_the_ledger():
     assert len(sample_roots(50, 500)) == 500
     times = time_full_reports(50, 500, repeat=2)
