@@ -2,7 +2,7 @@
 
     python examples/06_callbacks_and_limits.py
 
-ta056 takes days on a laptop: this stops after six seconds with the best it has.
+ta056 takes days on a laptop: this stops after four seconds with the best it has.
 """
 
 import time
@@ -12,7 +12,7 @@ import dpbb
 
 def main() -> None:
     with dpbb.submit(
-        "ta056", engine="cpu", heuristics="neh", time_limit_s=6, verbosity="quiet"
+        "ta056", engine="cpu", heuristics="neh", time_limit_s=4, verbosity="quiet"
     ) as run:
         run.on_incumbent(lambda s: print(f"incumbent {s.value} at {s.seconds:.1f} s"))
         run.on_lower_bound(lambda s: print(f"lower bound {s.lower_bound}"))

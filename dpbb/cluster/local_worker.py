@@ -18,6 +18,7 @@ import pickle
 import signal
 import sys
 import threading
+import time
 from importlib import import_module
 from typing import Any
 
@@ -28,6 +29,7 @@ WARM_UP = "warm_up"
 
 def main() -> None:
     """Serve until standard input ends."""
+    parent = os.getppid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
     threading.Thread(target=_import_engine, daemon=True).start()
     import dask
@@ -44,10 +46,10 @@ def main() -> None:
     # a worker that explores holds no data: there is nothing to spill or to pause for
     memory = {f"distributed.worker.memory.{key}": False for key in ("target", "spill")}
     with dask.config.set({**memory, "distributed.worker.memory.pause": False}):
-        asyncio.run(_serve(Worker, order))
+        asyncio.run(_serve(Worker, order, parent))
 
 
-async def _serve(worker_class: Any, order: dict[str, Any]) -> None:
+async def _serve(worker_class: Any, order: dict[str, Any], parent: int) -> None:
     loop = asyncio.get_running_loop()
     over, joined = asyncio.Event(), threading.Event()
 
@@ -57,6 +59,9 @@ async def _serve(worker_class: Any, order: dict[str, Any]) -> None:
             # A worker tries for ever to join a scheduler that died with the parent.
             os._exit(0)
         loop.call_soon_threadsafe(over.set)
+        while os.getppid() == parent:
+            time.sleep(0.1)
+        os._exit(0)  # it died: nobody hears what the worker would still report
 
     threading.Thread(target=watch_parent, daemon=True).start()
     async with worker_class(order.pop("scheduler"), **order) as worker:
