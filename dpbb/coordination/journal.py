@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import dpbb
 from dpbb.tree.counters import Counters
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ class LeaseEntry:
 
     ``closed`` holds (depth, subtrees) pairs; ``ub`` the upper bounds at its begin and
     end; ``alone`` says that it found the unit untouched, gave nothing away and left
-    nothing.
+    nothing. ``version`` is that of dpbb, scheduler's and worker's alike: a run may go
+    on with another one.
     """
 
     unit: int
@@ -77,6 +79,7 @@ class LeaseEntry:
     closed: tuple[tuple[int, int], ...]
     ub: tuple[int, int]
     alone: bool
+    version: str
 
     @property
     def n_bytes(self) -> int:
@@ -143,6 +146,7 @@ class Journal:
                 _pairs(counts),
                 (lease.ub, ub),
                 finished and lease.whole and not lease.basis.donated.any(),
+                dpbb.__version__,
             )
         )
 
@@ -179,6 +183,7 @@ class Journal:
                     e.closed,
                     e.ub,
                     e.alone,
+                    e.version,
                 ]
                 for e in self.leases
             ],
@@ -197,10 +202,13 @@ class Journal:
             paths = None if roots is None else tuple(map(tuple, roots))
             journal._list(UnitEntry(unit, parent, int(leaves), n_roots, paths))
         for unit, attempt, seat, engine, nodes, leaves, *more in values["leases"]:
-            closed, (begin, end), alone = more
+            closed, ub, alone, version = more
             pairs = tuple((depth, count) for depth, count in closed)
             entry = LeaseEntry(
-                unit, attempt, seat, engine, nodes, leaves, pairs, (begin, end), alone
+                *(unit, attempt, seat, engine, nodes, leaves, pairs),
+                tuple(ub),
+                alone,
+                version,
             )
             journal._note(entry)
         rest = values["rest"]

@@ -89,6 +89,13 @@ def test_it_holds(name, request, tmp_path):
     assert "nodes, explored again" in ran.stdout
 
 
+def test_leases_say_who_explored_and_with_what(original):
+    for _, _, seat, engine, *_, version in original["leases"]:
+        assert seat
+        assert engine in ("cpu", "reference")
+        assert version == dpbb.__version__
+
+
 def witness(content):
     """A lease that is explored again, and its unit."""
     (_, lease), *_ = checker.witnesses(content, 1, 30_000)
