@@ -299,7 +299,8 @@ class Result:
         facts.append(
             ("time", f"{self.seconds:.2f} s, {self.tree_seconds:.2f} s of it the tree")
         )
-        facts.append(("engine", f"{self.engine}, {len(self.seats)} seat(s)"))
+        seats = "1 seat" if len(self.seats) == 1 else f"{len(self.seats):,} seats"
+        facts.append(("engine", f"{self.engine}, {seats}"))
         if self.energy_j is not None:
             facts.append(("energy", f"{self.energy_j:,.0f} J of the devices"))
         return facts

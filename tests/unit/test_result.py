@@ -180,7 +180,7 @@ def test_summary_has_the_figures():
     assert "makespan     6\n" in summary
     assert "permutation  1 0\n" in summary
     assert "nodes        1 decomposed, 2 leaves, 12 a second\n" in summary
-    assert "engine       cpu, 1 seat(s)" in summary
+    assert "engine       cpu, 1 seat" in summary
     feasible = replace(OPTIMAL, status=Status.FEASIBLE, lower_bound=3)
     assert "lower bound  3 (gap 50.00%)" in str(feasible)
 
