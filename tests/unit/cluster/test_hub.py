@@ -108,6 +108,7 @@ def test_lost_worker_requeues_its_unit():
         world.hub.lease(spec.run_id, key[1], key[2], "a/cpu0")
     world.finish(spec)
     assert world.hub.result(spec.run_id).outcome.requeues == 1
+    assert world.hub.result(spec.run_id).snapshot.seats_lost == 1
 
 
 def test_worker_that_says_hello_again_is_new():
@@ -136,6 +137,9 @@ def test_two_runs_share_in_equal_parts():
             if key[0] == first.run_id:
                 world.work(first, key, stop_after=1)
     assert (held(world, first), held(world, second)) == (2, 2)
+    seen = world.hub.runs[first.run_id].snapshot(world.clock.now)
+    assert (len(seen.seats), seen.seats_lost) == (2, 0)  # given up, but not lost
+    assert "seat-lost" not in {event.kind for event in seen.events}
     world.finish(second)
     world.hub.tick()
     assert held(world, first) == 4
