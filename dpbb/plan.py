@@ -17,7 +17,8 @@ from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.engines.base import Tuning
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopProblem, schedule
-from dpbb.flowshop.heuristics import default_time_s, first_incumbent
+from dpbb.flowshop.heuristics import default_time_s
+from dpbb.flowshop.heuristics.in_time import incumbent_in_time
 from dpbb.installed import versions
 from dpbb.options import EngineName, Estimates, Heuristics, SolveOptions
 from dpbb.problem import root_bound
@@ -355,8 +356,9 @@ def make_plan(
             limit = default_time_s(instance.n_jobs, instance.n_machines)
             limit = min(limit, left / 2)
         limit = min(limit, left)
-    incumbent = first_incumbent(
+    incumbent = incumbent_in_time(
         problem.instance,
+        end=None if left is None else time.monotonic() + left,
         method=Heuristics.NONE if options.cutoff is not None else options.heuristics,
         time_limit_s=limit,
         threads=options.threads,

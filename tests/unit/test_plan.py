@@ -119,7 +119,7 @@ def test_heuristics_leave_time_for_the_tree(monkeypatch, options, limit):
     given = []
     monkeypatch.setattr("dpbb.plan.default_time_s", lambda _n, _m: 5.0)
     monkeypatch.setattr(
-        "dpbb.plan.first_incumbent", lambda _i, **more: given.append(more)
+        "dpbb.plan.incumbent_in_time", lambda _i, **more: given.append(more)
     )
     plan_of(heuristics="auto", **options)
     assert given[0]["time_limit_s"] == (

@@ -1,0 +1,100 @@
+"""The start heuristics in a thread, which is not waited for longer than there is time.
+
+Nothing interrupts Numba while it compiles, for some ten seconds in all on the first use
+after an installation: who has less time, or is to stop, goes on without the heuristics.
+"""
+
+from __future__ import annotations
+
+import time
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any
+
+from dpbb.flowshop.heuristics import first_incumbent
+from dpbb.flowshop.heuristics.search import Search, improve
+from dpbb.options import Heuristics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpbb.flowshop.heuristics import Incumbent
+    from dpbb.flowshop.instance import FlowShopInstance
+
+POLL_S = 0.01
+LEAST_S = 1.0
+"""Seconds that are waited in any case: code that is compiled is loaded in less."""
+
+STOP_S = 0.25
+"""Seconds that a heuristic has to end in after a stop."""
+
+
+def incumbent_in_time(
+    instance: FlowShopInstance,
+    *,
+    end: float | None,
+    method: Heuristics,
+    on_improvement: Callable[[Incumbent], None],
+    should_stop: Callable[[], bool],
+    **how: Any,  # noqa: ANN401
+) -> Incumbent | None:
+    """Return what ``first_incumbent`` finds until the end.
+
+    Parameters
+    ----------
+    end
+        ``time.monotonic()`` after which it is not waited for; None: never.
+    method, on_improvement, should_stop
+        As there, both called in this thread.
+    **how
+        Other arguments of it.
+
+    Returns
+    -------
+    Incumbent or None
+        The best so far; the jobs in their own order if the end came before any.
+    """
+    events: SimpleQueue[Incumbent | BaseException | None] = SimpleQueue()  # None: end
+    stop = Event()
+
+    def search() -> None:
+        try:
+            first_incumbent(
+                instance,
+                method=method,
+                on_improvement=events.put,
+                should_stop=stop.is_set,
+                **how,
+            )
+            events.put(None)
+        except BaseException as error:  # noqa: BLE001 (raised by whoever waits)
+            events.put(error)
+
+    if end is not None:
+        end = max(end, time.monotonic() + LEAST_S)
+    best: Incumbent | None = None
+    Thread(target=search, name="dpbb-heuristics", daemon=True).start()
+    try:
+        while end is None or time.monotonic() < end:
+            if not stop.is_set() and should_stop():
+                stop.set()
+                last = time.monotonic() + STOP_S
+                end = last if end is None else min(end, last)
+            try:
+                event = events.get(timeout=POLL_S)
+            except Empty:
+                continue
+            if event is None:
+                return best
+            if isinstance(event, BaseException):
+                raise event
+            best = event
+            on_improvement(best)
+    finally:
+        stop.set()
+    if best is None and method != Heuristics.NONE:
+        search_now = Search(
+            instance, lower_bound=0, threads=1, seed=0, on_improvement=on_improvement
+        )
+        best = improve(search_now, None, range(instance.n_jobs), "own order")
+    return best

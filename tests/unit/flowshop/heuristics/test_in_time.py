@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import time
+from threading import Event
+
+import numpy as np
+import pytest
+
+from dpbb.flowshop.heuristics import in_time
+from dpbb.flowshop.heuristics.in_time import incumbent_in_time
+from dpbb.flowshop.heuristics.search import Incumbent
+from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.options import Heuristics
+
+SHOP = FlowShopInstance("shop", np.array([[3, 2], [1, 4], [2, 2]]))
+NEH = Incumbent(9, np.array([1, 0, 2]), "neh")
+
+
+@pytest.fixture
+def compiling(monkeypatch):
+    """Heuristics that find what they are given, and then hear and see nothing."""
+    release = Event()
+
+    def start(*found):
+        def search(_instance, *, on_improvement, **_how):
+            for incumbent in found:
+                on_improvement(incumbent)
+            release.wait(60)
+
+        monkeypatch.setattr(in_time, "first_incumbent", search)
+
+    monkeypatch.setattr(in_time, "LEAST_S", 0.0)
+    yield start
+    release.set()
+
+
+def search(end=None, should_stop=lambda: False, method=Heuristics.AUTO):
+    found = []
+    best = incumbent_in_time(
+        SHOP,
+        end=end,
+        method=method,
+        on_improvement=found.append,
+        should_stop=should_stop,
+    )
+    return best, found
+
+
+def test_all_that_is_found_is_told_in_this_thread_and_the_best_returned():
+    best, found = search()
+    assert found[-1] is best
+    assert best.value == 9
+
+
+def test_the_end_is_kept_while_code_is_compiled(compiling):
+    """The jobs in their own order are better than nothing; makespan by hand."""
+    compiling()
+    best, found = search(end=time.monotonic() + 0.02)
+    assert (best.value, best.source, best.permutation.tolist()) == (
+        11,
+        "own order",
+        [0, 1, 2],
+    )
+    assert found == [best]
+
+
+def test_what_was_found_until_the_end_counts(compiling):
+    compiling(NEH)
+    assert search(end=time.monotonic() + 0.5) == (NEH, [NEH])
+
+
+def test_a_stop_is_not_kept_waiting(compiling):
+    compiling(NEH)
+    assert search(should_stop=lambda: True) == (NEH, [NEH])
+
+
+def test_without_heuristics_there_is_no_schedule():
+    assert search(end=time.monotonic(), method=Heuristics.NONE) == (None, [])
+
+
+def test_errors_are_raised_here(monkeypatch):
+    def broken(*_args, **_how):
+        raise ArithmeticError("broken")
+
+    monkeypatch.setattr(in_time, "first_incumbent", broken)
+    with pytest.raises(ArithmeticError, match="broken"):
+        search()
