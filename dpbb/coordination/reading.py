@@ -314,7 +314,6 @@ class RunReading:
             termination=None if run.termination is None else run.termination.value,
             error=run.error,
             made=book.made,
-            seats_left=len(run.work.used_seats.keys() - run.work.seats.keys()),
             closed=tuple(book.counters.closed.tolist()),
             seats_lost=run.work.seats_lost,
         )

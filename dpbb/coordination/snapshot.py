@@ -135,8 +135,6 @@ class Snapshot:
         State of the checkpoints; None when the run writes none.
     made
         Units made so far: cut, donated or from the start.
-    seats_left
-        Seats that explored for this run and serve it no more.
     seats_lost
         Seats that went away with their workers since the run was opened, or resumed
         for the last time; those that another run got are not among them.
@@ -172,7 +170,6 @@ class Snapshot:
     error: str | None = None
     checkpoint: CheckpointSnapshot | None = None
     made: int = 0
-    seats_left: int = 0
     closed: tuple[int, ...] = ()
     estimate_s: float | None = None
     estimate_nodes: float | None = None

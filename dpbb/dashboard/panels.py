@@ -152,7 +152,7 @@ class Counts(_Panel):
             ("leased", now.leased),
             ("waiting", now.waiting),
             ("made", now.made),
-            ("donations", now.donations),
+            ("donation" if now.donations == 1 else "donations", now.donations),
             ("lost", now.requeues),
         )
         note = f"{where}: {kinds}" if kinds else where
