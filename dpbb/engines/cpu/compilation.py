@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numba
 import numpy as np
 
+from dpbb.kernels.compiling import compiled
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -56,4 +58,4 @@ def inlined(function: Kernel) -> Kernel:
 
 def entry(function: Kernel) -> Kernel:
     """Compile for calls from Python, once per machine; releases the GIL."""
-    return cast("Kernel", _njit(cache=True, **_OPTIONS)(function))
+    return cast("Kernel", compiled(function, **_OPTIONS))

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import numba
 import numpy as np
+
+from dpbb.kernels.compiling import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,8 +31,7 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 def jit(function: Kernel) -> Kernel:
     """Compile on the first call, once per machine; typed, unlike Numba's own."""
-    compiled = numba.njit(cache=True, nogil=True, boundscheck=False)(function)
-    return cast("Kernel", compiled)
+    return cast("Kernel", compiled(function, nogil=True, boundscheck=False))
 
 
 @jit

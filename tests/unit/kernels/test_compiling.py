@@ -1,0 +1,60 @@
+"""The cache of compiled code: kept, damaged, impossible."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+
+import pytest
+from numba.core.caching import FunctionCache
+
+from dpbb.kernels.compiling import compiled
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Compile a function of a module as a new process would."""
+    source = tmp_path / "module.py"
+    source.write_text("def add(a, b):\n    return a + b\n")
+
+    def fresh():
+        spec = importlib.util.spec_from_file_location("module", source)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return compiled(module.add)
+
+    return fresh
+
+
+def hits(function):
+    return sum(function.stats.cache_hits.values())
+
+
+def test_code_is_compiled_once(load):
+    first, second = load(), load()
+    assert (first(1, 2), hits(first)) == (3, 0)
+    assert (second(1, 2), hits(second)) == (3, 1)
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.parametrize("content", [b"", b"no pickle", b"\x80\x04\x95"])
+def test_damaged_cache_is_made_anew(load, tmp_path, caplog, suffix, content):
+    """As a full disk or a loss of power leaves it."""
+    assert load()(1, 2) == 3
+    (file,) = tmp_path.rglob(f"*.{suffix}")
+    file.write_bytes(content)
+    damaged = load()
+    with caplog.at_level(logging.WARNING, "dpbb"):
+        assert (damaged(1, 2), hits(damaged)) == (3, 0)
+    assert "damaged cache of add: compiled again" in caplog.text
+    healed = load()
+    assert (healed(1, 2), hits(healed)) == (3, 1)
+
+
+def test_without_a_folder_to_write_to_nothing_is_kept(load, monkeypatch):
+    """Numba raises then; its locators look at every folder that they know."""
+    monkeypatch.setattr(FunctionCache._impl_class, "_locator_classes", [])
+    function = load()
+    assert function(1, 2) == 3
+    again = load()
+    assert (again(1, 2), hits(again)) == (3, 0)
