@@ -288,7 +288,9 @@ class Result:
                 )
             facts.append(("permutation", " ".join(map(str, self.permutation or ()))))
         if self.n_optima is not None:
-            facts.append(("optima", f"{self.n_optima:,}"))
+            whole = self.termination is Termination.EXHAUSTED
+            more = "" if whole else f" or more: ended early ({self.termination})"
+            facts.append(("optima", f"{self.n_optima:,}{more}"))
         facts.append(
             (
                 "nodes",

@@ -119,6 +119,8 @@ def test_json_without_the_schedule_is_equal_but_has_none():
             UNKNOWN.to_json().replace('"unknown"', '"great"'),
             "expected the JSON of a result, got: 'great' is not a valid Status",
         ),
+        ("[" * 100_000, "expected JSON, got: maximum recursion depth"),
+        (None, "expected JSON, got: the JSON object must be str"),
     ],
 )
 def test_what_is_no_result_is_refused(text, message):
@@ -173,6 +175,13 @@ def test_summary_says_how_the_status_was_obtained(changes, text):
     result = replace(OPTIMAL, **changes)
     assert text in result.summary()
     assert text in result._repr_html_()
+
+
+def test_summary_says_whether_all_optima_are_known():
+    """Of a makespan that is proved, others may still be in the open roots."""
+    assert "optima       1\n" in OPTIMAL.summary()
+    early = replace(OPTIMAL, proof=Proof.OPEN_ROOTS, termination=Termination.TIME_LIMIT)
+    assert "optima       1 or more: ended early (time_limit)\n" in early.summary()
 
 
 def test_summary_has_the_figures():
