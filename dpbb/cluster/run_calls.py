@@ -131,9 +131,9 @@ class RunCalls:
     async def _result(self, timeout: float | None) -> Result:
         outcome = await self._get_outcome(timeout)
         if self._made is None:
+            late_s = time.monotonic() - self._ended
             made = self._make_result(outcome)
             if isinstance(made, Result):  # it counts until now, maybe the next morning
-                late_s = time.monotonic() - self._ended
                 made = replace(made, seconds=max(0.0, made.seconds - late_s))
             self._made = made
         return self._made

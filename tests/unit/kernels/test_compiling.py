@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import logging
 
+import numba
 import pytest
 from numba.core.caching import FunctionCache
 
@@ -12,8 +13,9 @@ from dpbb.kernels.compiling import compiled
 
 
 @pytest.fixture
-def load(tmp_path):
-    """Compile a function of a module as a new process would."""
+def load(tmp_path, monkeypatch):
+    """Compile a function of a module as a new process would; the cache is beside it."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     source = tmp_path / "module.py"
     source.write_text("def add(a, b):\n    return a + b\n")
 
