@@ -256,6 +256,7 @@ def test_campaign_of_twenty_seeds():
     assert {"kill", "drain", "join"} <= faults
 
 
+@pytest.mark.slow
 def test_campaign_tells_a_wrong_count():
     """A tree that is said to have a node more is found out."""
     tree = replace(TREES[1], decomposed=TREES[1].decomposed + 1)

@@ -33,6 +33,7 @@ from tests.cluster.support import (
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.skipif(not TABLE.is_file(), reason="no ../shared/golden here")
 @pytest.mark.parametrize(("workers", "threads"), [(1, 4), (4, 1)])

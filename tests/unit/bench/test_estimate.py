@@ -18,6 +18,7 @@ def arguments(*texts):
     return parser.parse_args(texts)
 
 
+@pytest.mark.slow
 def test_the_suite_shows_truth_and_estimate(capsys, tmp_path):
     file = tmp_path / "found.json"
     code = suite.run(
