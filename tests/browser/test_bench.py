@@ -10,7 +10,7 @@ from tests.browser import support
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.cluster,
-    pytest.mark.timeout(120),
+    pytest.mark.timeout(600),
     pytest.mark.skipif(support.missing() is not None, reason=str(support.missing())),
 ]
 

@@ -49,7 +49,7 @@ class Terminal:
             stdout=inner,
             stderr=inner,
             start_new_session=True,
-            env={**os.environ, "TERM": "xterm-256color", **dict(env)},
+            env={**_inherited(), "TERM": "xterm-256color", **dict(env)},
         )
         os.close(inner)
         self.pid = self.process.pid
@@ -103,6 +103,11 @@ class Terminal:
         self.process.kill()
         self.process.wait()
         os.close(self.fd)
+
+
+def _inherited():
+    """The environment but for a size that is not this terminal's."""
+    return {k: v for k, v in os.environ.items() if k not in {"COLUMNS", "LINES"}}
 
 
 @pytest.mark.parametrize("width", [60, 100])

@@ -246,10 +246,11 @@ async def submit_and_stop(client):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # a minute on four quiet cores, processes start all the time
 def test_campaign_of_twenty_seeds():
     """The first of ``dpbb bench faults``: kills and all, and every count exact."""
     seeds = range(1, 21)
-    records = campaign(seeds, trees=TREES[:2])
+    records = campaign(seeds, trees=TREES[:2], show=print)
     assert [record.seed for record in records] == list(seeds)
     assert [record for record in records if record.wrong is not None] == []
     faults = {kind for record in records for kind in record.faults}
@@ -257,6 +258,7 @@ def test_campaign_of_twenty_seeds():
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_campaign_tells_a_wrong_count():
     """A tree that is said to have a node more is found out."""
     tree = replace(TREES[1], decomposed=TREES[1].decomposed + 1)

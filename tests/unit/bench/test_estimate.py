@@ -19,6 +19,7 @@ def arguments(*texts):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_the_suite_shows_truth_and_estimate(capsys, tmp_path):
     file = tmp_path / "found.json"
     code = suite.run(
