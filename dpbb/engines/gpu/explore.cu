@@ -13,7 +13,8 @@
 // At the end all pages lie in `out`, after a few batches deepest first that close most
 // of the small subtrees: fewer roots to carry.
 //
-// Grid: resident blocks alone (idle warps wait for busy ones). Block: WARPS * 32.
+// Grid: resident blocks alone (idle warps wait for busy ones). Block: WARPS * 32; warps
+// from Control::n_warps on are none.
 // Twin: dpbb.engines.reference.
 
 #include "pages.cuh"
@@ -233,6 +234,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
   }
   for (int i = lane; i <= N; i += LANES) own.closed[i] = 0;
   __syncthreads();
+  if (blockIdx.x * WARPS + threadIdx.x / LANES >= control->n_warps) return;
 
   const bool keeps_time = blockIdx.x == 0 && threadIdx.x < LANES;
   const u64 began = global_nanoseconds();

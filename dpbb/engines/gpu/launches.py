@@ -17,6 +17,7 @@ from dpbb.engines.gpu.device import DeviceError, OnDevice, free_device_bytes
 from dpbb.engines.gpu.layout import CONTROL, NO_VALUE, STOP_AT, Stop
 from dpbb.engines.gpu.leaves import candidate_of_leaf
 from dpbb.engines.gpu.memory import DeviceMemory, MemoryPlan, plan_memory
+from dpbb.engines.gpu.page_budget import PageBudget
 from dpbb.engines.gpu.roots import pages_of_unit
 from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.tree.work_unit import WorkUnit
@@ -81,7 +82,8 @@ class Launches:
         with self._device():
             packed = kernels.pack(problem, order)
             self._memory, self._plan = self._allocate(packed, explorers)
-            self._n_warps = self._most_warps = self._plan.n_warps
+            self._n_warps = self._plan.n_warps
+            self._budget = PageBudget(self._plan.n_pages, self._pages_per_explorer)
             # pinned, or a copy would not be asynchronous
             self._pinned = cupy.cuda.alloc_pinned_memory(CONTROL.itemsize)
             self._control = np.frombuffer(self._pinned, CONTROL, 1)
@@ -94,6 +96,10 @@ class Launches:
     @property
     def _shape(self) -> KernelShape:
         return self._kernels.shape
+
+    @property
+    def _pages_per_explorer(self) -> int:
+        return self._shape.pages_per_warp
 
     # -- memory -----------------------------------------------------------------------
 
@@ -151,13 +157,36 @@ class Launches:
         """Explore with these from now on, and with so many of the explorers."""
         self._kernels = kernels
         warps = kernels.shape.warps
-        most = min(self._most_warps, kernels.resident_warps)
+        most = min(self._plan.n_warps, kernels.resident_warps)
         self._n_warps = max(warps, int(most * share) // warps * warps)
+
+    @property
+    def _free_pages(self) -> int:
+        free = int(self._control["free_end"][0]) - int(self._control["free_next"][0])
+        return free % 2**32
 
     @property
     def _explores(self) -> bool:
         """Whether there are open nodes on the device."""
         return self._pool_size > 0
+
+    def _pool(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """Pages of the pool and their meta words: depth << 8 | records."""
+        memory = self._require_memory()
+        pages = memory.pools[self._pool_side][: self._pool_size].get()
+        return pages, memory.meta.get()[pages]
+
+    def _limited(self) -> int:
+        """Explorers of the next launch; where pages limit them, the pool in order."""
+        budget = self._budget
+        budget.look(self._free_pages)
+        if budget.limit is None:
+            return self._n_warps
+        pages, meta = self._pool()
+        deepest_first = np.argsort((meta >> 8).astype(np.uint16), kind="stable")[::-1]
+        pool = self._require_memory().pools[self._pool_side]
+        pool[: len(pages)].set(pages[deepest_first])
+        return min(self._n_warps, budget.limit)
 
     def _launch(
         self,
@@ -169,17 +198,19 @@ class Launches:
     ) -> None:
         control = self._control
         memory = self._require_memory()
+        n_warps = self._limited()
         for name in ("tickets", "gifts", "stop", "pool_next", "n_out", "lock"):
             control[name] = 0
         control["n_optima"] = 0
         control["best"] = NO_VALUE
         control["ub"] = self._ub
-        control["n_warps"] = self._n_warps
+        control["n_warps"] = n_warps
+        control["spare_pages"] = self._budget.spare
         control["branching_ub"] = self._branching_ub
         control["drain_batches"] = DRAIN_BATCHES
         control["budget_ns"] = int(seconds * 1e9)
         arena = memory.arenas[self._pool_side]
-        blocks = self._n_warps // self._shape.warps
+        blocks = -(-n_warps // self._shape.warps)
         self._send()
         self._kernels.explore(self._stream, blocks, arena)
         self._kernels.settle(self._stream, arena)
@@ -247,16 +278,17 @@ class Launches:
             )
         if stop is not Stop.OUT_OF_PAGES:
             return
-        if self._n_warps == self._shape.warps and not int(self._control["batches"][0]):
+        budget = self._budget
+        if budget.is_last and not int(self._control["batches"][0]):
             raise DeviceError(
                 f"{self._plan.n_pages} pages of device memory are used up by open "
                 "nodes; use a device with more free memory, or the cpu engine"
             )
-        fewer = max(self._shape.warps, self._n_warps // 2)
-        self._n_warps = fewer // self._shape.warps * self._shape.warps
-        self._most_warps = self._n_warps  # to stay below
+        budget.used_up(int(self._control["n_warps"][0]), self._free_pages)
         logger.warning(
-            "pages of device memory used up: going on with %d explorers", self._n_warps
+            "pages of device memory used up: going on with %d of %d explorers",
+            budget.limit,
+            self._n_warps,
         )
 
     def _send(self) -> None:
@@ -292,7 +324,7 @@ class Launches:
         unit = WorkUnit.concatenate(self._pending)
         order, first, count, depths = pages_of_unit(unit)
         control = self._control
-        free = (int(control["free_end"][0]) - int(control["free_next"][0])) % 2**32
+        free = self._budget.loadable(self._free_pages, explores=self._explores)
         n_warps = min(self._kernels.walk_warps, max(1, free // (4 * WALK_CLAIM)))
         n_pages = min(len(first), free - WALK_CLAIM * n_warps)
         if n_pages <= 0:
@@ -306,6 +338,7 @@ class Launches:
         else:
             self._pending = []
         control["ub"] = self._ub
+        control["spare_pages"] = 0
         control["branching_ub"] = self._branching_ub
         arrays = [
             cupy.asarray(np.ascontiguousarray(array))

@@ -42,6 +42,8 @@ struct Control {
   int best;
   int least_bound;
   u32 branching_ub, drain_batches;
+  u32 spare_pages;  // free pages that explorers leave for fewer of them
+  u32 unused;
   u64 decomposed, leaves;
   u64 batches, children, idle_ns, busy_ns;
   u64 open_roots, budget_ns;
@@ -105,7 +107,8 @@ struct PageCache {
 
   __device__ __forceinline__ PageCache() : page(NONE), count(0), claim(0), claim_end(0) {}
 
-  // Make sure that `needed` calls of take succeed; false when memory is used up.
+  // Make sure that `needed` calls of take succeed; false when all but the spare pages
+  // are used up.
   __device__ __forceinline__ bool reserve(const Arena &arena, int needed, int lane) {
     const int missing = needed - count - (int)(claim_end - claim);
     if (missing <= 0) return true;
@@ -117,7 +120,7 @@ struct PageCache {
       const u32 wanted = max(needed - count, 16);
       while (true) {
         const u32 end = *(volatile u32 *)&control->free_end;
-        if ((int)(end - seen) < (int)wanted) break;
+        if ((int)(end - seen) < (int)(wanted + control->spare_pages)) break;
         begin = atomicCAS(&control->free_next, seen, seen + wanted);
         if (begin == seen) {
           taken = wanted;

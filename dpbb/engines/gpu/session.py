@@ -104,6 +104,7 @@ class GpuSession(Launches):
         memory = self._require_memory()
         self._use(self._settings.kernels, self._settings.now.share)
         steady = self._is_saturated and max_seconds == self.slice_s
+        steady = steady and self._budget.limit is None
         with self._device():
             memory.closed.data.memset_async(0, memory.closed.nbytes, self._stream)
             while True:
@@ -196,12 +197,6 @@ class GpuSession(Launches):
             cupy.get_default_memory_pool().free_all_blocks()
 
     # -- roots that leave the device ---------------------------------------
-
-    def _pool(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-        """Pages of the pool and their meta words: depth << 8 | records."""
-        memory = self._require_memory()
-        pages = memory.pools[self._pool_side][: self._pool_size].get()
-        return pages, memory.meta.get()[pages]
 
     def _read(
         self,

@@ -57,6 +57,10 @@ class StealSession(GpuSession):
 
     # -- memory -----------------------------------------------------------------------
 
+    @property
+    def _pages_per_explorer(self) -> int:
+        return 0
+
     def _allocate(
         self, packed: PackedInstance, explorers: int | None
     ) -> tuple[DeviceMemory, MemoryPlan]:

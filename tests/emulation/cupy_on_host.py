@@ -1,0 +1,273 @@
+"""CuPy on a machine without a GPU: arrays of NumPy, kernels compiled for the host.
+
+As much of it as the GPU engine uses. The kernels are those of the package, compiled by
+the C++ compiler against ``cuda.h`` of this folder; so what is tested is their logic and
+the host's side, not what a device makes of it, and nothing about speed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+
+HERE = Path(__file__).parent
+N_MULTIPROCESSORS = 2
+FREE_BYTES = 1 << 28
+UUID = "GPU-00000000-0000-0000-0000-000000000000"
+COMPILER = "g++"
+KERNEL = re.compile(
+    r'extern "C" __global__ void(?:\s*__launch_bounds__\([^)]*\))?\s+(\w+)\('
+)
+SHARED = "extern __shared__ __align__(16) u32 shared[];"
+HOST_SHARED = "u32 *const shared = emulated::shared_memory();"
+
+
+class CudaError(RuntimeError):
+    """In place of those of CuPy."""
+
+
+class OutOfMemoryError(MemoryError):
+    """In place of that of CuPy."""
+
+
+class Memory:
+    """The memory under an array."""
+
+    def __init__(self, array):
+        self.ptr = array.ctypes.data
+
+    def memset_async(self, value, n_bytes, stream):
+        ctypes.memset(self.ptr, value, n_bytes)
+
+    def copy_from_host_async(self, address, n_bytes, stream):
+        ctypes.memmove(self.ptr, address, n_bytes)
+
+    def copy_to_host_async(self, address, n_bytes, stream):
+        ctypes.memmove(address, self.ptr, n_bytes)
+
+
+class DeviceArray(np.ndarray):
+    """An array of NumPy with the methods of CuPy's."""
+
+    @property
+    def data(self):
+        return Memory(self)
+
+    def get(self):
+        return np.array(self)
+
+    def set(self, values):
+        assert values.shape == self.shape
+        assert values.dtype == self.dtype
+        self[...] = values
+
+
+def empty(shape, dtype):
+    """Full of garbage, as on a device."""
+    array = np.empty(shape, dtype).view(DeviceArray)
+    array.view(np.ndarray).reshape(-1).view(np.uint8)[...] = 0xA5
+    return array
+
+
+def zeros(shape, dtype):
+    return np.zeros(shape, dtype).view(DeviceArray)
+
+
+def asarray(values):
+    return np.array(values).view(DeviceArray)
+
+
+def alloc_pinned_memory(n_bytes):
+    kind = type("Pinned", (ctypes.c_char * n_bytes,), {"ptr": property(address_of)})
+    return kind()
+
+
+def address_of(buffer):
+    return ctypes.addressof(buffer)
+
+
+class Context:
+    """A device or a stream: what work is put to."""
+
+    def __init__(self, index=0, **_):
+        self.id = index
+        self.ptr = 0
+        self.attributes = {"MultiProcessorCount": N_MULTIPROCESSORS}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+
+class Event:
+    """Everything is over when the call returns."""
+
+    def __init__(self, **_):
+        pass
+
+    def record(self, stream):
+        pass
+
+    def synchronize(self):
+        pass
+
+
+class Function:
+    """A kernel of a module."""
+
+    def __init__(self, run):
+        self._run = run
+        self.kernel = SimpleNamespace(ptr=0)
+        self.max_dynamic_shared_size_bytes = 0
+
+    def __call__(self, grid, block, arguments, shared_mem=0):
+        assert block[0] % 32 == 0
+        assert shared_mem <= max(self.max_dynamic_shared_size_bytes, 48 * 1024)
+        values = [
+            np.array([a.ctypes.data], np.uint64)
+            if isinstance(a, np.ndarray)
+            else np.array([a])
+            for a in arguments
+        ]
+        pointers = (ctypes.c_void_p * len(values))(*(v.ctypes.data for v in values))
+        together = max(N_MULTIPROCESSORS, 8 // (block[0] // 32))
+        self._run(
+            ctypes.c_uint(grid[0]),
+            ctypes.c_uint(block[0]),
+            ctypes.c_size_t(shared_mem),
+            ctypes.c_uint(together),
+            pointers,
+        )
+
+
+class Modules:
+    """Compiles for the host; every unit once for a folder."""
+
+    def __init__(self, folder):
+        self._folder = Path(folder)
+        self._guard = threading.Lock()
+
+    def raw_module(self, code, options, backend):
+        return SimpleNamespace(
+            compile=lambda: self._library(code, options),
+            get_function=lambda name: Function(
+                getattr(self._library(code, options), f"run_{name}")
+            ),
+        )
+
+    def _library(self, code, options):
+        name = hashlib.sha256(code.encode()).hexdigest()[:16]
+        library = self._folder / f"{name}.so"
+        with self._guard:
+            if not library.exists():
+                self._compile(code, options, library)
+            return ctypes.CDLL(str(library))
+
+    def _compile(self, code, options, library):
+        sources = library.with_suffix("")
+        sources.mkdir()
+        kernels = []
+        for option in options:
+            if option.startswith("-I"):
+                for path in Path(option[2:]).glob("*.cu*"):
+                    text = path.read_text().replace(SHARED, HOST_SHARED)
+                    (sources / path.name).write_text(text)
+                    if f'"{path.name}"' in code:
+                        kernels += KERNEL.findall(text)
+        shutil.copy(HERE / "ptx.cuh", sources)
+        runs = [
+            f'extern "C" void run_{name}(unsigned grid, unsigned size, size_t shared, '
+            f"unsigned together, void **arguments) {{ emulated::launch({name}, grid, "
+            "size, shared, together, arguments); }\n"
+            for name in kernels
+        ]
+        unit = sources / "unit.cpp"
+        unit.write_text(f'#include "{HERE}/cuda.h"\n{code}\n{"".join(runs)}')
+        command = [
+            *(COMPILER, "-std=c++17", "-O1", "-fPIC", "-shared", "-pthread", "-w"),
+            *(f"-I{sources}", str(unit), "-o", f"{library}.part"),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        assert done.returncode == 0, done.stderr[:5000]
+        Path(f"{library}.part").rename(library)
+
+
+def modules(folder):
+    """Modules by name, to stand in ``sys.modules``."""
+    runtime = SimpleNamespace(
+        CUDARuntimeError=CudaError,
+        driverGetVersion=lambda: 13000,
+        runtimeGetVersion=lambda: 13000,
+        getDeviceCount=lambda: 1,
+        getDeviceProperties=lambda _: {"name": b"emulated", "major": 9, "minor": 0},
+        memGetInfo=lambda: (FREE_BYTES, FREE_BYTES),
+        memcpyAsync=lambda to, at, n_bytes, kind, stream: ctypes.memmove(
+            to, at, n_bytes
+        ),
+        setDevice=lambda index: None,
+    )
+    driver = SimpleNamespace(
+        CUDADriverError=CudaError,
+        occupancyMaxActiveBlocksPerMultiprocessor=lambda kernel, threads, shared: max(
+            1, 128 // threads
+        ),
+    )
+    pool = SimpleNamespace(free_bytes=lambda: 0, free_all_blocks=lambda: None)
+    found = {
+        name: ModuleType(name)
+        for name in (
+            *("cupy", "cupy.cuda", "cupy.cuda.memory", "cupy_backends"),
+            *("cupy_backends.cuda", "cupy_backends.cuda.libs"),
+        )
+    }
+    memory = found["cupy.cuda.memory"]
+    memory.OutOfMemoryError = OutOfMemoryError
+    vars(found["cupy.cuda"]).update(
+        Device=Context,
+        Stream=Context,
+        Event=Event,
+        alloc_pinned_memory=alloc_pinned_memory,
+        compiler=SimpleNamespace(CompileException=CudaError),
+        driver=driver,
+        memory=memory,
+        runtime=runtime,
+    )
+    vars(found["cupy"]).update(
+        RawModule=Modules(folder).raw_module,
+        asarray=asarray,
+        cuda=found["cupy.cuda"],
+        empty=empty,
+        get_default_memory_pool=lambda: pool,
+        lexsort=np.lexsort,
+        ndarray=DeviceArray,
+        zeros=zeros,
+    )
+    nvrtc = SimpleNamespace(getVersion=lambda: (13, 0))
+    found["cupy_backends.cuda.libs"].nvrtc = nvrtc
+    return found
+
+
+@contextlib.contextmanager
+def installed(monkeypatch, folder):
+    """Put the emulation in the place of CuPy."""
+    from dpbb.engines.gpu import engine, settings
+    from dpbb.kernels import nvrtc
+
+    for name, module in modules(folder).items():
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setattr(engine, "_uuid", lambda index: UUID)
+    monkeypatch.setattr(nvrtc, "_modules", {})
+    monkeypatch.setattr(settings, "_found", {})
+    yield

@@ -1,0 +1,241 @@
+"""The kernels of both arms, lane by lane on the host: counts, leaves, open roots."""
+
+import logging
+import random
+import threading
+from itertools import pairwise
+
+import pytest
+
+from dpbb.engines import explore_to_end
+from dpbb.engines.base import Tuning
+from dpbb.engines.gpu import launches as launches_module
+from dpbb.engines.gpu.device import DeviceError
+from dpbb.engines.gpu.memory import MemoryPlan
+from dpbb.engines.gpu.shape import NARROW_LIMIT
+from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.flowshop.taillard import taillard_instance
+from dpbb.options import BranchingRule, TreeOptions
+from dpbb.tree import Interval, WorkUnit, n_leaves
+from tests.oracle import RULES, TinyFlowShop, best_orders, makespan, naive_tree
+from tests.parity.subject import churn
+
+pytestmark = pytest.mark.timeout(600)
+
+# decomposed nodes and leaves from the table of trees that a program counted which
+# shares no code with dpbb
+TA014 = ("ta014", 1377, (16114, 13))
+TA016 = ("ta016", 1397, (1586, 0))
+TA041 = ("ta041", 2991, (16451, 0))
+TA056 = ("ta056", 3620, (9175, 0))
+TA049_MINBRANCH = ("ta049", 2897, (641, 0))
+
+
+def problem_of(name):
+    return FlowShopProblem(taillard_instance(name))
+
+
+def counted(total):
+    return total.counters.decomposed, total.counters.leaves
+
+
+def random_shop(rng, n_jobs, n_machines, longest):
+    """Few different times, so that bounds tie often."""
+    times = [
+        tuple(rng.choice((1, longest // 2, longest)) for _ in range(n_machines))
+        for _ in range(n_jobs)
+    ]
+    return TinyFlowShop(tuple(times))
+
+
+@pytest.mark.parametrize("case", [TA014, TA056], ids=lambda case: case[0])
+def test_golden_tree(gpu, case):
+    name, ub, expected = case
+    total = gpu.explore(problem_of(name), TreeOptions(), ub)
+    assert counted(total) == expected
+    assert total.best is None
+
+
+def test_golden_tree_of_another_rule(gpu):
+    name, ub, expected = TA049_MINBRANCH
+    tree = TreeOptions(BranchingRule.MINBRANCH, branching_ub=ub)
+    assert counted(gpu.explore(problem_of(name), tree, ub)) == expected
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_counts_are_those_of_the_naive_tree(gpu, rule):
+    rng = random.Random(f"{rule}")
+    for longest in (2, 9, 99, 2, 9, 99):
+        problem = random_shop(rng, 6, 3, longest)
+        best, _ = best_orders(problem.times)
+        tree = TreeOptions(rule, branching_ub=best)
+        expected = naive_tree(problem, tree, best)
+        total = gpu.explore(problem, tree, best)
+        assert counted(total) == (len(expected.decomposed), len(expected.leaves))
+        assert total.counters.closed.tolist() == expected.closed()
+
+
+def test_values_of_32_bits(gpu):
+    rng = random.Random(32)
+    for _ in range(5):
+        problem = random_shop(rng, 6, 3, 2 * NARROW_LIMIT)
+        best, _ = best_orders(problem.times)
+        expected = naive_tree(problem, TreeOptions(), best)
+        total = gpu.explore(problem, TreeOptions(), best)
+        assert counted(total) == (len(expected.decomposed), len(expected.leaves))
+
+
+def test_paths_of_more_than_256_jobs(gpu, monkeypatch):
+    """Digits of 16 bits; memory for the worst case would be a gigabyte."""
+    have(monkeypatch, 5000)
+    monkeypatch.setattr(launches_module.Launches, "_pages_per_explorer", 100)
+    rng = random.Random(300)
+    times = [[rng.randint(1, 99) for _ in range(3)] for _ in range(300)]
+    problem = FlowShopProblem(FlowShopInstance("300x3", times))
+    with gpu.session(problem, TreeOptions(), ub=problem.root_bound + 1) as session:
+        part = session.advance(problem.root_bound + 1, 0.1)
+        rest = session.remaining()
+        rest.check()
+        assert part.decomposed > 0
+        closed = sum(
+            int(n) * n_leaves(300 - depth) for depth, n in enumerate(part.closed)
+        )
+        assert closed + rest.leaves == n_leaves(300)
+
+
+def test_optima_are_found_and_listed(gpu):
+    rng = random.Random(6)
+    for _ in range(4):
+        problem = random_shop(rng, 6, 3, 9)
+        best, orders = best_orders(problem.times)
+        total = gpu.explore(problem, TreeOptions())
+        found = [int(job) for job in total.best.permutation]
+        assert total.best.value == best == makespan(problem.times, found)
+        with gpu.session(
+            problem, TreeOptions(), ub=best + 1, all_optima=True
+        ) as session:
+            listed = [
+                tuple(map(int, leaf.permutation))
+                for leaf in explore_all(session, best + 1)
+            ]
+        assert len(listed) == len(orders)
+        assert set(listed) == orders
+
+
+def explore_all(session, ub):
+    while True:
+        part = session.advance(ub, 0.05)
+        yield from part.optima
+        if part.exhausted:
+            return
+
+
+def test_parts_add_up_to_the_whole(gpu):
+    name, ub, expected = TA016
+    problem = problem_of(name)
+    rng = random.Random(16)
+    cuts = sorted(rng.randrange(n_leaves(20)) for _ in range(4))
+    sums = [0, 0]
+    for begin, end in pairwise([0, *cuts, n_leaves(20)]):
+        unit = WorkUnit.from_interval(20, Interval(begin, end))
+        part = gpu.explore(problem, TreeOptions(), ub, unit)
+        assert part.counters.closed_leaves == end - begin
+        sums[0] += part.counters.decomposed
+        sums[1] += part.counters.leaves
+    assert tuple(sums) == expected
+
+
+@pytest.mark.parametrize("case", [TA014, TA049_MINBRANCH], ids=lambda case: case[0])
+def test_stops_donations_and_reloads_lose_nothing(gpu, case):
+    name, ub, expected = case
+    tree = TreeOptions()
+    if case is TA049_MINBRANCH:
+        tree = TreeOptions(BranchingRule.MINBRANCH, branching_ub=ub)
+    rng = random.Random(name)
+    total, best, _ = churn(gpu, problem_of(name), tree, ub, rng, slice_s=0.02)
+    assert (total.decomposed, total.leaves) == expected
+    assert best is None
+
+
+def test_interrupted_slices_lose_nothing(gpu):
+    name, ub, expected = TA014
+    over = threading.Event()
+    with gpu.session(problem_of(name), TreeOptions(), ub=ub) as session:
+
+        def disturb():
+            while not over.wait(0.002):
+                session.interrupt()
+
+        thread = threading.Thread(target=disturb)
+        thread.start()
+        try:
+            total = explore_to_end(session, ub, 0.5)
+        finally:
+            over.set()
+            thread.join()
+    assert counted(total) == expected
+
+
+# -- pages used up: the arm that keeps its open nodes in pages -------------------------
+
+
+@pytest.fixture
+def pages(gpu):
+    """The arm with pages alone."""
+    if gpu.spec.tuning.balance == "steal":
+        pytest.skip("explorers of this arm keep their nodes elsewhere")
+    return gpu
+
+
+def have(monkeypatch, n_pages, n_warps=8):
+    plan = MemoryPlan(n_pages, n_warps, 1)
+    monkeypatch.setattr(launches_module, "plan_memory", lambda *a, **k: plan)
+
+
+@pytest.mark.parametrize("n_pages", [1465, 1520, 3000])
+def test_fewer_explorers_when_pages_are_used_up(pages, monkeypatch, caplog, n_pages):
+    """50 jobs: an explorer can hold 1375 pages, and eight of them are not stopped."""
+    name, ub, expected = TA041
+    have(monkeypatch, n_pages)
+    with caplog.at_level(logging.WARNING):
+        total = pages.explore(problem_of(name), TreeOptions(), ub)
+    assert counted(total) == expected
+    assert ("going on with" in caplog.text) == (n_pages < 3000)
+
+
+def test_a_hopeless_tree_does_not_fill_the_memory(pages, monkeypatch):
+    """Little is pruned, and every launch begins with the deepest nodes.
+
+    With others first, launch after launch would add to the breadth, to the last page.
+    """
+    have(monkeypatch, 1600)
+    problem = problem_of("ta041")
+    ub = problem.trivial_ub
+    decomposed = n_launches = 0
+    with pages.session(problem, TreeOptions(), ub=ub) as session:
+        while n_launches < 1000 or decomposed < 5000:
+            decomposed += session.advance(ub, 0.0).decomposed
+            n_launches += 1
+        assert session._budget.limit is not None
+        session.remaining().check()
+
+
+def test_an_error_when_not_even_one_explorer_has_pages(pages, monkeypatch):
+    name, ub, _ = TA041
+    have(monkeypatch, 60)
+    with pytest.raises(DeviceError, match="device memory"):
+        pages.explore(problem_of(name), TreeOptions(), ub)
+
+
+@pytest.mark.parametrize("explorers", [1, 64, 100, 10_000])
+def test_any_number_of_explorers(pages, explorers):
+    name, ub, expected = TA016
+    problem = problem_of(name)
+    tuning = Tuning(explorers=explorers, block_size=64, slice_s=0.2)
+    session = pages.engine.open(
+        problem, TreeOptions(), pages.device, ub=ub, tuning=tuning
+    )
+    session.load(WorkUnit.whole(20))
+    assert counted(explore_to_end(session, ub)) == expected
+    session.close()
