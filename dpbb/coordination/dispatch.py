@@ -50,9 +50,11 @@ class Dispatcher:
         book.closed_leaves = saved.counters.closed_leaves
         book.explore_s, book.energy_j = saved.explore_s, saved.energy_j
         book.made = saved.made
+        attempts = {} if saved.journal is None else saved.journal.attempts()
         for unit in saved.units:
             roots = unit.open_roots
-            book.make(roots, unit.least_lb, fresh=unit.fresh, known=unit.id)
+            made = book.make(roots, unit.least_lb, fresh=unit.fresh, known=unit.id)
+            made.attempt += attempts.get(unit.id, 0)  # each is in the journal once
         self.requeues = saved.requeues
         self.used_seats = dict(saved.seats)
 

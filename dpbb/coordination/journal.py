@@ -21,7 +21,9 @@ import dpbb
 from dpbb.tree.counters import Counters
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
 
     from dpbb.coordination.records import LeaseRecord, Unit
 
@@ -64,19 +66,16 @@ class UnitEntry:
 class LeaseEntry:
     """A lease that is over, and what its last full report counts for.
 
-    ``closed`` holds (depth, subtrees) pairs; ``ub`` the upper bounds at its begin and
-    end; ``alone`` says that it found the unit untouched, gave nothing away and left
-    nothing. ``version`` is that of dpbb, scheduler's and worker's alike: a run may go
-    on with another one.
+    ``ub`` holds the upper bounds at its begin and end; ``alone`` says that it found the
+    unit untouched, gave nothing away and left nothing. ``version`` is that of dpbb,
+    scheduler's and worker's alike: a run may go on with another one.
     """
 
     unit: int
     attempt: int
     seat: str
     engine: str
-    decomposed: int
-    leaves: int
-    closed: tuple[tuple[int, int], ...]
+    counts: Counters
     ub: tuple[int, int]
     alone: bool
     version: str
@@ -84,7 +83,7 @@ class LeaseEntry:
     @property
     def n_bytes(self) -> int:
         """Estimate of what it takes, compressed."""
-        return 32 + 7 * len(self.closed)
+        return 32 + 7 * int(np.count_nonzero(self.counts.closed))
 
 
 @dataclass(slots=True, eq=False)
@@ -141,14 +140,19 @@ class Journal:
                 lease.unit.attempt,
                 lease.seat.id,
                 lease.seat.seat.engine,
-                counts.decomposed,
-                counts.leaves,
-                _pairs(counts),
+                counts,
                 (lease.ub, ub),
                 finished and lease.whole and not lease.basis.donated.any(),
                 dpbb.__version__,
             )
         )
+
+    def attempts(self) -> dict[int, int]:
+        """Return the last attempt at every unit that a lease was noted of."""
+        last: dict[int, int] = {}
+        for entry in self.leases:
+            last[entry.unit] = max(entry.attempt, last.get(entry.unit, 0))
+        return last
 
     def wants_witness(self, now: float, opened: float) -> bool:
         """Whether some roots are to be made units of their own now."""
@@ -159,11 +163,22 @@ class Journal:
         self._next_witness = now + max(WITNESS_S, WITNESS_SHARE * (now - opened))
         return True
 
-    def copy(self) -> Journal:
-        """Return the journal as it is now, which does not change any more."""
+    def copy(self, leases: Iterable[LeaseRecord] = (), ub: int = 0) -> Journal:
+        """Return the journal as it is now, which does not change any more.
+
+        Parameters
+        ----------
+        leases
+            Open ones, which are noted as if they were over: the ledger has moved by
+            their full reports. Whoever goes on from here leases the rest anew.
+        ub
+            The run's upper bound now.
+        """
         copy = Journal(self.n_jobs, list(self.units), list(self.leases))
         copy.rest, copy._listed = self.rest, set(self._listed)
         copy._bytes = self._bytes
+        for lease in leases:
+            copy.ended(lease, ub, finished=False)
         return copy
 
     def to_json(self) -> dict[str, Any]:
@@ -178,9 +193,9 @@ class Journal:
                     e.attempt,
                     e.seat,
                     e.engine,
-                    e.decomposed,
-                    e.leaves,
-                    e.closed,
+                    e.counts.decomposed,
+                    e.counts.leaves,
+                    _pairs(e.counts),
                     e.ub,
                     e.alone,
                     e.version,
@@ -203,18 +218,13 @@ class Journal:
             journal._list(UnitEntry(unit, parent, int(leaves), n_roots, paths))
         for unit, attempt, seat, engine, nodes, leaves, *more in values["leases"]:
             closed, ub, alone, version = more
-            pairs = tuple((depth, count) for depth, count in closed)
+            counts = Counters(nodes, leaves, _subtrees(n_jobs, closed))
             entry = LeaseEntry(
-                *(unit, attempt, seat, engine, nodes, leaves, pairs),
-                tuple(ub),
-                alone,
-                version,
+                *(unit, attempt, seat, engine, counts), tuple(ub), alone, version
             )
             journal._note(entry)
         rest = values["rest"]
-        subtrees = np.zeros(n_jobs + 1, np.int64)
-        for depth, count in rest["closed"]:
-            subtrees[depth] = count
+        subtrees = _subtrees(n_jobs, rest["closed"])
         journal.rest = Counters(rest["decomposed"], rest["leaves"], subtrees)
         return journal
 
@@ -222,3 +232,11 @@ class Journal:
 def _pairs(counts: Counters) -> tuple[tuple[int, int], ...]:
     closed = counts.closed
     return tuple((int(d), int(closed[d])) for d in np.flatnonzero(closed))
+
+
+def _subtrees(n_jobs: int, pairs: Iterable[tuple[int, int]]) -> NDArray[np.int64]:
+    """Inverse of ``_pairs``."""
+    subtrees = np.zeros(n_jobs + 1, np.int64)
+    for depth, count in pairs:
+        subtrees[depth] = count
+    return subtrees

@@ -322,6 +322,12 @@ class RunReading:
         """Return the state that the run can go on from; copies references only."""
         run, book, incumbent = self._run, self._run.work.book, self._run.incumbent
         until = now if run.ended is None else run.ended
+        leases = list(book.leases.values())
+        used = [book.energy_j, *(lease.energy_j for lease in leases)]
+        energy = [joules for joules in used if joules is not None]
+        journal = book.journal
+        if journal is not None:
+            journal = journal.copy(leases, incumbent.ub)
         optima = incumbent.optima()
         nothing = np.zeros((0, run.spec.problem.n_jobs), np.uint16)
         return Checkpoint(
@@ -335,14 +341,14 @@ class RunReading:
             counters=book.counters,
             units=tuple(SavedUnit.of(unit) for unit in book.units.values()),
             seconds=until - run.opened,
-            explore_s=book.explore_s,
-            energy_j=book.energy_j,
+            explore_s=book.explore_s + sum(lease.explore_s for lease in leases),
+            energy_j=sum(energy) if energy else None,
             donations=run.donations,
             requeues=run.work.requeues,
             made=book.made,
             seats=dict(run.work.used_seats),
             error=run.error,
-            journal=None if book.journal is None else book.journal.copy(),
+            journal=journal,
         )
 
     def _seat_snapshots(self, now: float) -> tuple[SeatSnapshot, ...]:

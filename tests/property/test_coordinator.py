@@ -1,11 +1,13 @@
 """Any order of events leads to the optimum, with exact counts, and loses no leaf.
 
 A rule-based machine plays the shell, the seats and the network: seats come, explore,
-report, donate, drain, fall silent and die; messages are lost, repeated and come late.
+report, donate, drain, fall silent and die; messages are lost, repeated and come late;
+the scheduler is killed, and the run goes on from a checkpoint.
 Workers are honest here; what liars do is in ``tests/unit/coordination``.
 """
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,6 +19,7 @@ from hypothesis.stateful import (
     rule,
 )
 
+from dpbb.coordination.checkpoint_file import from_bytes, to_bytes
 from dpbb.coordination.messages import OrderKind
 from dpbb.engines import explore_to_end
 from dpbb.errors import StaleLeaseError
@@ -27,6 +30,8 @@ from tests.unit.coordination.world import (
     WeakFlowShop,
     World,
     check_books,
+    check_certified,
+    check_journal,
     seat_of,
     spec_of,
 )
@@ -54,6 +59,8 @@ class CoordinatorMachine(RuleBasedStateMachine):
         self.n_seats = 0
         self.gone = []  # assignments whose futures are lost
         self.saves = []
+        self.saved = None  # the last checkpoint, as bytes
+        self.n_runs = 1
 
     @initialize(
         data=st.data(),
@@ -79,6 +86,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
                 all_optima=self.all_optima,
                 units_per_seat=data.draw(st.integers(1, 3)),
                 lease_timeout_s=50.0,
+                certificate=data.draw(st.booleans()),
             ),
             follows=data.draw(st.booleans()),
         )
@@ -243,6 +251,31 @@ class CoordinatorMachine(RuleBasedStateMachine):
         self.saves.append(self.coordinator.request_save(self.world.now))
 
     @event()
+    def checkpoint(self, data):
+        """Whatever is open or on its way, what is written down adds up."""
+        saved = self.coordinator.checkpoint(self.world.now)
+        content = to_bytes(saved)
+        if saved.journal is not None:
+            check_journal(saved)
+            check_journal(from_bytes(content, "", self.problem))
+        self.saved = content
+
+    @event(lambda self: self.saved is not None)
+    def scheduler_is_killed(self, data):
+        """All is gone but the last checkpoint; late messages find other leases."""
+        self.n_runs += 1
+        spec = replace(self.world.spec, run_id=f"run-{self.n_runs}", permutation=None)
+        mail, now, follows = self.world.mail, self.world.now, self.world.follows
+        saved = from_bytes(self.saved, "", self.problem)
+        self.world = World(spec, now=now, saved=saved, follows=follows)
+        self.world.mail = mail
+        self.coordinator = self.world.coordinator
+        self.gone.clear()
+        self.saves.clear()
+        for _ in range(data.draw(st.integers(0, 3))):
+            self.add_seat()
+
+    @event()
     def time_goes_by(self, data):
         """Fifty seconds without a report, and a lease has expired."""
         self.world.now += data.draw(st.sampled_from((0.1, 1.5, 30.0, 60.0)))
@@ -295,6 +328,8 @@ class CoordinatorMachine(RuleBasedStateMachine):
         self.books_agree()
         if outcome.exhausted:
             self.check_proof(outcome)
+            if outcome.journal is not None:
+                check_certified(self.coordinator)
         else:
             assert outcome.termination is Termination.STOPPED
             assert self.stops

@@ -22,7 +22,10 @@ from tests.unit.coordination.world import (
     TIMES,
     World,
     check_books,
+    check_certified,
+    check_journal,
     optimum,
+    seat_of,
     spec_of,
     tiny,
 )
@@ -40,6 +43,8 @@ def interrupted(spec, rng):
     for _ in range(100):
         for _ in range(int(rng.integers(5, 40))):
             if world.coordinator.finished:
+                if spec.certificate:
+                    check_certified(world.coordinator)
                 return world.coordinator.outcome(world.now)
             world.round(int(rng.integers(1, 9)))
         if rng.random() < 0.7:  # else the last full reports may be older
@@ -51,6 +56,9 @@ def interrupted(spec, rng):
         assert again.seconds == saved.seconds
         assert again.counters == saved.counters
         assert again.trajectory == saved.trajectory
+        if spec.certificate:
+            check_journal(saved)
+            check_journal(again)
         # another cluster, another clock
         seats = SEATS[: int(rng.integers(1, 4))]
         world = World(spec, seats, now=float(rng.integers(1000)), saved=again)
@@ -62,7 +70,7 @@ def interrupted(spec, rng):
 def test_counts_are_exact_over_any_number_of_resumes(seed):
     """At a fixed UB the tree is the same, to the last node (I4)."""
     problem = tiny()
-    spec = spec_of(problem, upper_bound=optimum(problem))
+    spec = spec_of(problem, upper_bound=optimum(problem), certificate=True)
     expected = World(spec, ("a",)).run()
     outcome = interrupted(spec, np.random.default_rng(seed))
     assert counts(outcome) == counts(expected)
@@ -134,6 +142,46 @@ def test_gifts_are_not_saved_twice():
     saved = world.coordinator.checkpoint(world.now)
     assert any(unit.gifts for unit in saved.units)
     from_bytes(to_bytes(saved), problem=problem)
+
+
+def test_a_journal_has_what_open_leases_have_closed():
+    """The ledger has moved by their full reports, and the rest will be leased anew."""
+    problem = tiny()
+    spec = spec_of(problem, upper_bound=optimum(problem), certificate=True)
+    world = World(spec, ("a", "b"))
+    for _ in range(4):
+        world.round(3)
+    world.report("a", full=True)
+    world.tasks["a"].explore(2)
+    world.report("a", gift=True)
+    book = world.coordinator._work.book
+    assert any(lease.basis.counted.closed.any() for lease in book.leases.values())
+    noted = len(book.journal.leases)
+    saved = from_bytes(to_bytes(world.coordinator.checkpoint(world.now)), "", problem)
+    check_journal(saved)
+    assert len(saved.journal.leases) > noted
+    assert len(book.journal.leases) == noted  # they are open: it is a copy
+    world.coordinator.remove_seat("a", world.now)  # and lost within the run
+    check_journal(world.coordinator.checkpoint(world.now))
+    world.tasks.clear()
+    world.coordinator.remove_seat("b", world.now)
+    world.coordinator.add_seat(seat_of("c3"), world.now)
+    world.run()
+    check_certified(world.coordinator)
+    again = World(spec, ("d",), saved=saved)
+    again.run()
+    check_certified(again.coordinator)
+
+
+def test_time_and_energy_of_open_leases_are_saved():
+    world = World(spec_of(tiny()), ("a",))
+    for _ in range(3):
+        world.round()
+    (lease,) = world.coordinator._work.book.leases.values()
+    lease.energy_j = 7.0
+    saved = world.coordinator.checkpoint(world.now)
+    assert saved.explore_s == lease.explore_s > 0
+    assert saved.energy_j == 7.0
 
 
 def reheaded(content, change):

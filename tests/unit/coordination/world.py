@@ -6,11 +6,13 @@ is delivered, lost, or delivered again. All messages go through their wire form.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from dpbb.coordination.coordinator import Coordinator
+from dpbb.coordination.journal import Journal
 from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import (
     Assignment,
@@ -39,6 +41,7 @@ from dpbb.engines.base import Device
 from dpbb.engines.reference import ReferenceEngine
 from dpbb.errors import InvariantError, StaleLeaseError
 from dpbb.options import TreeOptions
+from dpbb.proof import checker
 from dpbb.tree.counters import Counters
 from dpbb.tree.work_unit import WorkUnit
 from tests.oracle import TinyFlowShop, best_orders
@@ -343,6 +346,48 @@ def check_books(coordinator):
     known = set(book.leases)
     assert set(balance._asked) | balance._nearly_dry <= known
     assert set(balance._donors._entries) <= known
+
+
+def check_journal(saved):
+    """Raise AssertionError unless a checkpoint's journal tells all of its ledger.
+
+    Every unit's leaves are closed by its leases, given to other units, or open; leases
+    and ledger have the same counts; every attempt is there once.
+    """
+    journal, n_jobs = saved.journal, saved.spec.problem.n_jobs
+    total = sum((entry.counts for entry in journal.leases), journal.rest)
+    assert total == saved.counters
+    assert not journal.rest.closed.any()  # these trees are small: all is listed
+    left = {unit.id: unit.leaves for unit in journal.units}
+    for unit in journal.units[1:]:
+        left[unit.parent] -= unit.leaves
+    for entry in journal.leases:
+        left[entry.unit] -= entry.counts.closed_leaves
+    still = {unit.id: unit.open_roots.leaves for unit in saved.units}
+    assert {number: leaves for number, leaves in left.items() if leaves} == still
+    attempts = [(entry.unit, entry.attempt) for entry in journal.leases]
+    assert len(set(attempts)) == len(attempts)
+    again = Journal.from_json(n_jobs, json.loads(json.dumps(journal.to_json())))
+    assert again.to_json() == journal.to_json()
+
+
+def check_certified(coordinator):
+    """Raise AssertionError unless the journal of a run that is over proves it."""
+    outcome = coordinator.outcome(coordinator.spec.lease_timeout_s)
+    assert outcome.exhausted
+    check_journal(coordinator.checkpoint(0.0))
+    pairs = enumerate(outcome.counters.closed.tolist())
+    books = {
+        "instance": {"times": [[0]] * coordinator.spec.problem.n_jobs},
+        "totals": {
+            "decomposed": outcome.counters.decomposed,
+            "leaves": outcome.counters.leaves,
+            "closed": [[depth, count] for depth, count in pairs if count],
+        },
+        **json.loads(json.dumps(outcome.journal.to_json())),
+    }
+    checker.check_units(books)
+    checker.check_sums(books)
 
 
 def optimum(problem):
