@@ -9,8 +9,8 @@ from dpbb.cli.shared import (
     EXIT_CODES_TEXT,
     given_options,
     run_and_show,
-    solve_options,
 )
+from dpbb.options import SolveOptions
 
 if TYPE_CHECKING:
     import argparse
@@ -22,6 +22,9 @@ EPILOG = (
     "schedule\nare used. Checkpoints go on in the same folder, unless another is given."
     "\n\n" + EXIT_CODES_TEXT
 )
+
+SHOWN = ("progress", "verbosity", "report_interval_s")
+"""Options of how the run is shown, which this command does itself."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,11 +42,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Go on, show the result, write the schedule."""
+    given = given_options(args)
+    # only with those of the checkpoint are the given options whole: see ``read_saved``
+    shown = {name: given[name] for name in SHOWN if name in given}
+    given.pop("progress", None)
 
     def resume(**how: Any) -> Result:  # noqa: ANN401
         from dpbb import api
 
-        result: Result = api.resume(args.source, **given_options(args), **how)
+        result: Result = api.resume(args.source, **given, **how)
         return result
 
-    return run_and_show(args, solve_options(args), resume)
+    return run_and_show(args, SolveOptions.from_mapping(shown), resume)

@@ -1,0 +1,158 @@
+"""Every option of ``dpbb resume``: from a flag, and from a TOML file."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from dpbb import api
+from dpbb.coordination.checkpoint_file import to_bytes
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.option_table import option_rows
+from dpbb.options import BranchingRule, SolveOptions
+from dpbb.plan import make_plan
+from dpbb.result import Termination
+from tests.unit.coordination.world import TIMES, World
+
+ORDER = (5, 4, 3, 2, 1, 0)
+
+BEFORE = SolveOptions(
+    all_optima=True,
+    branching="minbranch",
+    branching_ub=60,
+    certificate="proof.json.gz",
+    root_order=ORDER,
+    heuristics="none",
+    upper_bound=60,
+)
+
+VALUES = {
+    "engine": "cpu",
+    "threads": 2,
+    "workers": 1,
+    "scheduler": "tcp://127.0.0.1:9",
+    "branching": "minbranch",
+    "branching_ub": 60,
+    "bound": "lb1",
+    "upper_bound": 59,
+    "cutoff": None,  # refused
+    "initial": ORDER,
+    "root_order": ORDER,
+    "time_limit_s": 60.0,
+    "node_limit": 10**9,
+    "gap_limit": 0.01,
+    "heuristics": "neh",
+    "heuristic_time_s": 1.0,
+    "all_optima": True,
+    "optima_file": "optima.txt",
+    "report_interval_s": 2.0,
+    "checkpoint_interval_s": 20.0,
+    "checkpoint": "folder",
+    "checkpoint_keep": 5,
+    "certificate": "other.json.gz",
+    "slice_s": 0.1,
+    "units_per_seat": 2,
+    "explorers": 64,
+    "block_size": 64,
+    "balance": "steal",
+    "estimates": "off",
+    "seed": 7,
+    "progress": "plain",
+    "verbosity": "quiet",
+}
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """Write a checkpoint of a run of an instance of six jobs."""
+    problem = FlowShopProblem(FlowShopInstance("six", np.array(TIMES)))
+    plan = make_plan(problem, "six", BEFORE, began=0.0)
+    world = World(plan.spec(0.0, "reference"), ("a",))
+    for _ in range(6):
+        world.round()
+    path = tmp_path / "saved.dpbb"
+    path.write_bytes(to_bytes(world.coordinator.checkpoint(world.now)))
+    return path
+
+
+@pytest.fixture
+def resumed(monkeypatch):
+    """Leave the exploration out; gives the tasks that were to be run."""
+    tasks = []
+
+    def end(task, _client):
+        tasks.append(task)
+        return task.plan().result_without_tree(Termination.STOPPED)
+
+    monkeypatch.setattr(api, "_run", end)
+    return tasks
+
+
+def as_flag(name, value):
+    (row,) = [row for row in option_rows() if row.name == name]
+    if value is True:
+        return [row.flag]
+    text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return [row.flag, text]
+
+
+def as_toml(name, value):
+    return f"[solve]\n{name} = {json.dumps(value)}\n"
+
+
+def check(ran, tasks, name, value):
+    assert (ran.code, ran.err.count("Traceback")) == (4, 0), ran.err
+    (task,) = tasks
+    if name != "progress":  # it is shown by the command itself
+        expected = SolveOptions().to_mapping() | {name: value}
+        assert task.options.to_mapping()[name] == (
+            list(value) if isinstance(value, tuple) else expected[name]
+        )
+    assert task.options.all_optima
+    assert task.options.branching is BranchingRule.MINBRANCH
+
+
+def test_every_option_is_here():
+    assert set(VALUES) == {row.name for row in option_rows()}
+
+
+@pytest.mark.parametrize("name", [name for name in VALUES if name != "cutoff"])
+def test_an_option_as_a_flag(dpbb, saved, resumed, name, monkeypatch):
+    monkeypatch.chdir(saved.parent)
+    ran = dpbb("resume", saved, *as_flag(name, VALUES[name]))
+    check(ran, resumed, name, VALUES[name])
+
+
+@pytest.mark.parametrize("name", [name for name in VALUES if name != "cutoff"])
+def test_an_option_of_a_toml_file(dpbb, saved, resumed, name, monkeypatch):
+    monkeypatch.chdir(saved.parent)
+    config = saved.parent / "config.toml"
+    config.write_text(as_toml(name, VALUES[name]))
+    ran = dpbb("resume", saved, "--config", config)
+    check(ran, resumed, name, VALUES[name])
+
+
+@pytest.mark.parametrize("short", ["-q", "-v", "--log-json", "--json"])
+def test_short_flags(dpbb, saved, resumed, short, monkeypatch):
+    monkeypatch.chdir(saved.parent)
+    assert dpbb("resume", saved, short).code == 4
+    assert len(resumed) == 1
+
+
+def test_a_cutoff_is_refused(dpbb, saved, resumed):
+    ran = dpbb("resume", saved, "--cutoff", "50")
+    assert (ran.code, resumed) == (2, [])
+    assert "cutoff: expected upper_bound" in ran.err
+
+
+@pytest.mark.parametrize("style", ["plain", "none", "json"])
+def test_a_run_goes_on_to_its_end_in_every_style(dpbb, saved, style, monkeypatch):
+    monkeypatch.chdir(saved.parent)
+    ran = dpbb("resume", saved, "--progress", style, "--engine", "reference", "--json")
+    assert ran.code == 0, ran.err
+    values = json.loads(ran.out)
+    assert values["status"] == "optimal"
+    assert bool(ran.err) == (style != "none")
+    assert values["n_optima"] == len(values["optima"]) > 0
