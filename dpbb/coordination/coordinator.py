@@ -26,11 +26,12 @@ from typing import TYPE_CHECKING
 
 from dpbb.coordination.checkpoint import resumed_incumbent
 from dpbb.coordination.dispatch import Dispatcher
+from dpbb.coordination.events import EventLog
 from dpbb.coordination.incumbent import Incumbent, evaluate_candidate
 from dpbb.coordination.journal import WITNESS_ROOTS, Journal
 from dpbb.coordination.messages import GiftWanted, Lease, Order, OrderKind
 from dpbb.coordination.pace import Pace
-from dpbb.coordination.reading import EventLog, RateMeter, RunRecord
+from dpbb.coordination.reading import RateMeter, RunRecord
 from dpbb.coordination.snapshot import RunState
 from dpbb.coordination.steering import RunSteering
 from dpbb.errors import InvariantError, StaleLeaseError

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpbb.coordination.checkpoint import Checkpoint
+    from dpbb.coordination.events import EventLog
     from dpbb.coordination.messages import LeaseId, RunSpec, Seat, SeatId, UnitId
-    from dpbb.coordination.reading import EventLog
     from dpbb.coordination.records import LeaseRecord, Unit
 
 MAX_LOSSES = 100

@@ -15,13 +15,14 @@ import numpy as np
 
 from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
 from dpbb.coordination.outcome import Outcome
-from dpbb.coordination.snapshot import EventRecord, RunState, SeatSnapshot, Snapshot
+from dpbb.coordination.snapshot import RunState, SeatSnapshot, Snapshot
 from dpbb.result import Termination
 from dpbb.tree.counters import Counters
 from dpbb.tree.factoradic import n_leaves
 
 if TYPE_CHECKING:
     from dpbb.coordination.dispatch import Dispatcher
+    from dpbb.coordination.events import EventLog
     from dpbb.coordination.incumbent import Incumbent
     from dpbb.coordination.messages import RunSpec, SeatId
     from dpbb.coordination.records import LeaseRecord, SeatRecord
@@ -35,7 +36,6 @@ MANY_SEATS = 256
 SEATS_AGE_S = 2.0
 
 _STEP_S = 0.25  # between two samples
-_MAX_EVENTS = 64
 
 
 class RateMeter:
@@ -56,37 +56,6 @@ class RateMeter:
         """Nodes a second until now; 0 if nodes were lost with a lease."""
         then, before = self._samples[0]
         return max(0.0, (nodes - before) / (now - then)) if now > then else 0.0
-
-
-class EventLog:
-    """The latest events, oldest first."""
-
-    def __init__(self, opened: float) -> None:
-        self._opened = opened
-        self._events: deque[EventRecord] = deque(maxlen=_MAX_EVENTS)
-        self._donations = self._donated_roots = 0  # that the last event is about
-
-    def add(self, now: float, kind: str, text: str) -> None:
-        """Note an event."""
-        self._events.append(EventRecord(now - self._opened, kind, text))
-        self._donations = self._donated_roots = 0
-
-    def add_donation(self, now: float, seat: SeatId, n_roots: int) -> None:
-        """Note a donation; with no other event between them, several are one event.
-
-        There may be hundreds a second, and the others must not be lost among them.
-        """
-        count, roots = self._donations + 1, self._donated_roots + n_roots
-        text = f"{seat} gave {roots:,} root{'s' * (roots != 1)}"
-        if count > 1:
-            self._events.pop()
-            text = f"{count:,} of {roots:,} roots, the last by {seat}"
-        self.add(now, "donation", text)
-        self._donations, self._donated_roots = count, roots
-
-    def latest(self) -> tuple[EventRecord, ...]:
-        """All that are kept."""
-        return tuple(self._events)
 
 
 @dataclass(slots=True, eq=False)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from dpbb.result import Improvement as Improvement  # noqa: TC001 (re-exported)
+from dpbb.result import Improvement as Improvement
+from dpbb.result import Termination
 
 
 class RunState(StrEnum):
@@ -93,11 +94,30 @@ class CheckpointSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class EventRecord:
-    """Something that happened: seconds since the start, kind, text for people."""
+    """Something that happened, once or several times.
+
+    Parameters
+    ----------
+    seconds
+        Since the start of the run; of several times, the last.
+    kind, text
+        What it is, for programs and for people; the text is that of the last time.
+    count
+        How often.
+    first_s
+        When first; None if it was once.
+    """
 
     seconds: float
     kind: str
     text: str
+    count: int = 1
+    first_s: float | None = None
+
+    @property
+    def since_s(self) -> float:
+        """When it was for the first time."""
+        return self.seconds if self.first_s is None else self.first_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +131,12 @@ class Snapshot:
     value, permutation
         The incumbent; None when there is none.
     ub
-        Pruning threshold: the incumbent's value, or the cutoff.
+        Pruning threshold, prune LB >= ub: the incumbent's value, or the cutoff that is
+        below it; with all optima one more than the value. No schedule need have it.
     lower_bound
-        Least LB over open roots at the last full reports, never above the UB.
+        Least LB over open roots at the last full reports, never above value or cutoff.
     gap
-        (UB - LB) / UB; None without an incumbent.
+        (value - lower_bound) / value; None without an incumbent.
     decomposed, leaves
         Nodes so far; while running, light reports included; at the end the ledger's.
     nodes_per_second
@@ -130,7 +151,8 @@ class Snapshot:
         Map of [0, n!) for the eye: (begin, end, state) as shares of n!, state one of
         "waiting", "leased"; the rest is finished. At most a few hundred.
     events
-        The latest events, oldest first.
+        What happened, oldest first: a bounded number of rows of each kind, the later
+        ones one by one, and none that is not counted in one of them.
     checkpoint
         State of the checkpoints; None when the run writes none.
     made
@@ -174,3 +196,8 @@ class Snapshot:
     estimate_s: float | None = None
     estimate_nodes: float | None = None
     seats_lost: int = 0
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the whole tree is explored: what is known then is proved."""
+        return self.termination == Termination.EXHAUSTED

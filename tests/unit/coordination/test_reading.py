@@ -4,8 +4,8 @@ import pickle
 
 import pytest
 
-from dpbb.coordination.reading import WINDOW_S, EventLog, RateMeter
-from dpbb.coordination.snapshot import EventRecord, RunState
+from dpbb.coordination.reading import WINDOW_S, RateMeter
+from dpbb.coordination.snapshot import RunState
 from dpbb.result import Termination
 from tests.unit.coordination.world import (
     WeakFlowShop,
@@ -35,31 +35,6 @@ def test_rate_is_not_negative_when_nodes_are_lost():
     meter.note(7.0, 400)
     meter.note(13.0, 300)
     assert meter.rate(13.5, 200) == 0.0
-
-
-def test_event_log_keeps_the_latest():
-    log = EventLog(5.0)
-    for number in range(1000):
-        log.add(5.0 + number, "kind", str(number))
-    assert len(log.latest()) < 100
-    assert (log.latest()[-1].seconds, log.latest()[-1].text) == (999.0, "999")
-
-
-def test_donations_in_a_row_are_one_event():
-    """Of thousands of seats they would drive out all others."""
-    log = EventLog(5.0)
-    log.add(5.0, "incumbent", "12")
-    log.add_donation(6.0, "a", 1)
-    assert log.latest()[-1] == EventRecord(1.0, "donation", "a gave 1 root")
-    log.add_donation(7.0, "b", 1000)
-    log.add_donation(8.0, "c", 99)
-    assert [event.kind for event in log.latest()] == ["incumbent", "donation"]
-    assert log.latest()[-1].seconds == 3.0
-    assert log.latest()[-1].text == "3 of 1,100 roots, the last by c"
-    log.add(9.0, "end", "")
-    log.add_donation(9.0, "d", 2)
-    assert log.latest()[-1].text == "d gave 2 roots"
-    assert len(log.latest()) == 4
 
 
 def test_snapshot_of_a_new_run():
