@@ -19,9 +19,12 @@ logger = logging.getLogger(__name__)
 
 GAUGES = {
     "incumbent": "Value of the best permutation known",
-    "upper_bound": "Pruning threshold: the incumbent's value, or the cutoff",
+    "pruning_threshold": (
+        "What is not below it is pruned: the incumbent's value (with all optima one "
+        "more), or a cutoff, of which nobody need have a permutation"
+    ),
     "lower_bound": "Least lower bound of the open roots at the last full reports",
-    "gap_ratio": "(upper bound - lower bound) / upper bound",
+    "gap_ratio": "(incumbent - lower bound) / incumbent; none without an incumbent",
     "nodes": "Decomposed nodes and leaves so far",
     "nodes_per_second": "Decomposed nodes and leaves a second, over a few seconds",
     "explored_ratio": "Closed leaves over n!; a share of leaves, not of time",
@@ -74,7 +77,7 @@ def values_of(snapshot: Snapshot) -> dict[str, float]:
     """Values of ``GAUGES`` for a run; those that are not known are left out."""
     values: dict[str, float | None] = {
         "incumbent": snapshot.value,
-        "upper_bound": snapshot.ub,
+        "pruning_threshold": snapshot.ub,
         "lower_bound": snapshot.lower_bound,
         "gap_ratio": snapshot.gap,
         "nodes": snapshot.decomposed + snapshot.leaves,

@@ -18,6 +18,7 @@ from dpbb.dashboard.look import FONT, plot
 from dpbb.flowshop import FlowShopProblem, schedule
 
 if TYPE_CHECKING:
+    from dpbb.coordination.snapshot import Snapshot
     from dpbb.dashboard.feed import RunView
     from dpbb.dashboard.look import Look
 
@@ -68,25 +69,32 @@ class Gantt:
         chart.title.text_font_style = "normal"
         chart.title.text_color = look.muted
         self.root = chart
-        self._shown: object = ()
+        self._shown: object = None
+        self._nothing("no run yet")
 
     def update(self, view: RunView) -> None:
         """Show a run."""
-        permutation, problem = view.snapshot.permutation, view.problem
-        shown = (view.snapshot.run_id, permutation)
+        snapshot, problem = view.snapshot, view.problem
+        shown = (snapshot.run_id, snapshot.permutation, snapshot.termination)
         if shown == self._shown:
             return
         self._shown = shown
         if not isinstance(problem, FlowShopProblem):
             self._nothing("only flow shops have a Gantt chart")
-        elif permutation is None:
-            self._nothing("no incumbent yet")
+        elif snapshot.permutation is None:
+            self._nothing(_why_none(snapshot))
         else:
-            self._draw(problem, permutation)
+            self._draw(problem, snapshot.permutation)
 
     def _nothing(self, why: str) -> None:
         self.root.title.text = why
         self._source.data = _EMPTY
+        self._axes(visible=False)
+
+    def _axes(self, *, visible: bool) -> None:
+        """Axes and the line at the makespan; those of no schedule would be made up."""
+        for part in (*self.root.axis, *self.root.grid, self._end):
+            part.visible = visible
 
     def _draw(self, problem: FlowShopProblem, permutation: tuple[int, ...]) -> None:
         start, end = schedule(problem.instance.times, permutation)
@@ -113,3 +121,11 @@ class Gantt:
         self._end.location = last
         self.root.x_range.end = last * 1.01
         self.root.y_range.start = n_machines - 0.5
+        self._axes(visible=True)
+
+
+def _why_none(snapshot: Snapshot) -> str:
+    if snapshot.exhausted:
+        return f"there is no schedule below {snapshot.ub:,}"
+    over = snapshot.termination is not None
+    return "no schedule was found" if over else "no incumbent yet"

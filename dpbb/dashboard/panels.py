@@ -12,7 +12,13 @@ from dpbb.coordination.snapshot import RunState
 from dpbb.dashboard.text import duration, percent, short, size
 
 if TYPE_CHECKING:
-    from dpbb.coordination.snapshot import CheckpointSnapshot, Snapshot
+    from collections.abc import Iterator
+
+    from dpbb.coordination.snapshot import (
+        CheckpointSnapshot,
+        EventRecord,
+        Snapshot,
+    )
     from dpbb.dashboard.feed import RunView
     from dpbb.dashboard.look import Look
 
@@ -90,9 +96,10 @@ class Status(_Panel):
         badge = f'{name}<span class="state {state}">{escape(label)}</span>'
         tiles = [
             _tile("instance", badge),
-            _tile("upper bound", f"{now.ub:,}"),
+            _tile("incumbent", _or_dash(now.value)),
             _tile("lower bound", _or_dash(now.lower_bound)),
             _tile("gap", _gap(now)),
+            *_threshold(now),
             _tile("time", duration(now.seconds)),
             _tile("nodes", short(now.decomposed + now.leaves)),
             _tile("nodes/s", short(float(_mean_or_now(now)))),
@@ -120,6 +127,12 @@ def _mean_or_now(now: Snapshot) -> float:
 
 def _or_dash(number: int | None) -> str:
     return "–" if number is None else f"{number:,}"  # noqa: RUF001
+
+
+def _threshold(now: Snapshot) -> Iterator[str]:
+    """Where it is another one than the incumbent's value."""
+    if now.ub != now.value:
+        yield _tile("pruning threshold", f"{now.ub:,}")
 
 
 def _gap(now: Snapshot) -> str:
@@ -186,12 +199,19 @@ class Events(_Panel):
         rows = [
             f'<tr><td class="when">{duration(event.seconds)}</td>'
             f'<td class="kind {_CLASSES.get(event.kind, "")}">{escape(event.kind)}</td>'
-            f'<td class="text">{escape(event.text)}</td></tr>'
+            f'<td class="text">{escape(event.text)}{_times(event)}</td></tr>'
             for event in reversed(view.snapshot.events)
         ]
         if not rows:
             return '<span class="muted">nothing yet</span>'
         return f"<table>{''.join(rows)}</table>"
+
+
+def _times(event: EventRecord) -> str:
+    if event.count == 1:
+        return ""
+    since = duration(event.since_s)
+    return f' <span class="muted">({event.count:,} times since {since})</span>'
 
 
 class Checkpoints(_Panel):

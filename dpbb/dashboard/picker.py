@@ -97,6 +97,7 @@ class Buttons:
         self._state: RunState | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._message = ""
+        self._about = ""  # the run that the message is about
         self._bad = False
         commands = ColumnDataSource({"action": [], "key": [], "run": []})
         commands.on_change("data", self._command)
@@ -130,10 +131,12 @@ class Buttons:
         can_save = running and saved is not None and not self._tasks
         _set(self.stop, "disabled", refused is not None or not running)
         _set(self.save, "disabled", refused is not None or not can_save)
-        text = self._message
+        text, bad = "", False
+        if snapshot.run_id == self._about:
+            text, bad = self._message, self._bad
         if not text and refused is not None:
             text = f"Controls are off: {refused}"
-        css = ' class="bad"' if self._bad else ""
+        css = ' class="bad"' if bad else ""
         _set(self.message, "text", f"<span{css}>{escape(text)}</span>" if text else "")
 
     def _command(self, _name: str, _old: object, new: dict[str, list[str]]) -> None:
@@ -144,6 +147,7 @@ class Buttons:
             )
         except (KeyError, IndexError, TypeError):
             return
+        self._about = run_id
         if self._controls.refused is not None:
             self._say(f"Refused: {self._controls.refused}", bad=True)
         elif not hmac.compare_digest(key.encode(), self._controls.key.encode()):
@@ -156,14 +160,17 @@ class Buttons:
     async def _act(self, action: str, run_id: str) -> None:
         stop = action == "stop"
         self._say("Stopping …" if stop else "Saving …")
+        bad = True
         try:
             done = self._controls.stop if stop else self._controls.save
-            self._say(await done(run_id))
+            text, bad = await done(run_id), False
         except (DpbbError, OSError) as error:
-            self._say(str(error), bad=True)
+            text = str(error)
         except Exception as error:
             logger.exception("%s of run %s failed", action, run_id)
-            self._say(f"{type(error).__name__}: {error}", bad=True)
+            text = f"{type(error).__name__}: {error}"
+        if self._about == run_id:  # or else another run was acted on meanwhile
+            self._say(text, bad=bad)
 
     def _say(self, text: str, *, bad: bool = False) -> None:
         # shown by the next update, which holds the document's lock

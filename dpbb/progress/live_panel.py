@@ -13,6 +13,7 @@ from dpbb.coordination.snapshot import RunState
 from dpbb.progress.base import TROUBLE
 from dpbb.progress.text import (
     clean,
+    format_best,
     format_count,
     format_left,
     format_seconds,
@@ -137,10 +138,7 @@ def _start_facts(view: View) -> Iterator[tuple[str, str]]:
 
 
 def _facts(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    if snapshot.value is None:
-        yield "best", f"none yet below {snapshot.ub:,}"
-    else:
-        yield "best", f"{snapshot.value:,}"
+    yield "best", format_best(snapshot)
     bound = "-" if snapshot.lower_bound is None else f"{snapshot.lower_bound:,}"
     yield "bound", bound + ("" if snapshot.gap is None else f"  gap {snapshot.gap:.2%}")
     nodes = format_count(snapshot.decomposed + snapshot.leaves)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dpbb import markup
 from dpbb.coordination.snapshot import RunState
 from dpbb.progress.text import (
+    format_best,
     format_count,
     format_left,
     format_seconds,
@@ -62,10 +63,9 @@ def _color(snapshot: Snapshot) -> str:
 
 
 def _facts(snapshot: Snapshot) -> Iterator[tuple[str, object]]:
-    if snapshot.value is None:
-        yield "best", f"none yet below {snapshot.ub:,}"
-    else:
-        yield "best", f"{snapshot.value:,}"
+    yield "best", format_best(snapshot)
+    if snapshot.value is not None and snapshot.ub != snapshot.value:
+        yield "pruning threshold", f"{snapshot.ub:,}"
     if snapshot.lower_bound is not None:
         gap = "" if snapshot.gap is None else f", gap {snapshot.gap:.2%}"
         yield "lower bound", f"{snapshot.lower_bound:,}{gap}"

@@ -2,6 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpbb.coordination.snapshot import Snapshot
+
+
+def format_best(snapshot: Snapshot) -> str:
+    """Return the incumbent's value, or what is known of there being none."""
+    if snapshot.value is not None:
+        return f"{snapshot.value:,}"
+    below = f"below {snapshot.ub:,}"
+    if snapshot.exhausted:
+        return f"there is none {below}"
+    over = snapshot.termination is not None
+    return f"none found {below}" if over else f"none yet {below}"
+
 
 def format_count(count: float) -> str:
     """Three significant digits and a unit, such as ``41.2 M``."""

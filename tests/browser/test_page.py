@@ -127,7 +127,7 @@ def test_the_page_follows_the_newest_run_to_a_gap_of_0(client, page):
     page.locator("#dpbb-status", has_text="exhausted").wait_for()
     gap = page.locator("#dpbb-status .tile", has_text="gap").locator("b")
     assert gap.inner_text() == "0"
-    value = page.locator("#dpbb-status .tile", has_text="upper bound").locator("b")
+    value = page.locator("#dpbb-status .tile", has_text="incumbent").locator("b")
     assert value.inner_text() == f"{outcome.value:,}"
     assert page.evaluate(LENGTH, ["gantt", "left"]) == 200
     assert (
@@ -170,6 +170,18 @@ def test_parts_fit_into_the_page_and_none_overlaps(client, page):
                     or other["y"] + other["height"] <= one["y"]
                 )
                 assert beside or above
+
+
+@pytest.mark.parametrize("width", [700, 900, 1000])
+def test_the_bar_covers_nothing_where_it_has_two_lines(client, page, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(support.page_address(client))
+    page.locator("#dpbb-theme").wait_for()
+    bar = page.locator(".navbar").bounding_box()
+    head = page.locator("#dpbb-head").bounding_box()
+    assert head["y"] >= bar["y"] + bar["height"]
+    page.locator("#dpbb-theme").click()  # nothing lies above it
+    page.locator("#dpbb-theme", has_text="Light").wait_for()
 
 
 def test_a_plot_alone(client, page):

@@ -107,7 +107,7 @@ def test_metrics_of_an_open_run(client):
         while not (found := series(client)).get(f"dask_dpbb_nodes{{{labels}}}"):
             time.sleep(0.05)
         assert found["dask_dpbb_runs"] == 1
-        assert found[f"dask_dpbb_upper_bound{{{labels}}}"] == HUGE[1]
+        assert found[f"dask_dpbb_pruning_threshold{{{labels}}}"] == HUGE[1]
         assert found[f"dask_dpbb_incumbent{{{labels}}}"] > HUGE[1]
         assert found[f"dask_dpbb_nodes{{{labels}}}"] > 0
         assert f"dask_dpbb_checkpoint_age_seconds{{{labels}}}" not in found

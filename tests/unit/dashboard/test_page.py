@@ -1,6 +1,7 @@
 """The documents, without a server: what they hold, and what they refuse."""
 
 import asyncio
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ pytest.importorskip("bokeh")
 
 from bokeh.document import Document
 
-from dpbb.coordination.snapshot import CheckpointSnapshot, RunState
+from dpbb.coordination.snapshot import CheckpointSnapshot, EventRecord, RunState
 from dpbb.dashboard import charts, gantt, panels, seats, space
 from dpbb.dashboard.feed import RunView
 from dpbb.dashboard.history import History
@@ -124,6 +125,19 @@ def test_commands_are_checked():
     assert controls.stopped == ["abc"]
 
 
+def test_what_came_of_a_command_stands_with_its_run_only():
+    controls = FakeControls()
+    buttons = Buttons(controls, Picker(FakeFeed(), None))
+    assert "Stopped." in click(buttons, action="stop", key="secret", run="abc")
+    buttons.update(view(run_id="other"))
+    assert buttons.message.text == ""
+    buttons.update(view())
+    assert "Stopped." in buttons.message.text
+    controls.refused = "not here"
+    buttons.update(view(run_id="other"))
+    assert "Controls are off" in buttons.message.text
+
+
 def test_buttons_are_off_with_the_reason():
     controls = FakeControls()
     buttons = Buttons(controls, Picker(FakeFeed(), None))
@@ -153,6 +167,39 @@ def test_status_shows_the_estimate_only_where_there_is_one():
     assert "about 2.00 G nodes" in status.text(view(estimate_nodes=2e9))
     over = view(estimate_s=300.0, state=RunState.FINISHED)
     assert "about" not in status.text(over)
+
+
+def tiles(shown):
+    """The status line: values by name."""
+    text = panels.Status(LIGHT).text(shown)
+    return dict(re.findall(r'<div class="tile"><span>(.*?)</span><b>(.*?)</b>', text))
+
+
+def test_status_tells_the_incumbent_from_the_pruning_threshold():
+    plain = tiles(view())
+    assert (plain["incumbent"], plain["lower bound"], plain["gap"]) == (
+        "12", "9", "25.00 %",
+    )  # fmt: skip
+    assert "pruning threshold" not in plain
+    optima = tiles(view(value=189, ub=190, lower_bound=189, gap=0.0))
+    assert (optima["incumbent"], optima["lower bound"], optima["gap"]) == (
+        "189", "189", "0",
+    )  # fmt: skip
+    assert optima["pruning threshold"] == "190"
+    cutoff = tiles(view(value=None, permutation=None, ub=2178, gap=None))
+    assert (cutoff["incumbent"], cutoff["gap"]) == ("–", "–")  # noqa: RUF001
+    assert cutoff["pruning threshold"] == "2,178"
+    known = tiles(view(value=3699, ub=3679, lower_bound=3600, gap=99 / 3699))
+    assert (known["incumbent"], known["gap"]) == ("3,699", "2.68 %")
+    assert known["pruning threshold"] == "3,679"
+
+
+def test_events_say_how_often_and_since_when():
+    often = EventRecord(70.0, "checkpoint-failed", "no space", 116, 2.0)
+    text = panels.Events(LIGHT).text(view(events=(often, EventRecord(80.0, "a", "b"))))
+    assert "no space <span" in text
+    assert text.count("times since") == 1
+    assert "(116 times since 2.0 s)" in text
 
 
 def test_checkpoints_show_age_failures_and_files():
@@ -189,6 +236,28 @@ def test_the_gantt_chart_is_the_incumbents_schedule():
     assert len(data(part.root)["left"]) == 0
     part.update(RunView(BASE, History(), problem=None))
     assert "flow shops" in part.root.title.text
+
+
+def test_nothing_of_the_run_before_stays_on_the_gantt_chart():
+    part = gantt.Gantt(LIGHT)
+    line = part.root.center[-1]
+    assert part.root.title.text == "no run yet"
+    assert not any(axis.visible for axis in part.root.axis)
+    part.update(view())
+    assert line.visible
+    assert line.location == 9
+    assert all(axis.visible for axis in part.root.axis)
+    none = {"value": None, "permutation": None, "gap": None, "ub": 2178}
+    part.update(view(run_id="other", **none))
+    assert part.root.title.text == "no incumbent yet"
+    assert not line.visible
+    assert not any(axis.visible for axis in part.root.axis)
+    over = {"state": RunState.FINISHED, "termination": "exhausted"}
+    part.update(view(run_id="other", **none, **over))
+    assert part.root.title.text == "there is no schedule below 2,178"
+    over["termination"] = "time_limit"
+    part.update(view(run_id="third", **none, **over))
+    assert part.root.title.text == "no schedule was found"
 
 
 def test_a_cutoff_below_the_incumbent_is_drawn():

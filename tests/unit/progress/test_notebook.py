@@ -157,3 +157,21 @@ def test_the_border_tells_how_it_ended(changes, color):
 def test_names_are_escaped():
     page = snapshot_html(replace(SNAPSHOT, instance="<img src=x>"))
     assert "<img" not in page
+
+
+def test_without_an_incumbent_it_says_what_is_known_of_that():
+    bare = replace(SNAPSHOT, value=None, permutation=None, gap=None, ub=2178)
+    assert "none yet below 2,178" in snapshot_html(bare)
+    over = replace(bare, state=RunState.FINISHED, termination="exhausted")
+    assert "there is none below 2,178" in snapshot_html(over)
+    assert "none yet" not in snapshot_html(over)
+    late = replace(over, termination="time_limit")
+    assert "none found below 2,178" in snapshot_html(late)
+
+
+def test_a_pruning_threshold_that_is_no_schedules_is_told_apart():
+    assert "threshold" not in snapshot_html(SNAPSHOT)
+    optima = snapshot_html(replace(SNAPSHOT, ub=2298))
+    assert "2,297" in optima
+    assert "2,298" in optima
+    assert "pruning threshold" in optima
