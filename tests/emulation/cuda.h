@@ -8,11 +8,12 @@
 #pragma once
 
 #include <pthread.h>
-#include <sched.h>
+#include <setjmp.h>
 #include <time.h>
 #include <ucontext.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -57,6 +58,8 @@ struct Block {
 
 struct Warp {
   ucontext_t back, lanes[LANES];
+  jmp_buf places[LANES];  // where lanes wait: no system call, as swapcontext makes
+  bool begun[LANES];
   std::vector<char> stacks = std::vector<char>(LANES * STACK);
   bool over[LANES];
   unsigned turns[LANES];  // collectives that a lane has entered
@@ -84,8 +87,10 @@ inline void yield() {
     const int to = (from + step) % LANES;
     if (w.over[to]) continue;
     w.lane = to;
-    swapcontext(&w.lanes[from], &w.lanes[to]);
-    return;
+    if (_setjmp(w.places[from])) return;
+    if (w.begun[to]) _longjmp(w.places[to], 1);
+    w.begun[to] = true;
+    setcontext(&w.lanes[to]);
   }
 }
 
@@ -148,6 +153,7 @@ inline void run_warp(Block *block, int first, void (*body)(void *), void *argume
   own->lane = 0;
   for (int i = 0; i < LANES; ++i) {
     own->over[i] = false;
+    own->begun[i] = i == 0;
     own->turns[i] = 0;
     own->threads[i].x = (unsigned)(first + i);
     getcontext(&own->lanes[i]);
@@ -293,7 +299,9 @@ inline int atomicMax(int *address, int value) {
   return seen;
 }
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-inline void __nanosleep(unsigned) { sched_yield(); }
+inline void __nanosleep(unsigned) {  // longer than asked: others have the cores
+  std::this_thread::sleep_for(std::chrono::microseconds(50));
+}
 template <class T>
 T __ldcg(const T *address) {
   return __atomic_load_n(address, __ATOMIC_RELAXED);

@@ -196,7 +196,16 @@ class Modules:
         unit = sources / "unit.cpp"
         unit.write_text(f'#include "{HERE}/cuda.h"\n{code}\n{"".join(runs)}')
         command = [
-            *(COMPILER, "-std=c++17", "-O1", "-fPIC", "-shared", "-pthread", "-w"),
+            *(
+                COMPILER,
+                "-std=c++17",
+                "-O1",
+                "-U_FORTIFY_SOURCE",
+                "-fPIC",
+                "-shared",
+                "-pthread",
+                "-w",
+            ),
             *(f"-I{sources}", str(unit), "-o", f"{library}.part"),
         ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603

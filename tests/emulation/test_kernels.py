@@ -32,6 +32,10 @@ TA056 = ("ta056", 3620, (9175, 0))
 TA049_MINBRANCH = ("ta049", 2897, (641, 0))
 
 
+def steals(gpu):
+    return gpu.spec.tuning.balance == "steal"
+
+
 def problem_of(name):
     return FlowShopProblem(taillard_instance(name))
 
@@ -49,9 +53,11 @@ def random_shop(rng, n_jobs, n_machines, longest):
     return TinyFlowShop(tuple(times))
 
 
-@pytest.mark.parametrize("case", [TA014, TA056], ids=lambda case: case[0])
+@pytest.mark.parametrize("case", [TA014, TA016, TA056], ids=lambda case: case[0])
 def test_golden_tree(gpu, case):
     name, ub, expected = case
+    if steals(gpu) and case is not TA016:
+        pytest.skip("a node is a warp's work there: too many")
     total = gpu.explore(problem_of(name), TreeOptions(), ub)
     assert counted(total) == expected
     assert total.best is None
@@ -65,6 +71,8 @@ def test_golden_tree_of_another_rule(gpu):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_counts_are_those_of_the_naive_tree(gpu, rule):
+    if steals(gpu) and rule not in (BranchingRule.MINMIN, BranchingRule.MINBRANCH):
+        pytest.skip("every rule is compiled; it is the same text in both arms")
     rng = random.Random(f"{rule}")
     for longest in (2, 9, 99, 2, 9, 99):
         problem = random_shop(rng, 6, 3, longest)
@@ -146,7 +154,7 @@ def test_parts_add_up_to_the_whole(gpu):
     assert tuple(sums) == expected
 
 
-@pytest.mark.parametrize("case", [TA014, TA049_MINBRANCH], ids=lambda case: case[0])
+@pytest.mark.parametrize("case", [TA016, TA049_MINBRANCH], ids=lambda case: case[0])
 def test_stops_donations_and_reloads_lose_nothing(gpu, case):
     name, ub, expected = case
     tree = TreeOptions()
@@ -159,7 +167,7 @@ def test_stops_donations_and_reloads_lose_nothing(gpu, case):
 
 
 def test_interrupted_slices_lose_nothing(gpu):
-    name, ub, expected = TA014
+    name, ub, expected = TA016 if steals(gpu) else TA014
     over = threading.Event()
     with gpu.session(problem_of(name), TreeOptions(), ub=ub) as session:
 
@@ -183,7 +191,7 @@ def test_interrupted_slices_lose_nothing(gpu):
 @pytest.fixture
 def pages(gpu):
     """The arm with pages alone."""
-    if gpu.spec.tuning.balance == "steal":
+    if steals(gpu):
         pytest.skip("explorers of this arm keep their nodes elsewhere")
     return gpu
 
@@ -214,7 +222,7 @@ def test_a_hopeless_tree_does_not_fill_the_memory(pages, monkeypatch):
     ub = problem.trivial_ub
     decomposed = n_launches = 0
     with pages.session(problem, TreeOptions(), ub=ub) as session:
-        while n_launches < 1000 or decomposed < 5000:
+        while n_launches < 300 or decomposed < 3000:
             decomposed += session.advance(ub, 0.0).decomposed
             n_launches += 1
         assert session._budget.limit is not None

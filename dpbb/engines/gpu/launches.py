@@ -363,12 +363,15 @@ class Launches:
     def _survey(self) -> int | None:
         """Count the open roots; return their least bound."""
         self._open_roots = 0
-        if not self._pool_size:
+        if not self._explores:
             return None
         self._control["least_bound"] = NO_VALUE
         self._send()
-        arena = self._require_memory().arenas[self._pool_side]
-        self._kernels.survey(self._stream, arena)
+        self._count(self._require_memory().arenas[self._pool_side])
         self._receive()
         self._open_roots = int(self._control["open_roots"][0])
         return int(self._control["least_bound"][0])
+
+    def _count(self, arena: Any) -> None:  # noqa: ANN401
+        """Have the device count and bound what is open."""
+        self._kernels.survey(self._stream, arena)

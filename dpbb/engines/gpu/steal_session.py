@@ -175,20 +175,11 @@ class StealSession(GpuSession):
 
     # -- roots that leave the device --------------------------------------------------
 
-    def _survey(self) -> int | None:
-        self._open_roots = 0
-        if not self._explores:
-            return None
-        self._control["least_bound"] = NO_VALUE
-        self._send()
-        arena = self._require_memory().arenas[self._pool_side]
-        self._kernels.survey(self._stream, arena)
+    def _count(self, arena: Any) -> None:  # noqa: ANN401
+        super()._count(arena)
         self._kernels.survey_intervals(
             self._stream, self._n_warps, arena, self._intervals.struct
         )
-        self._receive()
-        self._open_roots = int(self._control["open_roots"][0])
-        return int(self._control["least_bound"][0])
 
     def remaining(self) -> WorkUnit:
         """All open roots; changes nothing."""
