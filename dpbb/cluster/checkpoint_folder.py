@@ -99,7 +99,7 @@ class CheckpointFolder:
     @property
     def names(self) -> tuple[str, ...]:
         """Checkpoints that are kept, the newest first."""
-        return tuple(sorted(self._parts, reverse=True))
+        return tuple(sorted(self._parts, key=_number, reverse=True))
 
     def write(self, saved: Checkpoint) -> Written:
         """Write a checkpoint; CheckpointError leaves those before it as they are."""
@@ -209,11 +209,9 @@ def load_checkpoint(source: str, problem: Problem[Any] | None = None) -> Checkpo
     names = header_names(folder)
     if names:
         return _load_newest(folder, names, problem)
-    if folder.names():
+    if folder.is_there():
         raise CheckpointError(f"expected a checkpoint in folder {folder.url}, got none")
-    above, _, name = source.rstrip("/").rpartition("/")
-    folder = Folder(above or ("/" if source.startswith("/") else "."))
-    return _load(folder, name, problem)
+    return _load(*Folder.of_file(source), problem)
 
 
 def newest_whole(folder: Folder) -> Checkpoint:
@@ -247,7 +245,7 @@ def _load_newest(
         raise CheckpointError(
             f"{error}. Of the others in the folder {name} is whole, with "
             f"{good.counters.nodes:,} nodes after {good.seconds:.0f} s: go on from it "
-            f"by dpbb resume {folder.url}/{name}"
+            f"by dpbb resume {folder.label(name)}"
         ) from error
 
 
@@ -261,7 +259,7 @@ def _first_whole(
 
 
 def _load(folder: Folder, name: str, problem: Problem[Any] | None) -> Checkpoint:
-    label = f"{folder.url}/{name}"
+    label = folder.label(name)
     if not HEADER.fullmatch(name):
         return from_bytes(folder.read(name), label, problem)
 
@@ -275,7 +273,7 @@ def _load(folder: Folder, name: str, problem: Problem[Any] | None) -> Checkpoint
 
 
 def _read_header(folder: Folder, name: str) -> dict[str, Any]:
-    label = f"{folder.url}/{name}"
+    label = folder.label(name)
     content = folder.read(name)
     if len(content) > header_length(content[:MAX_LINE], label):
         raise CheckpointError(f"{label}: expected a header and nothing after it")

@@ -3,6 +3,10 @@
 What is written is the state as of the last full reports, every ``full_interval_s`` and
 at the end of the run; *save now* asks the seats for full reports first. A failure is an
 event that people see, and the next checkpoint tries again.
+
+A store may also hang. That costs its own run its checkpoints, until it answers again,
+and nobody else anything: every run writes in threads of its own, and what waits for
+them, such as the end of a run, loses its patience.
 """
 
 from __future__ import annotations
@@ -12,17 +16,18 @@ import logging
 import random
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from dpbb.cluster.checkpoint_folder import CheckpointFolder
 from dpbb.cluster.claim import BEAT_S, Claim
+from dpbb.cluster.patience import OPEN_S, in_thread, in_time, no_answer
+from dpbb.cluster.store import shown
 from dpbb.coordination.checkpoint_file import to_bytes
 from dpbb.coordination.snapshot import CheckpointSnapshot
 from dpbb.errors import CheckpointError
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-    from concurrent.futures import Executor
+    from collections.abc import Callable, Coroutine
 
     from dpbb.cluster.checkpoint_folder import Written
     from dpbb.cluster.hub import Hub
@@ -32,11 +37,19 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 JITTER = 0.1
 """Checkpoints of several runs, and full reports, do not keep step."""
 
 FULL_REPORTS_S = 30.0
 """*Save now* waits so long for full reports; what is missing then is older."""
+
+PATIENCE_S = 15.0
+"""A store that has not answered for so long hangs, as far as people and the end of a
+run are concerned; what has begun goes on, and may still succeed. One whose last
+checkpoint took long has three times as long, up to ``OPEN_S``."""
 
 _POLL_S = 0.02
 
@@ -50,6 +63,7 @@ class Keeper:
         self.folder = folder
         self.claim = claim
         self.lock = asyncio.Lock()
+        self.hangs = asyncio.Event()
         self.closing = False
         self.closed = False
         self._interval_s = spec.full_interval_s
@@ -57,8 +71,10 @@ class Keeper:
         self._failed_at: float | None = None
         self._next_at = self._later(now)
         self._beat_at = now + BEAT_S
+        store = folder.folder
+        self.where = f"{store.url} on host {store.host}"
         self._status = CheckpointSnapshot(
-            url=folder.folder.url, host=folder.folder.host, interval_s=self._interval_s
+            url=store.url, host=store.host, interval_s=self._interval_s
         )
 
     def due(self, now: float) -> bool:
@@ -80,18 +96,19 @@ class Keeper:
             files=self.folder.names,
         )
 
-    async def write(self, run: OpenRun, saved: Checkpoint, threads: Executor) -> bool:
+    async def write(self, run: OpenRun) -> bool:
         """Write a checkpoint; False if that failed."""
-        began = time.monotonic()
-        loop = asyncio.get_running_loop()
-        try:
-            written = await loop.run_in_executor(threads, self._write, saved)
-        except CheckpointError as error:
-            self._failed(run, error)
-            return False
-        finally:
-            self._next_at = self._later(time.monotonic())
-        now = self._written_at = time.monotonic()
+        async with self.lock:
+            began = time.monotonic()
+            saved = run.coordinator.checkpoint(began)
+            try:
+                written = await self._call(run, self._write, saved)
+            except CheckpointError as error:
+                self._failed(run, error)
+                return False
+            finally:
+                self._next_at = self._later(time.monotonic())
+            now = self._written_at = time.monotonic()
         self._status = replace(
             self._status,
             written=self._status.written + 1,
@@ -105,6 +122,22 @@ class Keeper:
     def _write(self, saved: Checkpoint) -> Written:
         self.claim.renew()
         return self.folder.write(saved)
+
+    async def _call(
+        self, run: OpenRun, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Call what uses the store; people are told if it does not answer."""
+        answer = in_thread(function, *args, **kwargs)
+        last_s = self._status.last_duration_s or 0.0
+        patience = min(max(PATIENCE_S, 3 * last_s), OPEN_S)
+        await asyncio.wait({answer}, timeout=patience)
+        if not answer.done():
+            self._failed(run, CheckpointError(no_answer(self.where, patience)))
+            self.hangs.set()
+        try:
+            return await answer
+        finally:
+            self.hangs.clear()
 
     def _failed(self, run: OpenRun, error: CheckpointError) -> None:
         now = self._failed_at = time.monotonic()
@@ -120,24 +153,38 @@ class Keeper:
         self._beat_at = now + BEAT_S
         return True
 
-    async def beat(self, run: OpenRun, threads: Executor) -> None:
+    async def beat(self, run: OpenRun) -> None:
         """Give the folder a sign of life."""
         async with self.lock:
             if self.closing:
                 return
             try:
-                loop = asyncio.get_running_loop()
-                await loop.run_in_executor(threads, self.claim.renew)
+                await self._call(run, self.claim.renew)
             except CheckpointError as error:
                 self._failed(run, error)
 
-    async def release(self, *, ended: bool = True) -> None:
+    async def end(self, run: OpenRun, *, ended: bool) -> None:
+        """Write the last checkpoint, and leave the folder."""
+        await self.write(run)
+        await self.release(ended=ended)
+
+    async def release(self, *, ended: bool) -> None:
         """Leave the folder; unless the run has ended, somebody should go on from it."""
+        leave = self.claim.release if ended else self.claim.abandon
         try:
-            leave = self.claim.release if ended else self.claim.abandon
-            await asyncio.to_thread(leave)
-        except CheckpointError as error:
-            logger.warning("a folder of checkpoints is not released: %s", error)
+            await asyncio.wait_for(in_thread(leave), PATIENCE_S)
+        except (CheckpointError, TimeoutError) as error:
+            why = str(error) or no_answer(self.where, PATIENCE_S)
+            logger.warning("a folder of checkpoints is not released: %s", why)
+
+    async def patiently(self, task: asyncio.Task[T]) -> T | None:
+        """Wait for what uses the store; None as soon as it is known to hang."""
+        hangs = asyncio.create_task(self.hangs.wait())
+        try:
+            await asyncio.wait({task, hangs}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            hangs.cancel()
+        return task.result() if task.done() else None
 
     def _later(self, now: float) -> float:
         share = random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311
@@ -145,20 +192,12 @@ class Keeper:
 
 
 class Checkpointer:
-    """Checkpoints of all open runs of a hub.
+    """Checkpoints of all open runs of a hub, which it is given."""
 
-    Parameters
-    ----------
-    hub
-        Holds the runs.
-    threads
-        Where files are written.
-    """
-
-    def __init__(self, hub: Hub, threads: Executor) -> None:
+    def __init__(self, hub: Hub) -> None:
         self._hub = hub
-        self._threads = threads
-        self._tasks: set[asyncio.Task[object]] = set()
+        self._tasks: set[asyncio.Task[object]] = set()  # may hang
+        self._ends: set[asyncio.Task[object]] = set()  # do not
 
     async def keeper(self, spec: RunSpec, saved: Checkpoint | None) -> Keeper | None:
         """Return what keeps a new run's checkpoints; None if it wants none.
@@ -166,18 +205,19 @@ class Checkpointer:
         Raises
         ------
         CheckpointError
-            The folder cannot be written to, belongs to another run, or another one
-            goes on from it.
+            The folder cannot be written to, belongs to another run, another one goes on
+            from it, or the store does not answer.
         """
         if spec.checkpoint is None:
             return None
-        folder = await asyncio.to_thread(
-            CheckpointFolder,
-            spec.checkpoint,
-            spec.checkpoint_keep,
-            goes_on=None if saved is None else saved.spec.run_id,
-        )
-        claim = await asyncio.to_thread(Claim, folder.folder, spec.run_id)
+        goes_on = None if saved is None else saved.spec.run_id
+        url, keep, run_id = spec.checkpoint, spec.checkpoint_keep, spec.run_id
+
+        def take() -> tuple[CheckpointFolder, Claim]:
+            folder = CheckpointFolder(url, keep, goes_on=goes_on)
+            return folder, Claim(folder.folder, run_id)
+
+        folder, claim = await in_time(shown(url), take)
         return Keeper(spec, folder, claim, time.monotonic())
 
     def tick(self) -> None:
@@ -185,9 +225,9 @@ class Checkpointer:
         now = time.monotonic()
         for run in self._hub.runs.values():
             if run.keeper is not None and run.keeper.due(now):
-                self._start(self._write(run, run.keeper))
+                _start(self._tasks, run.keeper.write(run))
             elif run.keeper is not None and run.keeper.beat_due(now):
-                self._start(run.keeper.beat(run, self._threads))
+                _start(self._tasks, run.keeper.beat(run))
 
     def write_last(self, run: OpenRun) -> None:
         """Write the checkpoint of a run that is over, then let it end."""
@@ -195,7 +235,7 @@ class Checkpointer:
         if keeper is None or keeper.closing:
             return
         keeper.closing = True
-        self._start(self._close(run, keeper))
+        _start(self._ends, self._end(run, keeper))
 
     async def save_now(self, run: OpenRun) -> CheckpointSnapshot:
         """Have all seats report in full, and write a checkpoint.
@@ -209,10 +249,13 @@ class Checkpointer:
             raise CheckpointError(
                 f"run {run.id}: expected a run with checkpoints (option checkpoint)"
             )
+        keeper = run.keeper
+        if keeper.hangs.is_set():
+            raise CheckpointError(f"{keeper.where} hangs: no checkpoint now")
         await self._full_reports(run)
-        ok = await self._write(run, run.keeper)
+        ok = await keeper.patiently(_start(self._tasks, keeper.write(run)))
         now = time.monotonic()
-        status = run.keeper.status(now, run.coordinator.seconds(now))
+        status = keeper.status(now, run.coordinator.seconds(now))
         if not ok:
             raise CheckpointError(status.error or "the checkpoint failed")
         return status
@@ -221,16 +264,17 @@ class Checkpointer:
         """Have all seats report in full; return the run's state in one piece."""
         await self._full_reports(run)
         saved = run.coordinator.checkpoint(time.monotonic())
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, to_bytes, saved)
+        return await asyncio.to_thread(to_bytes, saved)
 
     async def close(self) -> None:
         """Write what all open runs know: the scheduler ends before they do."""
-        for run in list(self._hub.runs.values()):
+        for run in self._hub.runs.values():
             if run.keeper is not None and not run.keeper.closing:
                 run.keeper.closing = True
-                await self._write(run, run.keeper)
-                await run.keeper.release(ended=False)
+                _start(self._ends, self._end(run, run.keeper, ended=False))
+        await asyncio.gather(*self._ends, return_exceptions=True)
+        for task in self._tasks:  # of stores that hang
+            task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _full_reports(self, run: OpenRun) -> None:
@@ -245,20 +289,20 @@ class Checkpointer:
                 return
             await asyncio.sleep(_POLL_S)
 
-    async def _write(self, run: OpenRun, keeper: Keeper) -> bool:
-        async with keeper.lock:
-            saved = run.coordinator.checkpoint(time.monotonic())
-            return await keeper.write(run, saved, self._threads)
-
-    async def _close(self, run: OpenRun, keeper: Keeper) -> None:
+    async def _end(self, run: OpenRun, keeper: Keeper, *, ended: bool = True) -> None:
+        """End a run's checkpoints; a store that hangs may still do it afterwards."""
         try:
-            await self._write(run, keeper)
-            await keeper.release()
+            await keeper.patiently(_start(self._tasks, keeper.end(run, ended=ended)))
         finally:
             keeper.closed = True
             self._hub.advance(run.id)
 
-    def _start(self, coroutine: Coroutine[Any, Any, object]) -> None:
-        task = asyncio.create_task(coroutine)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+
+def _start(
+    tasks: set[asyncio.Task[object]], coroutine: Coroutine[Any, Any, T]
+) -> asyncio.Task[T]:
+    """Start a task, and have a set hold it until it is done."""
+    task = asyncio.create_task(coroutine)
+    tasks.add(task)
+    task.add_done_callback(tasks.discard)
+    return task

@@ -125,11 +125,12 @@ class ClientCalls:
         return [{"snapshot": pickle.dumps(snapshot)} for snapshot in finished + opened]
 
     async def describe(self, run_id: RunId) -> dict[str, Any]:
-        """Return the pickled RunSpec of a run, open or finished, and its seconds."""
+        """Return the pickled RunSpec of a run, and the seconds since it was opened."""
         run = self.hub.runs.get(run_id)
         if run is None:
             result = self.hub.result(run_id)
-            return {"blob": result.blob, "seconds": result.snapshot.seconds}
+            since_s = time.monotonic() - result.ended
+            return {"blob": result.blob, "seconds": result.snapshot.seconds + since_s}
         seconds = run.coordinator.seconds(time.monotonic())
         return {"blob": run.blob, "seconds": seconds}
 

@@ -3,13 +3,17 @@
 Units wait in the coordinators, so adaptive scaling would find nothing to scale for,
 and ``idle_timeout`` would close the scheduler under a run whose workers are all gone.
 Workers that are retired do not wait for running tasks; ours give their work back first.
+Dask may refuse to retire one, whose data has nowhere to go: it gets work again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any
+
+from distributed.core import Status
 
 if TYPE_CHECKING:
     from distributed import Scheduler
@@ -34,6 +38,7 @@ class Elastic:
     def __init__(self, scheduler: Scheduler, hub: Hub) -> None:
         self._scheduler = scheduler
         self._hub = hub
+        self._retiring: Counter[str] = Counter()  # calls in progress, by worker
 
     def install(self) -> None:
         """Wrap the handlers."""
@@ -43,9 +48,16 @@ class Elastic:
         handlers["adaptive_target"] = self.adaptive_target
         handlers["retire_workers"] = self.retire_workers
 
-    def keep_awake(self) -> None:
-        """Let the scheduler not count as idle; called often while a run is open."""
+    def tick(self) -> None:
+        """Keep the scheduler awake, use workers that stay; while a run is open."""
         self._scheduler.idle_since = None
+        self._hub.stay(
+            address
+            for address in self._hub.table.leaving()
+            if not self._retiring[address]
+            and address in self._scheduler.workers
+            and self._scheduler.workers[address].status is Status.running
+        )
 
     def adaptive_target(self, **options: Any) -> int:
         """Return Dask's answer, but never fewer workers than the runs can feed."""
@@ -65,15 +77,23 @@ class Elastic:
             for address, state in self._scheduler.workers.items()
             if address in wanted or str(state.name) in wanted
         ]
-        self._hub.retire(addresses)
+        if workers is not None:
+            options["workers"] = workers
+        if names is not None:
+            options["names"] = names
+        self._retiring.update(addresses)
+        try:
+            self._hub.retire(addresses)
+            await self._drained(addresses)
+            return await self._retire_workers(**options)
+        finally:  # those that stay are told by their status, a moment later
+            self._retiring -= Counter(addresses)
+
+    async def _drained(self, addresses: list[str]) -> None:
+        """Wait until workers explore nothing, or for ``DRAIN_S``."""
         deadline = time.monotonic() + DRAIN_S
         while (
             not self._hub.busy_workers().isdisjoint(addresses)
             and time.monotonic() < deadline
         ):
             await asyncio.sleep(0.005)
-        if workers is not None:
-            options["workers"] = workers
-        if names is not None:
-            options["names"] = names
-        return await self._retire_workers(**options)

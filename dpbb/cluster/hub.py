@@ -210,6 +210,14 @@ class Hub:
                     self._sharing.take_away(self.runs[seat.run], seat)
         self._settle()
 
+    def stay(self, workers: Iterable[str]) -> None:
+        """Use workers again that were retired, but do not close."""
+        for worker in workers:
+            logger.warning("worker %s was retired, but stays: it is used again", worker)
+            self.table.workers[worker].leaving = False
+            self._sharing.due = True
+        self._settle()
+
     def busy_workers(self) -> set[str]:
         """Workers that explore."""
         return {

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dpbb.cluster.checkpoint_folder import newest_whole, resumed_id
 from dpbb.cluster.claim import NAME, read_owner
-from dpbb.cluster.store import Folder
+from dpbb.cluster.patience import in_thread, in_time
+from dpbb.cluster.store import Folder, shown
 from dpbb.engines.base import Tuning
 from dpbb.errors import DpbbError
 from dpbb.options import SolveOptions
@@ -33,6 +34,9 @@ CONFIG = "dpbb.resume"
 RETRY_S = 5.0
 """A folder whose owner may be alive, on another host, is looked at again."""
 
+SLOTS = 16
+"""So many folders are looked at a time: one that hangs does not keep the others."""
+
 
 class Opener(Protocol):
     """What opens a run that goes on."""
@@ -47,45 +51,69 @@ async def restore_all(url: str, opener: Opener) -> None:
     Never raises: what cannot be opened is logged, and the others go on.
     """
     try:
-        left = await asyncio.to_thread(unended_folders, url)
-        while left:
-            left = [folder for folder in left if not await _restore(folder, opener)]
-            if left:
-                await asyncio.sleep(RETRY_S)
+        sources = await in_time(shown(url), _folders_of, url)
     except DpbbError as error:
         logger.error("%s: %s", CONFIG, error)
+        return
+    except Exception:  # as below
+        logger.exception("%s: %s", CONFIG, shown(url))
+        return
+    slots = asyncio.Semaphore(SLOTS)
+    await asyncio.gather(*(_attend(source, opener, slots) for source in sources))
 
 
-def unended_folders(url: str) -> list[Folder]:
-    """Folders with a run that nobody ended: ``url`` itself, or those in it."""
+def _folders_of(url: str) -> list[str]:
+    """Where runs may be: in ``url`` itself, and in the folders in it."""
     folder = Folder(url)
-    found = [folder, *(Folder(inner) for inner in folder.folders())]
-    return [one for one in found if NAME in one.names()]
+    return [folder.source, *folder.folders()]
 
 
-async def _restore(folder: Folder, opener: Opener) -> bool:
-    """Open the run of a folder; False if its owner may still be alive."""
+async def _attend(source: str, opener: Opener, slots: asyncio.Semaphore) -> None:
+    """Open the run of a folder, if nobody ended it, when its owner is gone."""
+    url, trouble = shown(source), "is passed over"
     try:
-        owner = await asyncio.to_thread(read_owner, folder)
-        if owner is not None and owner.is_alive(folder.host, time.time()):
-            return False
-        saved = await asyncio.to_thread(newest_whole, folder)
-        if saved.error is not None or saved.finished:
-            logger.info("%s: run %s is over", folder.url, saved.spec.run_id)
-            return True
-        spec = going_on(saved, folder.url)
-        await opener.open_saved(spec, saved)
+        async with slots:
+            folder = await in_time(url, unended, source)
+        if folder is None:
+            return
+        trouble = "its run does not go on"
+        while await _is_owned(folder, slots):
+            await asyncio.sleep(RETRY_S)
+        await _restore(folder, opener)
     except DpbbError as error:
-        logger.error("%s: its run does not go on: %s", folder.url, error)
-    else:
-        logger.warning(
-            "%s: run %s goes on after %.0f s as %s",
-            folder.url,
-            saved.spec.run_id,
-            saved.seconds,
-            spec.run_id,
-        )
-    return True
+        logger.error("%s: %s: %s", url, trouble, error)
+    except Exception:  # a folder may hold anything
+        logger.exception("%s: %s", url, trouble)
+
+
+def unended(source: str) -> Folder | None:
+    """Return a folder if it holds a run that nobody ended."""
+    folder = Folder(source)
+    return folder if NAME in folder.names() else None
+
+
+async def _is_owned(folder: Folder, slots: asyncio.Semaphore) -> bool:
+    """Whether the owner of a folder may still be alive."""
+    async with slots:
+        owner = await in_time(folder.url, read_owner, folder)
+    return owner is not None and owner.is_alive(folder.host, time.time())
+
+
+async def _restore(folder: Folder, opener: Opener) -> None:
+    """Open the run of a folder, unless it is over."""
+    saved = await in_thread(newest_whole, folder)  # maybe a gigabyte: in its own time
+    if saved.error is not None or saved.finished:
+        logger.info("%s: run %s is over", folder.url, saved.spec.run_id)
+        return
+    spec = going_on(saved, folder.source)
+    await opener.open_saved(spec, saved)
+    logger.warning(
+        "%s: run %s goes on after %.0f s as %s",
+        folder.url,
+        saved.spec.run_id,
+        saved.seconds,
+        spec.run_id,
+    )
 
 
 def going_on(saved: Checkpoint, url: str) -> RunSpec:

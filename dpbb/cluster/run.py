@@ -107,8 +107,8 @@ def attach_run(
     Parameters
     ----------
     make_result
-        Called with the run's spec and its seconds so far; returns what makes the
-        user's result of its outcome.
+        Called with the run's spec and the seconds since it was opened; returns what
+        makes the user's result of its outcome.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from distributed.protocol import pickle
 
 from dpbb.cluster.following import POLL_S, Callbacks
-from dpbb.cluster.store import Folder
+from dpbb.cluster.store import file_to_write
 from dpbb.cluster.wire import raised, unwrap
 from dpbb.errors import ClusterError, InvariantError
 from dpbb.result import Result
@@ -72,9 +72,7 @@ class RunCalls:
             ) from error
 
     async def _save(self, path: str) -> None:
-        folder, _, name = path.replace("\\", "/").rpartition("/")
-        target = Folder(folder or ("/" if path.startswith("/") else "."))
-        await asyncio.to_thread(target.probe)
+        target, name = await asyncio.to_thread(file_to_write, path)
         content = unwrap(await self._call("save"))
         await asyncio.to_thread(target.write, name, [content.tobytes()])
 

@@ -100,8 +100,7 @@ class DpbbSchedulerPlugin(ClientCalls, SchedulerPlugin):
         self.controls = PageControls(self)
         self.elastic = Elastic(scheduler, self.hub)
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="dpbb-check")
-        self._writers = ThreadPoolExecutor(1, thread_name_prefix="dpbb-write")
-        self.checkpoints = Checkpointer(self.hub, self._writers)
+        self.checkpoints = Checkpointer(self.hub)
         self.forecasts = Forecaster(self.hub, time.monotonic)
         self._answers: dict[LeaseId, asyncio.Future[Order]] = {}
         self._changes = {}
@@ -147,7 +146,6 @@ class DpbbSchedulerPlugin(ClientCalls, SchedulerPlugin):
         metrics.forget(self.scheduler)
         await self.checkpoints.close()
         await self.forecasts.close()
-        self._writers.shutdown(wait=False, cancel_futures=True)
         if self._ticker is not None:
             self._ticker.cancel()
             await asyncio.gather(self._ticker, return_exceptions=True)
@@ -347,7 +345,7 @@ class DpbbSchedulerPlugin(ClientCalls, SchedulerPlugin):
                 self.hub.tick(max(0.0, time.monotonic() - planned))
                 self.checkpoints.tick()
                 self.forecasts.tick()
-                self.elastic.keep_awake()
+                self.elastic.tick()
                 self.monitor.tick()
             except Exception:
                 logger.exception("a tick failed; the next one tries again")

@@ -121,14 +121,22 @@ class SeatTable:
         there = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
         if not self.workers:
             return f"no worker is there to explore with {wanted}: the run waits for one"
-        if not any(
-            seat.serves(engines, worker_has_gpu=self.workers[seat.worker].has_gpu)
-            for seat in self.seats.values()
-        ):
+        fitting = [
+            entry
+            for entry in self.workers.values()
+            for seat in entry.seats
+            if seat.serves(engines, worker_has_gpu=entry.has_gpu)
+        ]
+        if not fitting:
             return (
                 f"no seat can explore with {wanted}; seats of {len(self.workers)} "
                 f"worker(s): {there or 'none'}. The run waits: start fitting workers, "
                 "or stop it and choose another engine"
+            )
+        if all(entry.leaving for entry in fitting):
+            return (
+                f"every worker that can explore with {wanted} is about to close "
+                f"({there}): the run waits for another"
             )
         return f"all seats that can explore with {wanted} serve other runs ({there})"
 
@@ -174,6 +182,10 @@ class SeatTable:
                     self._hold(other, seat)
                     self.moved_up = True
         return entry.seats
+
+    def leaving(self) -> list[str]:
+        """Workers that were retired and are still there."""
+        return [name for name, entry in self.workers.items() if entry.leaving]
 
     def usable_by(self, engines: Mapping[str, str]) -> list[SeatState]:
         """Seats that a run with these engines by kind of device can use now."""

@@ -6,8 +6,11 @@ and renamed; object stores do that by themselves.
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import socket
+from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -23,6 +26,13 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+SECRET = re.compile(r"(://[^/@:]*):[^/@]*@")
+
+
+def shown(url: str) -> str:
+    """Return a URL without the password in it, for people."""
+    return SECRET.sub(r"\1:***@", url)
 
 
 def _named(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
@@ -47,6 +57,12 @@ def _named(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     return decorate
 
 
+def _halves(url: str) -> tuple[str, str]:
+    """Split a URL after its ``://``; all of a path is the second half."""
+    begin, mark, rest = url.rpartition("://")
+    return begin + mark, rest
+
+
 class Folder:
     """A folder of files; see the module.
 
@@ -55,30 +71,64 @@ class Folder:
     url
         Path or fsspec URL, of this process's machine.
 
+    Attributes
+    ----------
+    url
+        For people: absolute, without a password.
+    source
+        What opens it again.
+
     Raises
     ------
     CheckpointError
-        No such kind of URL, or what it needs is not installed.
+        No such kind of URL, what it needs is not installed, or nobody answers there.
     """
 
     def __init__(self, url: str) -> None:
         self.host = socket.gethostname()
-        self.url = url
         try:
-            self._fs, path = fsspec.core.url_to_fs(url)
+            # an instance of its own: a connection is for one thread at a time
+            self._fs, path = fsspec.core.url_to_fs(url, skip_instance_cache=True)
         except (ImportError, ValueError) as error:
             raise CheckpointError(
-                f"expected a path or URL that fsspec knows, got {url!r}: {error}"
+                f"expected a path or URL that fsspec knows, got {shown(url)!r}: {error}"
             ) from error
-        self._path = path.rstrip("/")
+        except Exception as error:  # some connect at once
+            raise CheckpointError(
+                f"cannot connect to {shown(url)} from host {self.host}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
         self.local = isinstance(self._fs, LocalFileSystem)
-        self.url = self._path if self.local else self._fs.unstrip_protocol(self._path)
+        self._path = path.rstrip("/")
+        if self.local:
+            self._path = self._path or "/"
+        begin, rest = _halves(url)
+        self.source = self._path if self.local else begin + rest.rstrip("/")
+        self.url = shown(self.source)
+
+    @classmethod
+    def of_file(cls, path: str) -> tuple[Folder, str]:
+        """Return the folder that a file is in, and the file's name; "" for a root."""
+        begin, rest = _halves(cls(path).source)
+        above, _, name = rest.rpartition("/")
+        return cls(begin + above or "/"), name
 
     def at(self, name: str) -> str:
         """Path of a file; CheckpointError if it would lie elsewhere."""
         if not name or name != os.path.basename(name):
             raise CheckpointError(f"expected the name of a file, got {name!r}")
-        return f"{self._path}/{name}"
+        return f"{self._path.rstrip('/')}/{name}"
+
+    def label(self, name: str) -> str:
+        """Return the URL of a file, for people."""
+        return f"{self.url.rstrip('/')}/{name}"
+
+    @_named("look at")
+    def is_there(self, name: str = "") -> bool:
+        """Whether there is such a folder, or one of this name in it."""
+        self._fs.invalidate_cache()
+        found: bool = self._fs.isdir(self.at(name) if name else self._path)
+        return found
 
     @_named("write to")
     def probe(self) -> None:
@@ -129,17 +179,15 @@ class Folder:
     @_named("list")
     def names(self) -> list[str]:
         """Names of the files; none if there is no such folder."""
-        self._fs.invalidate_cache()
-        if not self._fs.isdir(self._path):
+        if not self.is_there():
             return []
         paths = self._fs.ls(self._path, detail=False)
         return sorted(os.path.basename(str(path).rstrip("/")) for path in paths)
 
     @_named("list")
     def folders(self) -> list[str]:
-        """URLs of the folders in it; none if there is no such folder."""
-        self._fs.invalidate_cache()
-        if not self._fs.isdir(self._path):
+        """Return what opens the folders in it; none if there is no such folder."""
+        if not self.is_there():
             return []
         entries = self._fs.ls(self._path, detail=True)
         names = [
@@ -147,9 +195,33 @@ class Folder:
             for entry in entries
             if entry["type"] == "directory"
         ]
-        return [f"{self.url.rstrip('/')}/{name}" for name in sorted(names) if name]
+        return [f"{self.source.rstrip('/')}/{name}" for name in sorted(names) if name]
 
     @_named("delete in")
     def delete(self, name: str) -> None:
-        """Delete a file."""
-        self._fs.rm_file(self.at(name))
+        """Delete a file, unless somebody else has."""
+        with suppress(FileNotFoundError):
+            self._fs.rm_file(self.at(name))
+
+
+def file_to_write(path: str) -> tuple[Folder, str]:
+    """Return the folder and the name of a file that is to be written.
+
+    Raises
+    ------
+    CheckpointError
+        It is a folder, the folder that it would be in is not there, or nothing can be
+        written there.
+    """
+    folder, name = Folder.of_file(path)
+    reason = None
+    if not name or path.endswith("/") or folder.is_there(name):
+        reason = os.strerror(errno.EISDIR)
+    elif folder.local and not folder.is_there():  # elsewhere folders come with files
+        reason = os.strerror(errno.ENOENT)
+    if reason is not None:
+        raise CheckpointError(
+            f"expected a file that can be written, got {shown(path)}: {reason}"
+        )
+    folder.probe()
+    return folder, name

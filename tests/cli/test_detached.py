@@ -48,6 +48,9 @@ def test_a_run_goes_on_without_its_client(dpbb, address):
     assert (result["decomposed"], result["leaves"]) == (1_586, 0)
     assert result["instance"] == "ta016"
     assert result["options"]["cutoff"] == 1397
+    time.sleep(1)  # who asks later is told the same time
+    later = json.loads(dpbb("attach", run_id, "--json").out)
+    assert later["seconds"] >= later["tree_seconds"] == result["tree_seconds"] > 0
     listed = dpbb("list").out.splitlines()
     assert listed[0].split()[:3] == ["run", "instance", "state"]
     row = next(line for line in listed if line.startswith(run_id))
@@ -66,6 +69,10 @@ def test_stop_and_save_and_resume(dpbb, address, tmp_path):
     assert (ran.code, file.exists()) == (0, True), ran.err
     ran = dpbb("save", run_id)
     assert "checkpoint-000001.dpbb in" in ran.out
+    ran = dpbb("save", run_id, tmp_path / "nothing" / "saved.dpbb")
+    assert ran.code == 1
+    assert "nothing/saved.dpbb: No such file or directory" in ran.err
+    assert not (tmp_path / "nothing").exists()
     ran = dpbb("stop", run_id, "--json")
     stopped = json.loads(ran.out)
     assert stopped["termination"] == "stopped"

@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 
+import fsspec
 import pytest
 from distributed import Client
 from distributed.utils_test import gen_cluster
+from fsspec.implementations.memory import MemoryFileSystem
 
 import dpbb
+from dpbb.cluster import checkpointing, patience
 from dpbb.cluster.checkpoint_folder import load_checkpoint, resumed_id
 from dpbb.coordination.checkpoint_file import to_bytes
 from dpbb.errors import CheckpointError, ClusterError, OptionError
@@ -97,6 +101,83 @@ async def test_a_folder_that_fails_is_told_and_not_fatal(c, s, a, tmp_path):
     await run.close()
     with pytest.raises(CheckpointError, match="of another run"):
         await submit(c, spec_of(*MIDDLE[:2], checkpoint=str(folder)))
+
+
+class Hanging(MemoryFileSystem):
+    """Does not answer while ``answers`` is not set."""
+
+    protocol = "dpbb-hanging"
+    answers = threading.Event()
+
+    @classmethod
+    def _strip_protocol(cls, path):
+        return super()._strip_protocol(path.removeprefix("dpbb-hanging:"))
+
+    def pipe_file(self, path, value, **options):
+        self.answers.wait(60)
+        return super().pipe_file(path, value, **options)
+
+
+@pytest.fixture
+def hanging(monkeypatch):
+    """Files that hang from when its event is cleared until the end of the test."""
+    monkeypatch.setattr(checkpointing, "PATIENCE_S", 0.5)
+    fsspec.register_implementation("dpbb-hanging", Hanging, clobber=True)
+    Hanging.answers.set()
+    yield Hanging.answers
+    Hanging.answers.set()
+
+
+@gen_cluster(client=True, nthreads=ONE * 2, timeout=60)
+async def test_a_folder_that_hangs_costs_its_run_alone_its_checkpoints(
+    c, s, a, b, tmp_path, hanging, monkeypatch
+):
+    """It is told; another run, a stop and the end of the cluster do not wait for it."""
+    urls = [f"dpbb-hanging://{name}-{tmp_path.name}" for name in "ab"]
+    specs = [
+        spec_of(*HUGE, checkpoint=url, full_interval_s=0.1)
+        for url in (*urls, str(tmp_path))
+    ]
+    stopped, running, other = [await submit(c, spec) for spec in specs]
+
+    async def status(run):
+        return (await run.snapshot()).checkpoint
+
+    async def written(run, more=3):
+        wanted = (await status(run)).written + more
+        while (await status(run)).written < wanted:
+            await asyncio.sleep(0.01)
+
+    async def found_to_hang(run, url):
+        failures = (await status(run)).failures
+        while (now := await status(run)).failures == failures:
+            await asyncio.sleep(0.01)
+        assert f"{url} on host" in now.error
+        assert "has not answered for" in now.error
+        with pytest.raises(CheckpointError, match="hangs: no checkpoint now"):
+            await run.save_now()
+
+    await asyncio.gather(written(stopped), written(running))
+    hanging.clear()
+    await asyncio.gather(*map(found_to_hang, (stopped, running), urls))
+    await written(other)
+    assert (await status(other)).failures == 0
+    await stopped.stop()
+    assert (await stopped.outcome(10)).termination is Termination.STOPPED
+    with monkeypatch.context() as patch:
+        patch.setattr(patience, "OPEN_S", 0.2)
+        with pytest.raises(CheckpointError, match="-new has not answered"):
+            await submit(c, spec_of(*HUGE, checkpoint=f"{urls[0]}-new"))
+    hanging.set()
+    await written(running)
+    owner = f"{urls[0]}/owner.json"  # the run that was stopped leaves its folder now
+    while await asyncio.to_thread(fsspec.filesystem("dpbb-hanging").exists, owner):
+        await asyncio.sleep(0.01)
+    hanging.clear()
+    await found_to_hang(running, urls[1])
+    plugin = s.extensions["dpbb"]
+    await asyncio.wait_for(plugin.checkpoints.close(), 10)  # as the scheduler's end
+    hanging.set()
 
 
 @gen_cluster(client=True, nthreads=ONE, timeout=60)

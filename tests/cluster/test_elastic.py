@@ -54,6 +54,21 @@ async def test_retired_worker_drains_first(c, s, a, b):
     await run.close()
 
 
+@gen_cluster(client=True, nthreads=ONE, timeout=60)
+async def test_worker_that_dask_does_not_retire_explores_again(c, s, a):
+    """Its data has nowhere to go, so it stays; the run does not stand still."""
+    instance, ub, *golden = LARGE
+    held = await c.scatter([1])
+    run = await submit(c, spec_of(instance, ub))
+    await until(lambda: busy(a))
+    assert await c.retire_workers([a.address]) == {}
+    assert counts(await run.result()) == tuple(golden)
+    events = [event.kind for event in (await run.snapshot()).events]
+    assert "no-seat" not in events
+    await run.close()
+    del held
+
+
 @gen_cluster(client=True, nthreads=ONE * 2, timeout=60)
 async def test_worker_at_its_wall_time_drains_first(c, s, a, b):
     """What ``--lifetime`` calls, which jobs of a batch system end with."""

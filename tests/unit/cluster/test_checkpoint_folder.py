@@ -157,3 +157,30 @@ def test_a_folder_of_damaged_ones_names_none(tmp_path):
     assert "go on from it" not in str(caught.value)
     with pytest.raises(CheckpointError, match="of another run"):
         CheckpointFolder(str(tmp_path), keep=1, goes_on="run")
+
+
+def test_names_are_in_the_order_of_their_numbers(tmp_path):
+    """The millionth has a digit more, and is the newest for all that."""
+    state = damaged_folder(tmp_path, written=2)
+    (tmp_path / "checkpoint-000001.dpbb").rename(tmp_path / "checkpoint-999998.dpbb")
+    (tmp_path / "checkpoint-000002.dpbb").unlink()
+    folder = CheckpointFolder(str(tmp_path), keep=2, goes_on=state.spec.run_id)
+    for number in ("999999", "1000000", "1000001"):
+        assert folder.write(state).name == f"checkpoint-{number}.dpbb"
+        assert folder.names[0] == f"checkpoint-{number}.dpbb"
+    assert folder.names[1] == "checkpoint-1000000.dpbb"
+    assert {name for name in files(tmp_path) if name.endswith("dpbb")} == {
+        *folder.names
+    }
+    assert load_checkpoint(str(tmp_path)).counters == state.counters
+
+
+def test_old_ones_may_be_deleted_by_somebody_else(tmp_path):
+    """That is no failure of those that are written after it."""
+    state = flow_shop_state()
+    folder = CheckpointFolder(str(tmp_path), keep=2)
+    for _ in range(2):
+        folder.write(state)
+    (tmp_path / "checkpoint-000001.dpbb").unlink()
+    folder.write(state)
+    assert folder.names == ("checkpoint-000003.dpbb", "checkpoint-000002.dpbb")

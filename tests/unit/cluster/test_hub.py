@@ -316,6 +316,26 @@ def test_retired_workers_drain_and_get_nothing_new():
     world.finish(spec)
 
 
+@pytest.mark.parametrize("drained", [False, True])
+def test_retired_worker_that_stays_gets_work_again(drained):
+    """Dask may refuse to retire a worker, before or after its seat has drained."""
+    world, spec = World(), tiny_spec(n_jobs=6, upper_bound=99)
+    run = world.open(spec)
+    world.join("a")
+    world.hub.retire(["a"])
+    assert world.hub.table.leaving() == ["a"]
+    (key,) = world.shell.futures
+    if drained:
+        world.work(spec, key)
+        assert not run.seats
+        assert not world.shell.futures
+    world.hub.stay(["a"])
+    assert world.hub.table.leaving() == []
+    world.finish(spec)
+    outcome = world.hub.result(spec.run_id).outcome
+    assert (outcome.counters.decomposed, outcome.counters.leaves) == whole_tree(spec)
+
+
 def test_target_follows_what_runs_can_feed():
     """Nothing without runs; at least one worker with one."""
     world = World()

@@ -3,16 +3,18 @@
 import asyncio
 import json
 import os
+import threading
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 
-from dpbb.cluster import claim, restoring
+from dpbb.cluster import claim, patience, restoring
 from dpbb.cluster.checkpoint_folder import CheckpointFolder
 from dpbb.cluster.claim import NAME, Claim, read_owner
-from dpbb.cluster.restoring import going_on, restore_all, unended_folders
+from dpbb.cluster.restoring import going_on, restore_all, unended
 from dpbb.cluster.store import Folder
-from dpbb.errors import ClusterError
+from dpbb.errors import CheckpointError, ClusterError
 from dpbb.options import SolveOptions
 from tests.unit.coordination.test_checkpoint import flow_shop_state
 
@@ -151,8 +153,61 @@ def test_claims_of_this_process_are_alive(tmp_path):
     owner = read_owner(folder)
     assert owner.pid == os.getpid()
     assert owner.is_alive(folder.host, owner.beat)
-    assert [one.url for one in unended_folders(str(tmp_path))] == [str(tmp_path)]
+    assert unended(str(tmp_path)).url == str(tmp_path)
     mine.abandon()
     assert not read_owner(folder).is_alive(folder.host, owner.beat)
     Claim(folder, "run~2").release()
-    assert unended_folders(str(tmp_path)) == []
+    assert unended(str(tmp_path)) is None
+
+
+def test_a_folder_that_cannot_be_looked_at_keeps_no_other(
+    tmp_path, monkeypatch, caplog
+):
+    """Those of other users, ``lost+found``; a store that hangs; whatever else."""
+    for name in ("closed", "hangs", "odd", "open"):
+        killed(str(tmp_path / name))
+    ours, released = Folder.names, threading.Event()
+
+    def names(folder):
+        name = Path(folder.url).name
+        if name == "closed":
+            raise CheckpointError("cannot list it: PermissionError")
+        if name == "odd":
+            raise RuntimeError("odd indeed")
+        if name == "hangs":
+            released.wait(30)
+        return ours(folder)
+
+    monkeypatch.setattr(Folder, "names", names)
+    monkeypatch.setattr(patience, "OPEN_S", 0.3)
+    try:
+        ((spec, _),) = restore(str(tmp_path))
+    finally:
+        released.set()
+    assert spec.checkpoint == str(tmp_path / "open")
+    for name, text in (
+        ("closed", "PermissionError"),
+        ("hangs", f"{tmp_path}/hangs has not answered"),
+        ("odd", "odd indeed"),
+    ):
+        assert f"{tmp_path}/{name}: is passed over" in caplog.text
+        assert text in caplog.text
+
+
+def test_nothing_escapes(tmp_path, monkeypatch, caplog):
+    """Whatever goes wrong, the scheduler starts."""
+    killed(str(tmp_path / "a"))
+
+    class Broken:
+        async def open_saved(self, spec, saved):
+            raise RuntimeError("cannot open it")
+
+    asyncio.run(restore_all(str(tmp_path), Broken()))
+    assert "cannot open it" in caplog.text
+
+    def broken(_folder):
+        raise RuntimeError("cannot list them")
+
+    monkeypatch.setattr(Folder, "folders", broken)
+    assert restore(str(tmp_path)) == []
+    assert "cannot list them" in caplog.text

@@ -121,3 +121,6 @@ def test_it_is_said_why_there_is_no_seat():
     assert "engine gpu (a cuda device)" in text
     assert "1 worker(s): 1 cpu" in text
     assert "serve other runs" in table.why_none({"cpu": "cpu"})
+    for entry in table.workers.values():
+        entry.leaving = True
+    assert "is about to close (" in table.why_none({"cpu": "cpu"})
