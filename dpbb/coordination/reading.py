@@ -7,6 +7,7 @@ nothing.
 from __future__ import annotations
 
 import math
+import sys
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -113,6 +114,7 @@ class RunRecord:
         """End a lease without a list of what remains; its nodes were explored."""
         self.abandoned_decomposed += lease.decomposed_since_full
         self.abandoned_leaves += lease.leaves_since_full
+        self.work.book.count_nodes(lease, lease.nodes_since_full)
         self.work.requeue(lease.unit)
 
     @property
@@ -159,6 +161,13 @@ def seat_snapshot(record: SeatRecord) -> SeatSnapshot:
         donations=record.donations,
         donated_roots=record.donated_roots,
     )
+
+
+def _share(part: int, whole: int) -> float:
+    """Return part / whole; 0 and 1 only where it is that, not by rounding."""
+    if part in (0, whole):
+        return float(part > 0)
+    return min(max(part / whole, sys.float_info.min), 1 - sys.float_info.epsilon)
 
 
 class RunReading:
@@ -270,7 +279,7 @@ class RunReading:
             decomposed=decomposed,
             leaves=leaves,
             nodes_per_second=run.meter.rate(until, decomposed + leaves),
-            explored=book.closed_leaves / n_leaves(run.spec.problem.n_jobs),
+            explored=_share(book.closed_leaves, n_leaves(run.spec.problem.n_jobs)),
             waiting=len(book.waiting),
             leased=len(book.units) - len(book.waiting),
             open_roots=sum(unit.open_roots for unit in book.units.values()),
@@ -285,6 +294,7 @@ class RunReading:
             made=book.made,
             closed=tuple(book.counters.closed.tolist()),
             seats_lost=run.work.seats_lost,
+            engine_nodes=tuple(book.engine_nodes.items()),
         )
 
     def checkpoint(self, now: float) -> Checkpoint:

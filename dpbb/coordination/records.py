@@ -106,6 +106,11 @@ class LeaseRecord:
         return self.decomposed - self.exported
 
     @property
+    def shown_nodes(self) -> int:
+        """Nodes of both kinds so far, light reports included."""
+        return self.shown_decomposed + self.leaves
+
+    @property
     def decomposed_since_full(self) -> int:
         """What the ledger does not know of yet."""
         return self.shown_decomposed - self.basis.counted.decomposed
@@ -114,6 +119,11 @@ class LeaseRecord:
     def leaves_since_full(self) -> int:
         """What the ledger does not know of yet."""
         return self.leaves - self.basis.counted.leaves
+
+    @property
+    def nodes_since_full(self) -> int:
+        """Both kinds together."""
+        return self.decomposed_since_full + self.leaves_since_full
 
 
 @dataclass(slots=True, eq=False)

@@ -142,7 +142,7 @@ class Snapshot:
     nodes_per_second
         Decomposed nodes and leaves a second over the last few seconds.
     explored
-        Closed leaves over n!, a share of leaves, not of time.
+        Closed leaves over n!, a share of leaves, not of time; 0 and 1 are exact.
     waiting, leased
         Units waiting and being explored.
     seats
@@ -162,6 +162,9 @@ class Snapshot:
         for the last time; those that another run got are not among them.
     closed
         Closed subtrees at each depth as of the last full reports; n_jobs + 1 numbers.
+    engine_nodes
+        Nodes of both kinds of each engine since the run was opened, or resumed for the
+        last time, light reports included: (engine, nodes).
     estimate_s, estimate_nodes
         Estimated seconds and nodes until the end; None when nobody has estimated.
     """
@@ -196,6 +199,7 @@ class Snapshot:
     estimate_s: float | None = None
     estimate_nodes: float | None = None
     seats_lost: int = 0
+    engine_nodes: tuple[tuple[str, int], ...] = ()
 
     @property
     def exhausted(self) -> bool:

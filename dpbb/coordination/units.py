@@ -48,6 +48,7 @@ class UnitBook:
     made: int = 0
     ahead_decomposed: int = 0  # of light reports, beyond the ledger
     ahead_leaves: int = 0
+    engine_nodes: dict[str, int] = field(default_factory=dict)  # since the resume
     explore_s: float = 0.0  # of ended leases
     energy_j: float | None = None  # of ended leases on devices that say
     journal: Journal | None = None  # for a certificate
@@ -139,6 +140,7 @@ class UnitBook:
             open leaves no longer make up n!.
         """
         self._forget_ahead(lease)
+        shown = lease.shown_nodes
         nodes = report.decomposed + report.leaves - lease.decomposed - lease.leaves
         if now > lease.heard:
             lease.rate = max(0.0, nodes / (now - lease.heard))
@@ -164,6 +166,12 @@ class UnitBook:
                 lease.unit.least_lb = max(lease.unit.least_lb, report.least_lb)
         self.ahead_decomposed += lease.decomposed_since_full
         self.ahead_leaves += lease.leaves_since_full
+        self.count_nodes(lease, lease.shown_nodes - shown)
+
+    def count_nodes(self, lease: LeaseRecord, nodes: int) -> None:
+        """Add to what the engine of a lease has explored."""
+        engine = lease.seat.seat.engine
+        self.engine_nodes[engine] = self.engine_nodes.get(engine, 0) + nodes
 
     def _require_current(
         self, lease: LeaseRecord, checked: Checked | CheckedGift
@@ -276,6 +284,7 @@ class UnitBook:
             if self.journal is not None:
                 self.journal.ended(unit.lease, self.ub(), finished=finished)
             self._forget_ahead(unit.lease)
+            self.count_nodes(unit.lease, -unit.lease.nodes_since_full)
             self.explore_s += unit.lease.explore_s
             if unit.lease.energy_j is not None:
                 self.energy_j = (self.energy_j or 0.0) + unit.lease.energy_j

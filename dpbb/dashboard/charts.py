@@ -122,11 +122,13 @@ class Rates:
         if self._seen == (history, history.version):
             return
         self._seen = (history, history.version)
-        self._total.data = {"x": history.seconds[:], "y": history.total_rate[:]}
-        names = list(history.rates)
+        rates = history.rates()
+        total = [sum(parts) for parts in zip(*rates.values(), strict=True)]
+        self._total.data = {"x": history.seconds[:] if total else [], "y": total}
+        names = list(rates)
         self._engines.data = {
             "xs": [history.seconds[:] for _ in names],
-            "ys": [history.rates[name][:] for name in names],
+            "ys": [rates[name] for name in names],
             "color": [self._look.engine(name) for name in names],
             "engine": names,
         }

@@ -9,38 +9,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpbb.coordination.snapshot import RunState
 from dpbb.coordination.span_map import states_of
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from dpbb.coordination.snapshot import Snapshot
 
 MAX_SAMPLES = 240
 FIRST_STEP_S = 0.5
-
-
-def rates_of(snapshot: Snapshot) -> dict[str, float]:
-    """Nodes a second of each engine: the total, shared as the seats' reports say.
-
-    Seats that have all begun with new units have not reported yet: they then share it
-    in equal parts.
-    """
-    weights: dict[str, float] = {}
-    seats: dict[str, float] = {}
-    for seat in snapshot.seats:
-        rate = seat.nodes_per_second if seat.busy else 0.0
-        weights[seat.engine] = weights.get(seat.engine, 0.0) + rate
-        seats[seat.engine] = seats.get(seat.engine, 0.0) + 1
-    if not any(weights.values()):
-        weights = seats
-    together = sum(weights.values())
-    return {
-        engine: snapshot.nodes_per_second * weight / together
-        for engine, weight in weights.items()
-    }
+WINDOW_S = 5.0
+"""Rates are averages over so long at least: reports come every second or so."""
 
 
 class History:
@@ -50,10 +32,10 @@ class History:
     ----------
     version
         Another number whenever there is something new.
-    seconds, lower_bound, total_rate, cells
+    seconds, lower_bound, cells
         A value a sample; None where no lower bound is known.
-    rates
-        Nodes a second of each engine, a value a sample.
+    nodes
+        What each engine has explored, a value a sample.
     """
 
     def __init__(self) -> None:
@@ -62,8 +44,7 @@ class History:
         self.complete = False
         self.seconds: list[float] = []
         self.lower_bound: list[int | None] = []
-        self.total_rate: list[float] = []
-        self.rates: dict[str, list[float]] = {}
+        self.nodes: dict[str, list[int]] = {}
         self.cells: list[NDArray[np.uint8]] = []
 
     def note(self, snapshot: Snapshot) -> None:
@@ -77,16 +58,37 @@ class History:
         self.complete = ended
         if len(self.seconds) >= MAX_SAMPLES:
             self._thin_out()
-        rates = {} if ended else rates_of(snapshot)
-        for engine in rates:
-            self.rates.setdefault(engine, [0.0] * len(self.seconds))
-        for engine, series in self.rates.items():
-            series.append(rates.get(engine, 0.0))
+        nodes = dict(snapshot.engine_nodes)
+        for engine in nodes:
+            self.nodes.setdefault(engine, [0] * len(self.seconds))
+        for engine, series in self.nodes.items():
+            series.append(nodes.get(engine, 0))
         self.seconds.append(snapshot.seconds)
         self.lower_bound.append(snapshot.lower_bound)
-        self.total_rate.append(0.0 if ended else snapshot.nodes_per_second)
         self.cells.append(states_of(snapshot.spans))
         self.version += 1
+
+    def rates(self) -> dict[str, list[float]]:
+        """Nodes a second of each engine, a value a sample; they add up to the run's.
+
+        From the counts alone, so it does not matter whether the run has a seat at the
+        moment of a sample. The window begins at a sample ``WINDOW_S`` before, or at the
+        first one; what was lost with a lease leaves a rate of 0.
+        """
+        if len(self.seconds) < 2:
+            return {engine: [0.0] * len(self.seconds) for engine in self.nodes}
+        ends = np.array(self.seconds)
+        begins = np.searchsorted(ends, ends - WINDOW_S, side="right") - 1
+        begins = np.clip(begins, 0, np.arange(len(ends)) - 1)
+        begins[0], last = 0, np.arange(len(ends))
+        last[0] = 1  # before the first interval nothing is known
+        spans = np.maximum(ends[last] - ends[begins], 1e-9)
+        rates = {}
+        for engine, series in self.nodes.items():
+            counts = np.array(series, float)
+            new = np.maximum(counts[last] - counts[begins], 0.0)
+            rates[engine] = (new / spans).tolist()
+        return rates
 
     def _thin_out(self) -> None:
         self.step_s *= 2
@@ -94,9 +96,8 @@ class History:
         all_series: tuple[list[Any], ...] = (
             self.seconds,
             self.lower_bound,
-            self.total_rate,
             self.cells,
-            *self.rates.values(),
+            *self.nodes.values(),
         )
         for series in all_series:
             del series[:-1:2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -34,7 +35,7 @@ class Part(Protocol):
         """Show a run."""
 
 
-PARTS: Mapping[str, Callable[[Look], Part]] = {
+PARTS: dict[str, Callable[[Look], Part]] = {
     "status": Status,
     "makespan": Makespan,
     "rate": Rates,
@@ -49,6 +50,11 @@ PARTS: Mapping[str, Callable[[Look], Part]] = {
     "checkpoint": Checkpoints,
 }
 """All parts of the page by name; each is a document of its own too."""
+
+ALONE: dict[str, Callable[[Look], Part]] = {
+    "space": functools.partial(Strip, alone=True)
+}
+"""Parts that are another thing where the page is not around them."""
 
 TITLES = {
     "status": "Status",
@@ -95,7 +101,8 @@ def show(
     """
     look = DARK if _wants_dark(doc) else LIGHT
     names = PARTS if only is None else [only]
-    parts = [PARTS[name](look) for name in names]
+    makers = PARTS if only is None else PARTS | ALONE
+    parts = [makers[name](look) for name in names]
     for name, part in zip(names, parts, strict=True):
         part.root.name = name
         doc.add_root(part.root)

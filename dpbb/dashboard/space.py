@@ -18,6 +18,7 @@ from bokeh.models import (
 )
 
 from dpbb.coordination.span_map import N_CELLS, states_of
+from dpbb.dashboard.history import FIRST_STEP_S
 from dpbb.dashboard.look import plot, time_axis
 
 if TYPE_CHECKING:
@@ -27,10 +28,18 @@ if TYPE_CHECKING:
 N_ROWS = 120
 """Moments that the map over time shows at most."""
 
+UNKNOWN = 255
+"""A state that nobody knows: the map stays blank."""
+
+
+SHARE = "share of the n! permutations, in the order of the tree"
+
 
 def _mapper(look: Look) -> Any:  # noqa: ANN401
     colors = [look.finished, look.waiting, look.leased]
-    return LinearColorMapper(palette=colors, low=-0.5, high=2.5)
+    return LinearColorMapper(
+        palette=colors, low=-0.5, high=2.5, high_color="rgba(0, 0, 0, 0)"
+    )
 
 
 def _share_axis(axis: Any) -> None:  # noqa: ANN401
@@ -41,10 +50,10 @@ def _share_axis(axis: Any) -> None:  # noqa: ANN401
 class Strip:
     """The map now: one band."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: Look, *, alone: bool = False) -> None:
         chart = plot(
             look,
-            x="",
+            x=SHARE if alone else "",  # the page says it in the heading
             y="",
             x_range=Range1d(0, 1),
             y_range=Range1d(0, 1),
@@ -78,7 +87,7 @@ class Eaten:
     def __init__(self, look: Look) -> None:
         chart = plot(
             look,
-            x="share of the n! permutations",
+            x=SHARE,
             y="time",
             x_range=Range1d(0, 1),
             y_range=Range1d(0, 1),
@@ -104,6 +113,9 @@ class Eaten:
         height = max(float(seconds[-1]), 0.1)
         rows = np.linspace(0.0, height, min(N_ROWS, max(2, len(seconds))))
         which = np.searchsorted(seconds, rows, side="right") - 1
-        image = np.stack([history.cells[max(0, row)] for row in which])
+        cells = [*history.cells, np.full(N_CELLS, UNKNOWN, np.uint8)]
+        if seconds[0] <= FIRST_STEP_S:  # else the run was resumed then
+            which = np.maximum(which, 0)
+        image = np.stack([cells[row] for row in which])  # the last one before the first
         self._source.data = {"image": [image], "height": [height]}
         self.root.y_range.end = height

@@ -4,6 +4,7 @@ import pickle
 
 import pytest
 
+from dpbb.coordination import reading
 from dpbb.coordination.reading import WINDOW_S, RateMeter
 from dpbb.coordination.snapshot import RunState
 from dpbb.result import Termination
@@ -101,6 +102,51 @@ def test_a_donation_counts_for_the_seat_that_gives():
     snapshot = world.coordinator.snapshot(world.now)
     assert sum(seat.donations for seat in snapshot.seats) == snapshot.donations > 1
     assert "donation" in {event.kind for event in snapshot.events}
+
+
+def unaccounted(world):
+    """Nodes of the run that no engine has explored."""
+    snapshot = world.coordinator.snapshot(world.now)
+    engines = sum(nodes for _, nodes in snapshot.engine_nodes)
+    return snapshot.decomposed + snapshot.leaves - engines
+
+
+def test_nodes_of_the_engines_are_those_of_the_run():
+    world = World(spec_of(LARGE), seats=["a", "b", "c"])
+    for step in range(12):
+        world.round(n_nodes=7)
+        assert unaccounted(world) == 0
+        if step == 5:
+            world.coordinator.remove_seat("b", world.now)
+            assert unaccounted(world) == 0
+    world.run()
+    assert unaccounted(world) == 0
+
+
+def test_nodes_of_the_engines_stay_when_a_stop_takes_a_lease_away(monkeypatch):
+    monkeypatch.setattr("dpbb.coordination.coordinator.LISTED_AT_STOP", -1)
+    world = World(spec_of(LARGE), seats=["a"])
+    world.assign()
+    world.start("a")
+    world.tasks["a"].explore(5)
+    world.report("a")
+    world.tasks["a"].explore(6)
+    world.coordinator.request_stop(Termination.STOPPED, world.now)
+    world.report("a")
+    assert world.coordinator.finished
+    ((_, nodes),) = world.coordinator.snapshot(world.now).engine_nodes
+    assert nodes >= 11
+    assert unaccounted(world) == 0
+
+
+def test_explored_is_0_and_1_only_where_it_is_that():
+    """Of the permutations of 500 jobs a float can not tell what is closed from none."""
+    whole = 10**1134
+    assert reading._share(0, whole) == 0.0
+    assert 0.0 < reading._share(1, whole) < 1e-300
+    assert reading._share(whole // 2, whole) == 0.5
+    assert 0.99 < reading._share(whole - 1, whole) < 1.0
+    assert reading._share(whole, whole) == 1.0
 
 
 def test_seats_that_are_lost_are_told_from_those_that_are_given_up():

@@ -59,13 +59,14 @@ BASE = Snapshot(
     events=(EventRecord(1.0, "seat", "<b>seat-1</b> joined"),),
     made=4,
     closed=(0, 2, 5, 1),
+    engine_nodes=(("cpu", 500_007), ("gpu", 1_000_000)),
 )
 
 
 def view(**changes):
     snapshot = replace(BASE, **changes)
     history = History()
-    history.note(replace(snapshot, seconds=0.0))
+    history.note(replace(snapshot, seconds=0.0, engine_nodes=()))
     history.note(snapshot)
     return RunView(snapshot, history, PROBLEM)
 

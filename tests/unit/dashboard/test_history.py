@@ -5,16 +5,62 @@ from dataclasses import replace
 import pytest
 
 from dpbb.coordination.snapshot import RunState
-from dpbb.dashboard.history import MAX_SAMPLES, History, rates_of
-from tests.unit.dashboard.fakes import BASE, seat
+from dpbb.dashboard.history import MAX_SAMPLES, History
+from tests.unit.dashboard.fakes import BASE
+
+
+def note(history, seconds, **nodes):
+    counts = tuple(nodes.items())
+    total = sum(nodes.values())
+    history.note(
+        replace(
+            BASE, seconds=seconds, decomposed=total, leaves=0, engine_nodes=counts,
+            nodes_per_second=0.0,
+        )
+    )  # fmt: skip
 
 
 def test_rates_of_engines_make_up_the_total():
-    rates = rates_of(BASE)
-    assert rates == pytest.approx({"cpu": 0.5e6, "gpu": 1.5e6})
-    begun = replace(BASE, seats=(seat(1, rate=0.0), seat(2, rate=0.0, engine="gpu")))
-    assert rates_of(begun) == {"cpu": 1e6, "gpu": 1e6}
-    assert rates_of(replace(BASE, seats=())) == {}
+    """Also where the run has no seat at the moment of a sample."""
+    history = History()
+    for tick in range(41):
+        # reports come once a second, from seats that the run has every other second
+        seconds, reports = tick / 2, tick // 2
+        note(history, seconds, cpu=100 * (reports // 2), gpu=3000 * (reports // 2))
+    rates = history.rates()
+    assert len(rates["cpu"]) == len(history.seconds) == 41
+    late = slice(20, None)
+    assert rates["cpu"][late] == pytest.approx([50.0] * 21, rel=0.3)
+    assert rates["gpu"] == pytest.approx([30 * rate for rate in rates["cpu"]])
+
+
+def test_a_short_run_has_its_rate():
+    """Also one whose seat came late, and that was over before a second report."""
+    history = History()
+    note(history, 0.01)
+    note(history, 0.6)
+    over = {"state": RunState.FINISHED, "engine_nodes": (("cpu", 1200),)}
+    history.note(replace(BASE, seconds=1.21, **over))
+    assert history.rates()["cpu"] == pytest.approx([0.0, 0.0, 1000.0])
+    single = History()
+    note(single, 0.0, cpu=0)
+    assert single.rates() == {"cpu": [0.0]}
+    single.note(replace(BASE, seconds=0.3, **over))
+    assert single.rates()["cpu"] == pytest.approx([4000.0, 4000.0])
+
+
+def test_a_resumed_run_has_no_rate_of_what_was_before():
+    history = History()
+    note(history, 3600.0)
+    note(history, 3602.0, cpu=10)
+    assert history.rates()["cpu"] == pytest.approx([5.0, 5.0])
+
+
+def test_what_is_lost_with_a_lease_is_no_negative_rate():
+    history = History()
+    for seconds, nodes in ((0.0, 0), (10.0, 100), (20.0, 50), (30.0, 250)):
+        note(history, seconds, cpu=nodes)
+    assert history.rates()["cpu"] == pytest.approx([10.0, 10.0, 0.0, 20.0])
 
 
 def test_a_long_run_is_sampled_less_often():
@@ -26,7 +72,7 @@ def test_a_long_run_is_sampled_less_often():
     assert history.seconds[0] < 200
     assert history.seconds[-1] >= 9_999 - history.step_s
     assert history.lower_bound == history.seconds
-    lengths = {len(series) for series in (history.cells, *history.rates.values())}
+    lengths = {len(series) for series in (history.cells, *history.nodes.values())}
     assert lengths == {len(history.seconds)}
 
 
@@ -43,7 +89,6 @@ def test_the_end_always_counts_and_nothing_after_it():
     over = replace(BASE, seconds=10.01, state=RunState.FINISHED, spans=())
     history.note(over)
     assert history.seconds == [10.0, 10.01]
-    assert history.total_rate[-1] == 0.0
     assert not history.cells[-1].any()
     version = history.version
     history.note(replace(over, seconds=99.0))
@@ -52,7 +97,7 @@ def test_the_end_always_counts_and_nothing_after_it():
 
 def test_an_engine_that_comes_late_had_no_rate_before():
     history = History()
-    history.note(replace(BASE, seconds=0.0, seats=(seat(1),)))
-    history.note(BASE)
-    assert history.rates["gpu"][0] == 0.0
-    assert history.rates["gpu"][1] > 0
+    note(history, 0.0, cpu=1)
+    note(history, 10.0, cpu=1)
+    note(history, 20.0, cpu=2, gpu=10)
+    assert history.rates()["gpu"] == pytest.approx([0.0, 0.0, 1.0])

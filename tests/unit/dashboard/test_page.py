@@ -344,6 +344,41 @@ def test_the_map_over_time_ends_with_now():
     assert part.root.y_range.end == 10.0
 
 
+def test_the_map_over_time_of_a_resumed_run_is_blank_before_that():
+    snapshot = replace(BASE, spans=((0.0, 1.0, "leased"),))
+    history = History()
+    for seconds in (90.0, 120.0):
+        history.note(replace(snapshot, seconds=seconds))
+    part = space.Eaten(LIGHT)
+    part.update(RunView(snapshot, history, None))
+    early, late = data(part.root)["image"][0]
+    assert (early == space.UNKNOWN).all()
+    assert (late == 2).all()
+    started = history.seconds[0] = 0.2
+    assert started < history.step_s
+    part = space.Eaten(LIGHT)
+    part.update(RunView(snapshot, history, None))
+    assert (data(part.root)["image"][0] == 2).all()
+
+
+def test_the_map_alone_says_what_its_axis_is():
+    feed = FakeFeed()
+    feed.add("new")
+    alone = document(feed, FakeControls(), only="space").get_model_by_name("space")
+    assert "n! permutations" in alone.xaxis[0].axis_label
+    inside = document(feed, FakeControls()).get_model_by_name("space")
+    assert inside.xaxis[0].axis_label == ""  # its heading says it
+
+
+def test_rates_of_the_engines_make_up_the_total():
+    part = charts.Rates(LIGHT)
+    part.update(view())
+    engines, total = data(part.root), data(part.root, 1)
+    assert engines["engine"] == ["cpu", "gpu"]
+    assert engines["ys"][1][-1] == pytest.approx(1e5)
+    assert total["y"][-1] == pytest.approx(150_000.7)
+
+
 def test_depths_leave_out_what_is_not_closed():
     part = charts.Depths(LIGHT)
     part.update(view())
