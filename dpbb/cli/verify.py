@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=20,
         metavar="K",
-        help="finished subtrees to explore again (default: 20)",
+        help="finished subtrees to explore again (default: 20; 0: only add up)",
     )
     parser.add_argument(
         "--engine",
@@ -35,7 +35,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what explores them (default: cpu)",
     )
     parser.add_argument(
-        "--seed", type=int, default=0, help="chooses them, with a hash (default: 0)"
+        "--seed",
+        type=int,
+        metavar="N",
+        help="chooses them, with a hash of the certificate (default: a random number, "
+        "which is printed)",
+    )
+    parser.add_argument(
+        "--most-nodes",
+        type=int,
+        metavar="N",
+        help="the largest of them (default: 10,000,000; reference: 100,000)",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument(
@@ -57,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
         witnesses=args.witnesses,
         engine=args.engine,
         seed=args.seed,
+        most_nodes=args.most_nodes,
     )
     print(
         json.dumps({**asdict(found), "ok": found.ok}) if args.json else found.summary()

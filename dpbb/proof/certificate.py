@@ -49,7 +49,7 @@ class Certificate:
         """
         try:
             return cls(checker.read(str(path)))
-        except (OSError, EOFError, ValueError, KeyError) as error:
+        except (OSError, ValueError) as error:
             raise OptionError(
                 f"{path}: expected a certificate, got: {error}"
             ) from error
@@ -110,10 +110,9 @@ def make_certificate(
             "makespan": result.makespan,
             "permutation": result.permutation,
             "lower_bound": result.lower_bound,
-            "ub": outcome.ub - result.options.all_optima
-            if result.makespan is not None
-            else outcome.ub,
-            "all_optima": result.options.all_optima,
+            "ub": result.lower_bound,
+            # whether LB = makespan was explored, too: at bounds that are higher by 1
+            "all_optima": result.makespan is not None and outcome.ub > result.makespan,
             "seconds": result.seconds,
             "engine": result.engine,
             "versions": [list(pair) for pair in result.versions],

@@ -1,6 +1,6 @@
 """Check a certificate of dpbb: this file alone, with Python's standard library.
 
-    python checker.py certificate.json.gz [--nodes 200000] [--seed 0]
+    python checker.py certificate.json.gz [--nodes 200000] [--seed N]
 
 It shares no code with the solver. It recomputes the makespan of the schedule, adds up
 the books of the run, and explores some finished subtrees again, slowly, with a bound
@@ -12,13 +12,23 @@ import argparse
 import gzip
 import hashlib
 import json
+import math
 import random
 import struct
 import sys
-from math import factorial
+import zlib
+from bisect import bisect_right
+from collections import Counter
+from functools import cache
+from math import inf
 
-FORMAT, SCHEMA = "dpbb-certificate", 1
-RULE_VERSION = 1
+FORMAT, SCHEMA, RULE_VERSION = "dpbb-certificate", 1, 1
+RULES = ("minmin", "minbranch", "maxsum", "alternate", "front", "back")
+MOST_BYTES = 2**28  # of a certificate that is not compressed
+MAX_ROOTS = 64  # roots of a unit that has more are not listed
+MAX_ENTRIES, LISTED_BYTES = 20_000, 5_000_000  # a run lists no unit beyond the first
+HANDY = 10_000  # nodes from which on a subtree is worth exploring again
+factorial = cache(math.factorial)
 
 
 class Failed(Exception):
@@ -33,29 +43,98 @@ def expect(ok, text):
 
 def read(path):
     """Return a certificate, uncompressed or not; ValueError if it is none."""
-    with open(path, "rb") as file:
-        content = file.read()
-    if content[:2] == b"\x1f\x8b":
-        content = gzip.decompress(content)
-    certificate = json.loads(content)
+    try:
+        with open(path, "rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+        with (gzip.open if packed else open)(path, "rb") as file:
+            text = file.read(MOST_BYTES + 1)
+        certificate = json.loads(text) if len(text) <= MOST_BYTES else "a huge file"
+    except (
+        gzip.BadGzipFile,
+        EOFError,
+        zlib.error,
+        ValueError,
+        RecursionError,
+    ) as error:
+        raise ValueError(f"{path}: no certificate, or a damaged one: {error}") from None
     if not isinstance(certificate, dict) or certificate.get("format") != FORMAT:
         raise ValueError(f"{path}: expected a certificate of dpbb")
-    if certificate["schema"] != SCHEMA:
+    if certificate.get("schema") != SCHEMA:
         raise ValueError(f"{path}: expected schema {SCHEMA}")
     return certificate
+
+
+# -- the form --------------------------------------------------------------------------
+
+
+def maybe(form):
+    """Form of what may be null."""
+    return lambda value: None if value is None else misfit(value, form)
+
+
+COUNTS = {"decomposed": int, "leaves": int, "closed": [(int, int)]}
+LEASE = (int, int, str, str, int, int, [(int, int)], (int, int), bool, str)
+FORM = {
+    "format": str,
+    "schema": int,
+    "instance": {"name": str, "digest": str, "times": [[int]]},
+    "tree": {"rule_version": int, "branching": str, "branching_ub": maybe(int)}
+    | {"bound": str, "root_order": maybe([int])},
+    "result": {"status": str, "makespan": maybe(int), "permutation": maybe([int])}
+    | {"lower_bound": int, "ub": int, "all_optima": bool},
+    "totals": COUNTS,
+    "units": [(int, int, str, int, maybe([[int]]))],  # id, parent, leaves, roots
+    "leases": [LEASE],  # unit, attempt, seat, engine, counts, UBs, alone, version
+    "rest": COUNTS,
+}
+
+
+def misfit(value, form):
+    """Where a value is not of a form, such as ``[3][1]``; None if it is. ints: >= 0."""
+    if isinstance(form, type):
+        fits = type(value) is form and (form is not int or 0 <= value < 2**63)
+        return None if fits else ""
+    if callable(form):
+        return form(value)
+    if type(value) is not (dict if isinstance(form, dict) else list):
+        return ""
+    if isinstance(form, dict):
+        parts = [(key, value.get(key, ...), form[key]) for key in form]
+    elif isinstance(form, tuple):
+        if len(value) != len(form):
+            return ""
+        parts = zip(range(len(form)), value, form)
+    else:
+        parts = ((index, item, form[0]) for index, item in enumerate(value))
+    for key, item, part in parts:
+        where = misfit(item, part)
+        if where is not None:
+            return f"[{key}]{where}"
+    return None
+
+
+def check_form(certificate):
+    """Everything is there, and of the type that it should be."""
+    where = misfit(certificate, FORM)
+    expect(where is None, f"{where} is missing, or of another type")
+    known = certificate["format"], certificate["schema"]
+    expect(known == (FORMAT, SCHEMA), f"expected {FORMAT} {SCHEMA}, got {known}")
+    for row in certificate["units"]:
+        digits = row[2]
+        expect(digits.isascii() and digits.isdigit(), f"unit {row[0]} has no leaves")
 
 
 # -- the flow shop ---------------------------------------------------------------------
 
 
-def makespan(times, order):
-    """End of the last job on the last machine."""
+def ends_of(times, order):
+    """When each machine is free after some jobs."""
     ends = [0] * len(times[0])
     for job in order:
         before = 0
         for machine, time in enumerate(times[job]):
             before = ends[machine] = max(before, ends[machine]) + time
-    return ends[-1]
+    return ends
 
 
 def digest_of(times):
@@ -70,28 +149,17 @@ def digest_of(times):
 class Tree:
     """The search tree: LB1, and the branching rules, by their definitions."""
 
-    def __init__(self, times, tree):
-        self.times = [list(map(int, row)) for row in times]
+    def __init__(self, certificate):
+        tree = certificate["tree"]
+        self.times = certificate["instance"]["times"]
         self.mirror = [row[::-1] for row in self.times]
-        self.n_jobs, self.n_machines = len(times), len(times[0])
-        self.rule = tree["branching"]
-        self.branching_ub = tree["branching_ub"]
-        self.order = list(tree["root_order"] or range(self.n_jobs))
-        machines = range(self.n_machines)
-        self.heads = [min(sum(row[:k]) for row in self.times) for k in machines]
-        self.tails = [min(sum(row[:k]) for row in self.mirror) for k in machines]
-
-    def bounds(self, front, back, remain, jobs, times):
-        """LB1 of appending each job; the mirror image for the back."""
-        found = []
-        for job in jobs:
-            end, bound = 0, 0
-            for k, time in enumerate(times[job]):
-                start = front[k] if k == 0 else max(end, front[k])
-                bound = max(bound, start + remain[k] + back[k])
-                end = start + time
-            found.append(bound)
-        return found
+        self.n_jobs, n_machines = len(self.times), len(self.times[0])
+        self.rule, self.branching_ub = tree["branching"], tree["branching_ub"]
+        self.order = tuple(tree["root_order"] or range(self.n_jobs))
+        self.all_optima = certificate["result"]["all_optima"]
+        self.machines = range(n_machines)
+        self.heads = [min(sum(row[:k]) for row in self.times) for k in self.machines]
+        self.tails = [min(sum(row[:k]) for row in self.mirror) for k in self.machines]
 
     def explore(self, roots, ub, most):
         """Explore subtrees to their end at a fixed upper bound.
@@ -99,87 +167,83 @@ class Tree:
         Returns decomposed nodes, leaves and closed subtrees by depth; None if there
         are more than ``most`` nodes.
         """
-        counts = [0, 0]
-        closed = {}
+        decomposed, leaves, closed = 0, 0, Counter()
         for path in roots:
-            zeros = len(path)
-            while zeros and path[zeros - 1] == 0:
-                zeros -= 1
-            owned_from = (
-                zeros  # ancestors from here on have their first leaf below path
-            )
-            node = (tuple(self.order), (), ())
-            alive = True
+            # ancestors from this depth on have their first leaf below path
+            owned_from = len(path) - trailing_zeros(path)
+            node = (self.order, (), ())
             for depth, digit in enumerate(path):
-                if depth >= owned_from:
-                    counts[0] += 1
-                jobs, side, lower = self.children(node)
+                decomposed += depth >= owned_from
+                side, lower = self.children(node)
                 if lower[digit] >= ub:
-                    closed[len(path)] = closed.get(len(path), 0) + 1
-                    alive = False
+                    closed[len(path)] += 1
                     break
-                node = self.child(node, jobs[digit], side)
-            stack = [node] if alive else []
+                node = self.child(node, digit, side)
+            stack = [node] if len(node[0]) == self.n_jobs - len(path) else []
             while stack:
                 node = stack.pop()
-                jobs = node[0]
+                jobs, prefix, suffix = node
                 depth = self.n_jobs - len(jobs)
                 if len(jobs) == 1:
-                    counts[1] += 1
-                    closed[depth] = closed.get(depth, 0) + 1
-                    value = makespan(self.times, [*node[1], *jobs, *node[2]])
-                    expect(value >= ub, f"a schedule of makespan {value} below {ub}")
-                    continue
-                counts[0] += 1
-                if sum(counts) > most:
+                    leaves += 1
+                    closed[depth] += 1
+                    value = ends_of(self.times, [*prefix, *jobs, *suffix])[-1]
+                    # all schedules of the best makespan are looked for, or none
+                    expect(
+                        value >= ub - self.all_optima,
+                        f"a schedule of makespan {value} below {ub} was missed",
+                    )
+                else:
+                    decomposed += 1
+                    side, lower = self.children(node)
+                    closed[depth + 1] += sum(bound >= ub for bound in lower)
+                    stack += [
+                        self.child(node, digit, side)
+                        for digit in reversed(range(len(jobs)))
+                        if lower[digit] < ub
+                    ]
+                if decomposed + leaves > most:
                     return None
-                jobs, side, lower = self.children(node)
-                for index in range(len(jobs) - 1, -1, -1):
-                    if lower[index] < ub:
-                        stack.append(self.child(node, jobs[index], side))
-                    else:
-                        closed[depth + 1] = closed.get(depth + 1, 0) + 1
-        return counts[0], counts[1], closed
+        return decomposed, leaves, dict(+closed)
 
-    def child(self, node, job, side):
+    def child(self, node, digit, side):
         """Return a node with one job more."""
         jobs, prefix, suffix = node
-        rest = tuple(other for other in jobs if other != job)
+        rest, job = jobs[:digit] + jobs[digit + 1 :], jobs[digit]
         return (
             (rest, prefix, (job, *suffix)) if side else (rest, (*prefix, job), suffix)
         )
 
     def children(self, node):
-        """Unscheduled jobs, the side that is taken, and its bounds."""
+        """Return the side that is taken (1: back), and its children's bounds."""
         jobs, prefix, suffix = node
-        depth = self.n_jobs - len(jobs)
         front, back = self.heads, self.tails[::-1]
         if prefix:
-            front = self.ends(self.times, prefix)
+            front = ends_of(self.times, prefix)
         if suffix:
-            back = self.ends(self.mirror, suffix[::-1])[::-1]
-        machines = range(self.n_machines)
-        remain = [sum(self.times[job][k] for job in jobs) for k in machines]
+            back = ends_of(self.mirror, suffix[::-1])[::-1]
+        remain = [sum(self.times[job][k] for job in jobs) for k in self.machines]
         ahead = self.bounds(front, back, remain, jobs, self.times)
         behind = self.bounds(back[::-1], front[::-1], remain[::-1], jobs, self.mirror)
-        side = self.back_is_taken(ahead, behind, depth)
-        return jobs, side, behind if side else ahead
+        side = self.back_is_taken(ahead, behind, self.n_jobs - len(jobs))
+        return side, behind if side else ahead
 
-    def ends(self, times, order):
-        """When each machine is free after some jobs."""
-        ends = [0] * self.n_machines
-        for job in order:
-            before = 0
-            for machine, time in enumerate(times[job]):
-                before = ends[machine] = max(before, ends[machine]) + time
-        return ends
+    def bounds(self, front, back, remain, jobs, times):
+        """LB1 of appending each job; the mirror image for the back."""
+        found = []
+        for job in jobs:
+            end, bound = 0, 0
+            for k, time in enumerate(times[job]):
+                start = max(end, front[k])
+                bound = max(bound, start + remain[k] + back[k])
+                end = start + time
+            found.append(bound)
+        return found
 
     def back_is_taken(self, ahead, behind, depth):
         """Whether the back children are taken."""
         if self.rule in ("front", "back", "alternate"):
-            return {"front": False, "back": True, "alternate": depth % 2 == 1}[
-                self.rule
-            ]
+            return self.rule == "back" or (self.rule == "alternate" and depth % 2 == 1)
         difference = 0
         if self.rule == "minmin":
             least = min(ahead + behind)
@@ -187,179 +251,258 @@ class Tree:
         elif self.rule == "minbranch":
             limit = self.branching_ub
             difference = sum(b < limit for b in behind) - sum(b < limit for b in ahead)
-        if difference:
-            return difference < 0
-        return sum(behind) > sum(ahead)
+        return difference < 0 if difference else sum(behind) > sum(ahead)
 
 
 # -- the books -------------------------------------------------------------------------
 
 
+def trailing_zeros(path):
+    """How many ancestors of a node have the same first leaf."""
+    return next((z for z, digit in enumerate(reversed(path)) if digit), len(path))
+
+
 def leaves_below(closed, n_jobs):
     """Leaves of subtrees, given as (depth, number)."""
-    return sum(int(count) * factorial(n_jobs - depth) for depth, count in closed)
-
-
-def interval_of(path, n_jobs):
-    """First leaf, and the one after the last."""
-    first = sum(digit * factorial(n_jobs - 1 - i) for i, digit in enumerate(path))
-    return first, first + factorial(n_jobs - len(path))
+    return sum(count * factorial(n_jobs - depth) for depth, count in closed)
 
 
 def check_instance(certificate):
-    """Digest of the times; cost of the schedule; what the result claims."""
-    instance, result = certificate["instance"], certificate["result"]
-    times = instance["times"]
+    """Digest of the times; the tree's options; cost of the schedule; the claim."""
+    times, tree = certificate["instance"]["times"], certificate["tree"]
+    jobs = list(range(len(times)))
+    expect(times and times[0], "there are no processing times")
+    expect(all(len(row) == len(times[0]) for row in times), "the times are no table")
+    digest = certificate["instance"]["digest"]
+    expect(digest_of(times) == digest, "the digest is not that of the processing times")
+    rule = tree["branching"], tree["bound"], tree["rule_version"]
     expect(
-        digest_of(times) == instance["digest"],
-        "the digest is not that of the processing times",
+        rule in [(name, "lb1", RULE_VERSION) for name in RULES],
+        f"expected a known rule, lb1 and rules of version {RULE_VERSION}, got {rule}",
     )
-    rule = certificate["tree"]["rule_version"]
-    expect(
-        rule == RULE_VERSION, f"expected rules of version {RULE_VERSION}, got {rule}"
-    )
-    order, value = result["permutation"], result["makespan"]
-    if order is None:
-        expect(value is None, "expected a schedule with the makespan")
-    else:
-        expect(
-            sorted(order) == list(range(len(times))), "the schedule is none of all jobs"
-        )
-        found = makespan(times, order)
+    known = tree["branching_ub"] is not None or rule[0] != "minbranch"
+    expect(known, "expected the fixed value that minbranch compares with")
+    order = tree["root_order"]
+    expect(order is None or sorted(order) == jobs, "the root order is none of all jobs")
+    result = certificate["result"]
+    status, value, order = result["status"], result["makespan"], result["permutation"]
+    if status == "optimal":
+        expect(sorted(order or []) == jobs, "the schedule is none of all jobs")
+        found = ends_of(times, order)[-1]
         expect(found == value, f"the schedule has makespan {found}, not {value}")
-    if result["status"] == "optimal":
         expect(
-            result["lower_bound"] == value and result["ub"] == value,
-            f"expected a tree of bounds below {value}, got {result['ub']}",
+            result["ub"] == value, f"a tree of all below {value}, not {result['ub']}"
         )
-    elif result["status"] == "infeasible_cutoff":
-        expect(value is None, "expected no schedule below the cutoff")
-        expect(
-            result["lower_bound"] == result["ub"], "expected the cutoff as the bound"
-        )
+    else:
+        expect(status == "infeasible_cutoff", f"{status!r} is no claim of a proof")
+        expect((value, order) == (None, None), "expected no schedule below the cutoff")
+        expect(not result["all_optima"], "expected schedules, if all are looked for")
+    expect(result["lower_bound"] == result["ub"], "the bound is not what was explored")
 
 
 def check_units(certificate):
     """Units are made of each other's roots, and nothing is in two of them.
 
-    Returns how many units list their roots.
+    A root is named by its path. Two subtrees are disjoint unless one path begins the
+    other, which in sorted order is then seen between neighbors. Returns how many units
+    list their roots.
     """
     n_jobs = len(certificate["instance"]["times"])
-    units = {row[0]: row for row in certificate["units"]}
-    expect(len(units) == len(certificate["units"]), "a unit is there twice")
-    made_from, listed = {}, 0
-    for number, parent, leaves, n_roots, roots in units.values():
-        if parent:
-            expect(parent in units and parent < number, f"unit {number} has no parent")
-        else:
-            expect(
-                roots == [[]], f"unit {number} is made from nothing, but no whole tree"
-            )
-        made_from.setdefault(parent, []).append(number)
-        if roots is None:
+    homes = {}  # of each unit: the next one above, or itself, whose roots are listed
+    inside = {0: []}  # of each of these: the roots of units that were made in it
+    above = {0: [[]]}
+    for number, parent, leaves, n_roots, roots in certificate["units"]:
+        name = f"unit {number}"
+        expect(number > 0 and number not in homes, f"{name} is there twice")
+        expect(parent in homes if homes else not parent, f"{name} is made from nothing")
+        expect(n_roots > 0 and int(leaves) > 0, f"{name} has no leaves")
+        listed = n_roots <= MAX_ROOTS
+        expect((roots is not None) == listed, f"{name} has {n_roots} roots: listed?")
+        expect(homes or roots == [[]], f"{name}, the first one, is no whole tree")
+        home = homes[number] = number if listed else homes[parent]
+        if not listed:
             continue
-        listed += 1
-        expect(len(roots) == n_roots, f"unit {number} does not have {n_roots} roots")
-        spans = sorted(interval_of(path, n_jobs) for path in roots)
+        expect(len(roots) == n_roots, f"{name} does not have {n_roots} roots")
         for path in roots:
-            for depth, digit in enumerate(path):
-                expect(0 <= digit < n_jobs - depth, f"unit {number} has a root {path}")
+            ok = len(path) < n_jobs and all(
+                digit < n_jobs - depth for depth, digit in enumerate(path)
+            )
+            expect(ok, f"{name} has a root {path}, which is no node")
+        total = leaves_below(Counter(map(len, roots)).items(), n_jobs)
+        expect(total == int(leaves), f"{name} does not have {leaves} leaves")
+        above[home], inside[home] = sorted(roots), []
+        inside[homes[parent] if parent else 0] += roots
+    expect(homes, "there are no units")
+    for home, roots in inside.items():
+        roots.sort()
+        for one, two in zip(roots, roots[1:]):
+            expect(two[: len(one)] != one, f"roots {one} and {two} overlap")
+        for path in roots:
+            near = above[home][max(0, bisect_right(above[home], path) - 1)]
+            expect(path[: len(near)] == near, f"root {path} is not inside unit {home}")
+    return len(above) - 1
+
+
+class Part:
+    """A unit: what its leases counted, and soon those of units made from it, too."""
+
+    def __init__(self, number, parent, leaves, _n_roots, roots):
+        self.number, self.parent, self.roots = number, parent, roots
+        self.leaves = self.open = int(leaves)  # open: nobody accounts for them yet
+        self.whole = True  # nothing of it is in the rest
+        self.decomposed = self.visited = 0  # nodes, leaves
+        self.closed = Counter()
+        self.most, self.least = 0, inf  # upper bounds
+
+    def add(self, decomposed, visited, closed, most, least):
+        """Add the counts of a lease, or of a unit that was made from it."""
+        self.decomposed += decomposed
+        self.visited += visited
+        self.closed.update(closed)
+        self.most, self.least = max(self.most, most), min(self.least, least)
+
+    @property
+    def counts(self):
+        """As ``Tree.explore`` returns them."""
+        return self.decomposed, self.visited, dict(self.closed)
+
+    @property
+    def nodes(self):
+        """Nodes of both kinds."""
+        return self.decomposed + self.visited
+
+    @property
+    def exact(self):
+        """Whether there was one upper bound, so that any engine counts the same."""
+        return self.least == self.most
+
+    def check_tree(self, n_jobs):
+        """Check that closed subtrees make up a tree, with so many inner nodes."""
+        starts, inner, total = Counter(map(len, self.roots)), 0, 0
+        for depth in range(n_jobs):
+            inner = inner * (n_jobs - depth + 1) + starts[depth] - self.closed[depth]
+            total += inner
+            ok = inner >= 0 if depth < n_jobs - 1 else inner == 0
+            expect(
+                ok, f"unit {self.number}: closed at depth {depth}: not those of a tree"
+            )
+        most = total + sum(map(trailing_zeros, self.roots))  # with its ancestors
         expect(
-            all(one[1] <= two[0] for one, two in zip(spans, spans[1:])),
-            f"roots of unit {number} overlap",
+            (total if self.exact else 0) <= self.decomposed <= most,
+            f"unit {self.number}: {self.decomposed} nodes, its tree has {total}",
         )
-        total = sum(end - begin for begin, end in spans)
-        expect(total == int(leaves), f"unit {number} does not have {leaves} leaves")
-    expect(len(made_from.get(0, [])) == 1, "expected one unit to begin with")
-    for parent, children in made_from.items():
-        spans = [
-            interval_of(path, n_jobs) for c in children for path in units[c][4] or ()
-        ]
-        spans.sort()
-        expect(
-            all(one[1] <= two[0] for one, two in zip(spans, spans[1:])),
-            f"units made from unit {parent} overlap",
+
+    def check_again(self, found):
+        """Compare the counts with those of the subtrees when explored once more."""
+        name = f"unit {self.number} was explored with {self.counts}"
+        expect(found is not None, f"{name}, again there are more nodes")
+        # as the bound fell, the run explored what there is below the last one, or more
+        ok = (
+            self.counts == found
+            if self.exact
+            else (found[0] <= self.decomposed and found[1] <= self.visited)
         )
-        above = parent and units[parent][4]
-        if above:
-            homes = sorted(interval_of(path, n_jobs) for path in above)
-            at = 0
-            for begin, end in spans:
-                while at < len(homes) and homes[at][1] <= begin:
-                    at += 1
-                inside = (
-                    at < len(homes) and homes[at][0] <= begin and end <= homes[at][1]
-                )
-                expect(inside, f"a unit made from unit {parent} is not inside of it")
-    return listed
+        expect(ok, f"{name}, again with {found}")
+
+
+def check_closed(name, closed, visited, n_jobs):
+    """Depths rise, numbers are positive. Returns the leaves."""
+    depths = [-1, *(depth for depth, _ in closed), n_jobs]
+    ok = all(one < two for one, two in zip(depths, depths[1:]))
+    expect(ok and all(n for _, n in closed), f"{name}: closed is no list of depths")
+    expect(visited <= dict(closed).get(n_jobs - 1, 0), f"{name}: leaves are not closed")
+    return leaves_below(closed, n_jobs)
 
 
 def check_sums(certificate):
-    """Every leaf is closed exactly once, by the exact sums of every unit."""
-    n_jobs = len(certificate["instance"]["times"])
-    totals, rest = certificate["totals"], certificate["rest"]
-    closed, made, nodes, leaves = {}, {}, rest["decomposed"], rest["leaves"]
-    for row in certificate["leases"]:
-        unit, ended = row[0], leaves_below(row[6], n_jobs)
-        closed[unit] = closed.get(unit, 0) + ended
-        nodes, leaves = nodes + row[4], leaves + row[5]
-    expect(nodes == totals["decomposed"], f"the leases have {nodes} decomposed nodes")
-    expect(leaves == totals["leaves"], f"the leases have {leaves} leaves")
-    for _number, parent, unit_leaves, _n_roots, _roots in certificate["units"]:
-        made[parent] = made.get(parent, 0) + int(unit_leaves)
-    complete = not rest["closed"]
-    if complete:
-        for number, _parent, unit_leaves, _n_roots, _roots in certificate["units"]:
-            found = closed.get(number, 0) + made.get(number, 0)
-            expect(
-                found == int(unit_leaves),
-                f"unit {number} has {unit_leaves} leaves, but {found} were closed or "
-                "given away",
-            )
-    total = sum(closed.values()) + leaves_below(rest["closed"], n_jobs)
-    expect(total == factorial(n_jobs), f"{total} of {n_jobs}! leaves were closed")
-    expect(
-        leaves_below(totals["closed"], n_jobs) == factorial(n_jobs),
-        "the totals do not close all leaves",
+    """Every leaf is closed exactly once, by the exact sums of every unit.
+
+    Returns the units as parts of the tree, with the counts of all units made from them.
+    """
+    times, result = certificate["instance"]["times"], certificate["result"]
+    n_jobs, rest, totals = len(times), certificate["rest"], certificate["totals"]
+    floor = result["ub"] + result["all_optima"]  # below, no run that proves it pruned
+    start = now = sum(map(sum, times)) + 1
+    expect(result["ub"] <= start, f"{result['ub']} is above all makespans")
+    parts = {row[0]: Part(*row) for row in certificate["units"]}
+    for number, attempt, _, _, *counts, ubs, alone, _ in certificate["leases"]:
+        name = f"lease {number}.{attempt}"
+        expect(number in parts, f"{name} is of no unit")
+        expect(
+            floor <= ubs[1] <= ubs[0] <= start and ubs[1] <= now,
+            f"{name} pruned at {ubs}: expected bounds that fall, none below {floor}",
+        )
+        now = ubs[1]
+        ended = check_closed(name, counts[2], counts[1], n_jobs)
+        ok = not alone or ended == parts[number].leaves
+        expect(ok, f"{name} did not finish its unit alone")
+        parts[number].open -= ended
+        parts[number].add(*counts[:2], dict(counts[2]), *ubs)
+    for part in parts.values():
+        if part.parent:
+            parts[part.parent].open -= part.leaves
+    some = any(rest.values())
+    for part in reversed(parts.values()):
+        text = f"unit {part.number}: {part.open} of its leaves are not accounted for"
+        expect(part.open == 0 or (part.open > 0 and some), text)
+        part.whole = part.whole and part.open == 0
+        if part.whole and part.roots is not None:
+            part.check_tree(n_jobs)
+        if part.parent:
+            above = parts[part.parent]
+            above.add(*part.counts, part.most, part.least)
+            above.whole = above.whole and part.whole
+    root = next(iter(parts.values()))
+    check_closed("the rest", rest["closed"], rest["leaves"], n_jobs)
+    check_closed("the totals", totals["closed"], totals["leaves"], n_jobs)
+    if some:
+        full = len(parts) >= MAX_ENTRIES or n_bytes(certificate) >= LISTED_BYTES
+        expect(full, "units are only summed up, though there is room to list them")
+        # at any bounds that the claim allows
+        root.add(rest["decomposed"], rest["leaves"], dict(rest["closed"]), start, floor)
+        root.whole = True
+    expected = totals["decomposed"], totals["leaves"], dict(totals["closed"])
+    expect(root.counts == expected, f"the leases have {root.counts}, not the totals")
+    root.check_tree(n_jobs)
+    return parts
+
+
+def n_bytes(certificate):
+    """Return what the lists take, as the run estimates it."""
+    units = sum(
+        16 + int(row[2]).bit_length() // 7 + sum(len(path) + 1 for path in row[4] or ())
+        for row in certificate["units"]
     )
-    return complete
+    return units + sum(32 + 7 * len(row[6]) for row in certificate["leases"])
 
 
-def witnesses(certificate, least, most):
-    """Leases that finished a listed unit alone, at one upper bound."""
-    roots = {row[0]: row[4] for row in certificate["units"]}
-    return [
-        (roots[row[0]], row)
-        for row in certificate["leases"]
-        if row[8]
-        and row[7][0] == row[7][1]
-        and roots[row[0]]
-        and least <= row[4] + row[5] <= most
-    ]
+def witnesses(parts, most):
+    """Whole units of at most so many nodes, and not the units inside of these.
+
+    But those of one upper bound inside of one that had several: they show more.
+    """
+    found, kinds = [], {0: frozenset()}
+    for part in parts.values():
+        kinds[part.number] = above = kinds[part.parent]
+        fits = part.whole and part.roots is not None and part.nodes <= most
+        if fits and part.exact not in above:
+            found.append(part)
+            kinds[part.number] = above | {part.exact}
+    return found
 
 
 def choose(certificate, found, count, seed):
-    """Choose witnesses by a hash of the whole certificate and the checker's seed."""
+    """Choose witnesses by a hash of the whole certificate and the checker's seed.
+
+    Half of them of a handy size if there are, the others from all: so neither the large
+    ones nor the small are left out.
+    """
     content = json.dumps(certificate, sort_keys=True).encode()
     rng = random.Random(hashlib.sha256(content + str(seed).encode()).hexdigest())
-    return rng.sample(found, min(count, len(found)))
-
-
-def check_witness(row, got):
-    """Compare the counts of a subtree with those that the certificate has."""
-    expected = (row[4], row[5], {depth: count for depth, count in row[6]})
-    expect(
-        got == expected,
-        f"unit {row[0]}: expected {expected[0]} decomposed nodes and {expected[1]} "
-        f"leaves, got {got[0]} and {got[1]} when explored again (or others closed)",
-    )
-
-
-STRUCTURE = (
-    ("instance, schedule and claim", check_instance),
-    ("units are parts of each other", check_units),
-    ("every leaf is closed once", check_sums),
-)
+    large = [part for part in found if part.nodes >= HANDY]
+    first = rng.sample(large, min((count + 1) // 2, len(large)))
+    others = [part for part in found if part not in first]
+    return first + rng.sample(others, min(count - len(first), len(others)))
 
 
 def main():
@@ -373,30 +516,38 @@ def main():
     args = parser.parse_args()
     try:
         certificate = read(args.certificate)
+    except (OSError, ValueError) as error:
+        print(f"FAILED  {error}")
+        return 2
+    try:
         for name, check in STRUCTURE:
-            check(certificate)
+            parts = check(certificate)
             print(f"ok      {name}")
-        found = witnesses(certificate, 1, args.nodes)
-        tree = Tree(certificate["instance"]["times"], certificate["tree"])
-        left = args.nodes
-        done = nodes = 0
-        for roots, row in choose(certificate, found, len(found), args.seed):
-            if row[4] + row[5] > left:
-                continue
-            check_witness(row, tree.explore(roots, row[7][0], 2 * left))
-            left -= row[4] + row[5]
-            done, nodes = done + 1, nodes + row[4] + row[5]
-        print(
-            f"ok      {done} subtrees, {nodes} nodes, explored again (seed {args.seed})"
-        )
-        if not done:
-            print("note    no finished subtree is small enough: nothing was explored")
-    except (Failed, OSError, ValueError, KeyError, TypeError, IndexError) as error:
-        print(f"FAILED  {type(error).__name__}: {error}")
+        found, tree = witnesses(parts, args.nodes), Tree(certificate)
+        left, done = args.nodes, 0
+        for part in choose(certificate, found, len(found), args.seed):
+            if part.nodes <= left:
+                again = tree.explore(part.roots, part.least, part.nodes)
+                part.check_again(again)
+                left, done = left - part.nodes, done + 1
+        some = left < args.nodes or not parts[1].nodes
+        expect(some, f"no finished subtree has at most {args.nodes} nodes (--nodes)")
+    except (Failed, RecursionError) as error:
+        print(f"FAILED  {error}")
         return 1
-    print(f"the certificate of {certificate['instance']['name']} holds")
+    nodes = args.nodes - left
+    print(f"ok      {done} subtrees, {nodes} nodes, explored again (seed {args.seed})")
+    share = f"{nodes / max(1, parts[1].nodes):.3%} of the run's nodes"
+    print(f"the certificate of {certificate['instance']['name']} holds: {share}")
     return 0
 
+
+STRUCTURE = (
+    ("form", check_form),
+    ("instance, schedule and claim", check_instance),
+    ("units are parts of each other", check_units),
+    ("every leaf is closed once", check_sums),
+)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,9 @@ import numpy as np
 from dpbb.engines.base import Device
 from dpbb.engines.driver import explore_to_end
 from dpbb.engines.registry import get_engine
-from dpbb.errors import DpbbError
+from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.flowshop.best_known import best_known_of_digest
 from dpbb.options import Bound, BranchingRule, TreeOptions
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
@@ -24,8 +26,10 @@ if TYPE_CHECKING:
     from dpbb.engines.base import Slice
     from dpbb.engines.driver import Exploration
 
-LEAST_NODES, MOST_NODES = 1, 10_000_000
-"""Witnesses of other sizes are not explored again."""
+AGAIN = "subtrees explored again"
+
+MOST_NODES = {"cpu": 10_000_000, "gpu": 10_000_000, "reference": 100_000}
+"""Larger subtrees are not explored again, by engine: so it is a matter of minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +53,17 @@ class Verification:
         In order; nothing is checked after the first that fails.
     notes
         What could not be checked.
+    seed
+        Chose what was explored again.
     """
 
     instance: str
     status: str
     makespan: int | None
-    lower_bound: int
+    lower_bound: int | None
     checks: tuple[Check, ...]
     notes: tuple[str, ...] = ()
+    seed: int = 0
 
     @property
     def ok(self) -> bool:
@@ -75,8 +82,15 @@ class Verification:
             for check in self.checks
         ]
         lines += [f"note        {note}" for note in self.notes]
-        lines.append("the certificate " + ("holds" if self.ok else "does not hold"))
+        lines.append("the certificate " + self._verdict())
         return "\n".join(lines)
+
+    def _verdict(self) -> str:
+        if not self.ok:
+            return "does not hold"
+        if self.checks[-1].name == AGAIN:
+            return "holds"
+        return "adds up; that subtrees were explored is said, but was not checked"
 
 
 def verify(
@@ -84,7 +98,8 @@ def verify(
     *,
     witnesses: int = 20,
     engine: str = "cpu",
-    seed: int = 0,
+    seed: int | None = None,
+    most_nodes: int | None = None,
 ) -> Verification:
     """Check a certificate.
 
@@ -93,100 +108,138 @@ def verify(
     source
         Path of a certificate, or one.
     witnesses
-        So many finished subtrees of up to 10 million nodes are explored again. Which
-        ones, a hash of the certificate and the seed says.
+        So many finished subtrees are explored again; 0: the sums are all that is
+        checked. Which ones, a hash of the certificate and the seed says.
     engine
         ``"cpu"``, ``"gpu"`` or ``"reference"``; best another one than the run's.
     seed
-        Any number, of your own.
+        Any number, of your own; None: a random one. ``Verification.seed`` has it.
+    most_nodes
+        Larger subtrees are not explored again; None: ``MOST_NODES``.
 
     Raises
     ------
     OptionError
-        No certificate.
+        No certificate, or another argument that is not allowed.
     EngineUnavailable
         The engine cannot run here.
     """
+    if engine not in MOST_NODES:
+        raise OptionError(f"engine: expected {', '.join(MOST_NODES)}, got {engine!r}")
+    if witnesses < 0:
+        raise OptionError(f"witnesses: expected at least 0, got {witnesses}")
     certificate = (
         source if isinstance(source, Certificate) else Certificate.read(source)
     )
     content = certificate.content
+    seed = secrets.randbelow(2**32) if seed is None else seed
+    most = MOST_NODES[engine] if most_nodes is None else most_nodes
     checks: list[Check] = []
     notes: list[str] = []
     try:
-        _structure(content, checks, notes)
-        _witnesses(content, checks, notes, witnesses, engine, seed)
-    except checker.Failed as error:
-        names = [name for name, _ in checker.STRUCTURE]
-        at = len(checks)
-        name = names[at] if at < len(names) else "subtrees explored again"
-        checks.append(Check(name, False, str(error)))
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        if isinstance(error, DpbbError) and not isinstance(error, ValueError):
-            raise
-        text = (
-            f"expected the form of a certificate, got {type(error).__name__}: {error}"
-        )
-        checks.append(Check("form", False, text))
-    result = content.get("result", {})
+        parts = _structure(content, checks, notes)
+        if witnesses:
+            found = _explored_again(
+                content, parts, notes, witnesses, engine, seed, most
+            )
+            checks.append(Check(AGAIN, True, found))
+        else:
+            notes.append("nothing was explored again, as none was asked for")
+    except (checker.Failed, ValueError, RecursionError) as error:
+        # ValueError: what an instance or a unit of work cannot be
+        names = [*(name for name, _ in checker.STRUCTURE), AGAIN]
+        checks.append(Check(names[len(checks)], False, str(error)))
+    claim = content.get("result")
+    if not isinstance(claim, dict):
+        claim = {}
+    known = content.get("instance")
     return Verification(
-        str(content.get("instance", {}).get("name")),
-        str(result.get("status")),
-        result.get("makespan"),
-        result.get("lower_bound", 0),
+        str(known.get("name") if isinstance(known, dict) else None),
+        str(claim.get("status")),
+        claim.get("makespan"),
+        claim.get("lower_bound"),
         tuple(checks),
         tuple(notes),
+        seed,
     )
 
 
-def _structure(content: dict[str, Any], checks: list[Check], notes: list[str]) -> None:
-    checker.check_instance(content)
+def _structure(
+    content: dict[str, Any], checks: list[Check], notes: list[str]
+) -> dict[int, checker.Part]:
+    """Check the sums; returns the units, as parts of the tree."""
     names = [name for name, _ in checker.STRUCTURE]
-    checks.append(Check(names[0], True, f"digest {content['instance']['digest'][:12]}"))
+    checker.check_form(content)
+    checks.append(Check(names[0], True, f"schema {content['schema']}"))
+    checker.check_instance(content)
+    digest, bound = content["instance"]["digest"], content["result"]["lower_bound"]
+    text = f"digest {digest[:12]}"
+    known = best_known_of_digest(digest)
+    if known is not None:
+        if bound > known.upper_bound:
+            raise checker.Failed(
+                f"{known.name} has a schedule of makespan {known.upper_bound}, below "
+                f"{bound}"
+            )
+        text += f", that of {known.name}"
+    checks.append(Check(names[1], True, text))
     listed = checker.check_units(content)
     n_units = len(content["units"])
-    checks.append(Check(names[1], True, f"{n_units} units, {listed} with their roots"))
+    checks.append(Check(names[2], True, f"{n_units} units, {listed} with their roots"))
     if listed < n_units:
         notes.append(
             f"{n_units - listed} units have too many roots to be listed: where they "
             "lie is not checked, only their number of leaves"
         )
-    complete = checker.check_sums(content)
-    found = (
-        f"{len(content['leases'])} leases, {content['totals']['decomposed']:,} nodes"
-    )
-    checks.append(Check(names[2], True, found))
-    if not complete:
+    parts: dict[int, checker.Part] = checker.check_sums(content)
+    totals, rest = content["totals"], content["rest"]
+    found = f"{len(content['leases'])} leases, {totals['decomposed']:,} nodes"
+    checks.append(Check(names[3], True, found))
+    if any(rest.values()):
+        share = rest["decomposed"] / max(1, totals["decomposed"])
         notes.append(
-            "the run had more units than are listed: the others are in the totals only"
+            f"the run had more units than are listed: the others, with {share:.1%} of "
+            "the nodes, are in the totals only"
         )
+    return parts
 
 
-def _witnesses(
+def _explored_again(
     content: dict[str, Any],
-    checks: list[Check],
+    parts: dict[int, checker.Part],
     notes: list[str],
     count: int,
     engine: str,
     seed: int,
-) -> None:
-    found = checker.witnesses(content, LEAST_NODES, MOST_NODES)
+    most: int,
+) -> str:
+    """Explore finished subtrees again; returns what was found."""
+    found = checker.witnesses(parts, most)
     chosen = checker.choose(content, found, count, seed)
-    if not chosen:
-        notes.append("there is no subtree to explore again (or none was asked for)")
-        return
-    began, nodes = time.monotonic(), 0
-    for roots, row in chosen:
-        got = explore_again(
-            content, roots, row[7][0], engine, 2 * (row[4] + row[5]) + 9
+    nodes = sum(part.nodes for part in chosen)
+    run_nodes = content["totals"]["decomposed"] + content["totals"]["leaves"]
+    if not chosen or nodes == 0 < run_nodes:
+        whole = [part.nodes for part in parts.values() if part.whole and part.nodes]
+        raise checker.Failed(
+            f"expected a finished subtree of at most {most:,} nodes to explore again, "
+            "got " + (f"none below {min(whole):,}" if whole else "none")
         )
-        checker.check_witness(row, got)
-        nodes += row[4] + row[5]
+    began = time.monotonic()
+    for part in chosen:
+        part.check_again(
+            explore_again(content, part.roots, part.least, engine, part.nodes)
+        )
     seconds = time.monotonic() - began
-    text = (
-        f"{len(chosen)} of {len(found)}, {nodes:,} nodes by {engine}, {seconds:.1f} s"
+    if all(part.nodes < checker.HANDY for part in chosen):
+        notes.append(
+            f"no subtree that was explored again has {checker.HANDY:,} nodes or more: "
+            "the run had none of such a size that was finished"
+        )
+    return (
+        f"{len(chosen)} of {len(found)}, {nodes:,} nodes "
+        f"({nodes / max(1, run_nodes):.3%} of the run's) by {engine}, {seconds:.1f} s, "
+        f"seed {seed}"
     )
-    checks.append(Check("subtrees explored again", True, text))
 
 
 def explore_again(
@@ -195,8 +248,11 @@ def explore_again(
     ub: int,
     engine: str,
     most: int,
-) -> tuple[int, int, dict[int, int]]:
-    """Explore roots at a fixed UB; returns decomposed, leaves, closed by depth."""
+) -> tuple[int, int, dict[int, int]] | None:
+    """Explore roots at a fixed UB; returns decomposed, leaves, closed by depth.
+
+    None if there are more than ``most`` nodes, as the checker's own has it.
+    """
     known, tree = content["instance"], content["tree"]
     problem = FlowShopProblem(FlowShopInstance(known["name"], known["times"]))
     order = tree["root_order"]
@@ -208,7 +264,8 @@ def explore_again(
     )
     chosen = get_engine(engine)
     device = next(iter(chosen.devices()), Device("cpu", "verify"))
-    session = chosen.open(problem, options, device, ub=ub)
+    all_optima = content["result"]["all_optima"]
+    session = chosen.open(problem, options, device, ub=ub, all_optima=all_optima)
 
     def too_many(_part: Slice, total: Exploration) -> bool:
         return total.counters.nodes > most
@@ -219,7 +276,11 @@ def explore_again(
     finally:
         session.close()
     counts = total.counters
-    if total.best is not None and total.best.value < ub:
-        raise checker.Failed(f"a schedule of makespan {total.best.value} below {ub}")
+    if total.best is not None and total.best.value < ub - all_optima:
+        raise checker.Failed(
+            f"a schedule of makespan {total.best.value} below {ub} was missed"
+        )
+    if not total.exhausted or counts.nodes > most:
+        return None
     closed = {int(d): int(counts.closed[d]) for d in np.flatnonzero(counts.closed)}
     return counts.decomposed, counts.leaves, closed

@@ -1,0 +1,95 @@
+"""Certificates of real runs, and both ways to check one."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import dpbb
+from dpbb.proof import checker
+from dpbb.proof.certificate import Certificate
+from dpbb.proof.verify import verify
+
+SHOP = np.random.default_rng(2).integers(1, 60, (9, 6))
+
+
+def run_certificate(folder, instance, **options):
+    """Content of the certificate of a run."""
+    path = folder / "certificate.json.gz"
+    known = {"engine": "reference", "verbosity": "quiet", "report_interval_s": 0.05}
+    result = dpbb.solve(instance, certificate=str(path), **(known | options))
+    assert result.certificate is not None
+    return Certificate.read(path).content
+
+
+@pytest.fixture(scope="session")
+def optimal(tmp_path_factory):
+    """Certificate of an optimum, from a run that needed a tree: the bound fell."""
+    content = run_certificate(
+        tmp_path_factory.mktemp("optimal"), SHOP, heuristics="neh"
+    )
+    assert content["result"]["status"] == "optimal"
+    return content
+
+
+def deal(content, ub):
+    """Books as of a run at one bound whose first seat gave all but a node away."""
+    content = copy.deepcopy(content)
+    times = content["instance"]["times"]
+    n_jobs, tree = len(times), checker.Tree(content)
+    total = list(tree.explore([[]], ub, 10**6))
+    rows = []
+    for digit in range(n_jobs):
+        found = tree.explore([[digit]], ub, 10**6)
+        rows.append((digit + 2, [[digit]], *found))
+    below = checker.factorial(n_jobs - 1)
+    content["units"] = [[1, 0, str(checker.factorial(n_jobs)), 1, [[]]]]
+    content["units"] += [[row[0], 1, str(below), 1, row[1]] for row in rows]
+    # the root is counted with its first leaf, by whoever has the first child
+    first = [1, 1, "seat", "cpu", 0, 0, [], [ub, ub], False, "0.1.0"]
+    content["leases"] = [first] + [
+        [number, 1, "seat", "cpu", nodes, leaves, pairs(closed), [ub, ub], True, "0"]
+        for number, _, nodes, leaves, closed in rows
+    ]
+    names = ("decomposed", "leaves", "closed")
+    content["totals"] = dict(zip(names, (*total[:2], pairs(total[2])), strict=True))
+    return content
+
+
+def pairs(closed):
+    return [[depth, closed[depth]] for depth in sorted(closed)]
+
+
+@pytest.fixture(scope="session")
+def dealt(optimal):
+    """Books of 10 units at one bound, each of which can be explored again."""
+    return deal(optimal, optimal["result"]["ub"])
+
+
+@pytest.fixture
+def both(tmp_path, monkeypatch):
+    """Check with dpbb and with the program of one file, which must agree.
+
+    Returns whether it holds, and what they say.
+    """
+
+    def check(content, nodes=30_000, **options):
+        known = {"engine": "reference", "seed": 1, "most_nodes": nodes}
+        found = verify(Certificate(content), **(known | options))
+        path = tmp_path / "certificate.json"
+        path.write_text(json.dumps(content))
+        said, arguments = io.StringIO(), ["", str(path), "--nodes", str(nodes)]
+        monkeypatch.setattr(sys, "argv", arguments)
+        with contextlib.redirect_stdout(said):
+            code = checker.main()
+        text = found.summary() + "\n" + said.getvalue()
+        assert found.ok == (code == 0), text
+        return found.ok, text
+
+    return check
