@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import ClusterError
@@ -18,7 +20,12 @@ if TYPE_CHECKING:
     from dpbb.result import Result
 
 
-def attach(run_id: str, client: Any) -> Any:  # noqa: ANN401
+def attach(
+    run_id: str,
+    client: Any,  # noqa: ANN401
+    *,
+    optima_file: str | Path | None = None,
+) -> Any:  # noqa: ANN401
     """Get a handle of a run on a cluster.
 
     Closing it leaves the run alone; ``stop`` stops it.
@@ -29,6 +36,9 @@ def attach(run_id: str, client: Any) -> Any:  # noqa: ANN401
         Name of the run (``Run.run_id``), or what it begins with.
     client
         A ``distributed.Client`` of the cluster.
+    optima_file
+        Of a run with ``all_optima``: where to write the optimal permutations, those
+        found before too, until the handle is closed.
 
     Returns
     -------
@@ -39,6 +49,8 @@ def attach(run_id: str, client: Any) -> Any:  # noqa: ANN401
     ------
     ClusterError
         There is no such run, or there are several.
+    OptionError
+        The file cannot be written, or there are no optimal permutations for it.
 
     Examples
     --------
@@ -47,7 +59,20 @@ def attach(run_id: str, client: Any) -> Any:  # noqa: ANN401
     """
     from dpbb.cluster.run import attach_run
 
-    return attach_run(client, run_id, _result_maker)
+    if optima_file is None:
+        return attach_run(client, run_id, _result_maker)
+
+    def make_result(spec: RunSpec, seconds: float) -> Callable[[Outcome], Result]:
+        make = _result_maker(spec, seconds)
+
+        def made(outcome: Outcome) -> Result:
+            result = make(outcome)
+            options = result.options.replace(optima_file=str(optima_file))
+            return replace(result, options=options)
+
+        return made
+
+    return attach_run(client, run_id, make_result, Path(optima_file))
 
 
 def runs(client: Any) -> Any:  # noqa: ANN401

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -141,8 +142,12 @@ class Plan:
     def to_request(self, now: float) -> dict[str, Any]:
         """Return what the run keeps of this plan, for whoever makes its result."""
         steps = [[step.seconds, step.value, step.source] for step in self.trajectory]
+        options = self.options.to_mapping()
+        for name in ("certificate", "optima_file"):  # for those who go on elsewhere
+            if options[name] is not None:
+                options[name] = str(Path(options[name]).absolute())
         return {
-            "options": self.options.to_mapping(),
+            "options": options,
             "seconds": now - self.began,
             "root_bound": self.root_bound,
             "makespan": self.makespan,
@@ -218,20 +223,20 @@ class Plan:
             "requeues": outcome.requeues,
             "trajectory": tuple(trajectory),
         }
-        if self.options.all_optima:
-            known["n_optima"] = outcome.n_optima
-            known["optima"] = (
-                () if optima is None else tuple(map(tuple, optima.tolist()))
-            )
         makespan, permutation = outcome.value, outcome.permutation
         bound, proof = outcome.lower_bound, Proof.OPEN_ROOTS
         if outcome.exhausted:
             proof = Proof.TREE_EXHAUSTED
             if makespan is not None and makespan > bound:
                 # Known from elsewhere and above the cutoff: nothing is proved of it.
-                makespan, permutation = None, None
+                makespan, permutation, optima = None, None, None
         elif bound <= self.root_bound:
             bound, proof = self.root_bound, Proof.ROOT_BOUND
+        if self.options.all_optima:
+            known["n_optima"] = 0 if makespan is None else outcome.n_optima
+            known["optima"] = (
+                () if optima is None else tuple(map(tuple, optima.tolist()))
+            )
         return self._result(
             outcome.termination, proof, makespan, permutation, bound, **known
         )

@@ -104,9 +104,13 @@ class Result:
         Incumbents in the order of discovery.
     optima
         With ``all_optima``: the permutations of the best makespan that were found, all
-        that there are when the tree is exhausted; empty when they went to a file.
+        that there are when the tree is exhausted; empty when they went to a file. Of
+        very many (64 MiB, 2 bytes a job) only a part is held.
     n_optima
         With ``all_optima``: how many were found.
+    n_optima_written
+        How many of them are in the file ``options.optima_file``; None if none was
+        written.
     units, donations, requeues
         Work units explored, split off for idle seats, and repeated after a loss.
     options
@@ -145,6 +149,7 @@ class Result:
     trajectory: tuple[Improvement, ...] = ()
     optima: tuple[tuple[int, ...], ...] | None = None
     n_optima: int | None = None
+    n_optima_written: int | None = None
     units: int = 0
     donations: int = 0
     requeues: int = 0
@@ -288,9 +293,7 @@ class Result:
                 )
             facts.append(("permutation", " ".join(map(str, self.permutation or ()))))
         if self.n_optima is not None:
-            whole = self.termination is Termination.EXHAUSTED
-            more = "" if whole else f" or more: ended early ({self.termination})"
-            facts.append(("optima", f"{self.n_optima:,}{more}"))
+            facts.append(("optima", self._optima_text(self.n_optima)))
         facts.append(
             (
                 "nodes",
@@ -306,6 +309,20 @@ class Result:
         if self.energy_j is not None:
             facts.append(("energy", f"{self.energy_j:,.0f} J of the devices"))
         return facts
+
+    def _optima_text(self, found: int) -> str:
+        """How many optimal permutations there are, and where they are."""
+        whole = self.termination is Termination.EXHAUSTED
+        text = f"{found:,}"
+        if not whole:
+            text += f" or more: ended early ({self.termination})"
+        listed, written = len(self.optima or ()), self.n_optima_written
+        if written is not None:
+            part = "all" if written == found else f"only {written:,}"
+            text += f"; {part} of them in {self.options.optima_file}"
+        if listed < found and written != found:
+            text += f"; only {listed:,} of them in this result"
+        return text
 
     def _reason(self) -> str:
         """How the status was obtained, for people."""

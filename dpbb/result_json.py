@@ -41,6 +41,8 @@ def to_json(result: Result, *, schedule: bool, indent: int | None) -> str:
         "trajectory": [asdict(step) for step in result.trajectory],
         "optima": result.optima,
         "n_optima": result.n_optima,
+        "n_optima_listed": None if result.optima is None else len(result.optima),
+        "n_optima_written": result.n_optima_written,
         "units": result.units,
         "donations": result.donations,
         "requeues": result.requeues,
@@ -86,6 +88,7 @@ def _result(values: dict[str, Any]) -> Result:
         proof=Proof(values["proof"]),
         permutation=None if permutation is None else tuple(permutation),
         energy_j=values.get("energy_j"),  # results of before have none
+        n_optima_written=values.get("n_optima_written"),
         seats=tuple(values["seats"]),
         trajectory=tuple(Improvement(**step) for step in values["trajectory"]),
         optima=None if optima is None else tuple(tuple(jobs) for jobs in optima),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbb.cluster.checkpoint_folder import load_checkpoint, resumed_id
+from dpbb.cluster.optima_file import OptimaFile
 from dpbb.coordination.checkpoint_file import to_bytes
 from dpbb.engines.base import Tuning
 from dpbb.errors import CheckpointError, OptionError
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from dpbb.coordination.checkpoint import Checkpoint
     from dpbb.coordination.messages import RunSpec
     from dpbb.problem import Problem
+
+logger = logging.getLogger(__name__)
 
 FIXED = ("branching", "branching_ub", "bound", "root_order", "all_optima")
 """What the tree, or what is counted in it, depends on: as before, or refused."""
@@ -100,6 +104,11 @@ class ResumeTask(Task):
         )
         return spec, to_bytes(saved)
 
+    def optima_file(self) -> OptimaFile | None:
+        """See ``Task.optima_file``; it has what the checkpoint does not."""
+        path, saved = self.options.optima_file, self._saved
+        return None if path is None else file_going_on(path, saved, self.options)
+
     def early(self, plan: Plan) -> None:
         """Nothing ends a run before it goes on; see ``Task.early``."""
 
@@ -108,6 +117,35 @@ class ResumeTask(Task):
         if self.saved is None:
             raise ValueError("expected a checkpoint")
         return self.saved
+
+
+def file_going_on(
+    path: str | Path, saved: Checkpoint, options: SolveOptions
+) -> OptimaFile:
+    """Return what writes all optimal permutations of a run that goes on.
+
+    Raises
+    ------
+    OptionError
+        The file cannot be written, or does not have those that it alone had.
+    """
+    file = OptimaFile(Path(path), saved.spec.problem)
+    if options.initial is None:  # else they may be optimal no more
+        file.check(saved.value, saved.first_optimum)
+    return file
+
+
+def _file_before(saved: Checkpoint, options: SolveOptions) -> str | None:
+    """Return the file of optimal permutations as it was, if that can go on."""
+    path: str | None = saved.spec.request.get("options", {}).get("optima_file")
+    if path is None:
+        return None
+    try:
+        file_going_on(path, saved, options)
+    except OptionError as error:
+        logger.warning("the run goes on without its file: %s", error)
+        return None
+    return path
 
 
 def read_saved(
@@ -159,6 +197,8 @@ def read_saved(
             f"cutoff: expected upper_bound, which may be smaller than before, got "
             f"{options.cutoff}"
         )
+    if "optima_file" not in changes:
+        options = options.replace(optima_file=_file_before(saved, options))
     if options.engine is EngineName.AUTO and saved.spec.engine == EngineName.REFERENCE:
         options = options.replace(engine=EngineName.REFERENCE)
     return saved, options

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
+    from dpbb.cluster.optima_file import OptimaFile
     from dpbb.coordination.messages import RunSpec
     from dpbb.coordination.outcome import Outcome
     from dpbb.coordination.snapshot import Snapshot
@@ -150,7 +151,6 @@ class Task:
         opened = self.opened(plan, now)
         self.progress.offset_s = opened - plan.began
         engine = self.engine or str(self.options.engine)
-        file = self.options.optima_file
         spec, saved = self.spec(plan, now, engine)
         if spec.checkpoint is not None:
             self.progress.note(f"checkpoints {spec.checkpoint}")
@@ -166,9 +166,16 @@ class Task:
             client,
             spec,
             make_result=make_result,
-            optima_file=None if file is None else Path(file),
+            optima_file=self.optima_file(),
             saved=saved,
         )
+
+    def optima_file(self) -> OptimaFile | None:
+        """Return what writes the optimal permutations; see ``OptimaFile``."""
+        from dpbb.cluster.optima_file import OptimaFile
+
+        path = self.options.optima_file
+        return None if path is None else OptimaFile(Path(path), self.problem)
 
     def opened(self, plan: Plan, now: float) -> float:
         """When the run was opened, if it is opened now."""

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 from dpbb.cli.arguments import add_log_json, add_option
 from dpbb.cli.remote import add_run, attached
 from dpbb.cli.shared import EXIT_CODES, EXIT_CODES_TEXT, stopping
-from dpbb.errors import OptionError
+from dpbb.errors import DpbbError, OptionError
 from dpbb.option_table import option_rows
 from dpbb.options import SolveOptions
+from dpbb.proof.certificate import check_target
 
 if TYPE_CHECKING:
     import argparse
+
+    from dpbb.result import Result
 
 EPILOG = (
     "Ctrl-C leaves the run, which goes on (exit code 3 or 4, as what is known).\n\n"
@@ -27,7 +30,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument(
-        "--certificate", metavar="FILE", help="write the certificate, if it keeps one"
+        "--certificate",
+        metavar="FILE",
+        help="write the certificate, if the run keeps one (default: where the option "
+        "certificate of the run says)",
+    )
+    parser.add_argument(
+        "--optima-file",
+        metavar="FILE",
+        help="write the optimal permutations, those found before too, if the run has "
+        "the option all_optima",
     )
     (style,) = [row for row in option_rows() if row.name == "progress"]
     add_option(parser, style)
@@ -43,7 +55,12 @@ def run(args: argparse.Namespace) -> int:
     given = "none" if args.quiet else getattr(args, "progress", "auto")
     style = SolveOptions().replace(progress=given).progress
     message = "dpbb: leaving the run, which goes on; Ctrl-C again quits at once"
-    with attached(args) as handle, stopping(message) as should_leave:
+    if args.certificate is not None:
+        check_target(args.certificate)
+    with (
+        attached(args, optima_file=args.optima_file) as handle,
+        stopping(message) as should_leave,
+    ):
         with closing(make_progress(style)) as progress:
             should_leave.alert = progress.alert
             if handle.dashboard is not None:
@@ -53,12 +70,41 @@ def run(args: argparse.Namespace) -> int:
             print(f"run {handle.run_id} goes on", file=sys.stderr)
             return 4 if snapshot.value is None else 3
         result = handle.result()
-    if args.certificate is not None:
-        if result.certificate is None:
+    print(result.to_json() if args.json else result.summary())
+    write_certificate(result, args.certificate)
+    return EXIT_CODES[result.status]
+
+
+def write_certificate(result: Result, given: str | None) -> None:
+    """Write the certificate where the arguments say, else where the run's option does.
+
+    Raises
+    ------
+    OptionError
+        The arguments want one, and there is none.
+    DpbbError
+        It cannot be written where the arguments say.
+    """
+    path, certificate = given or result.options.certificate, result.certificate
+    if certificate is None:
+        if given is not None:
             raise OptionError(
                 "--certificate: expected a run with the option certificate that is "
                 "exhausted, got one without"
             )
-        result.certificate.write(args.certificate)
-    print(result.to_json() if args.json else result.summary())
-    return EXIT_CODES[result.status]
+        if path is not None:
+            print(f"dpbb: no certificate: {result.termination}", file=sys.stderr)
+        return
+    if path is None:
+        return
+    try:
+        certificate.write(path)
+    except DpbbError as error:
+        if given is not None:
+            raise
+        print(
+            f"dpbb: no certificate here: {error}; --certificate FILE says where",
+            file=sys.stderr,
+        )
+    else:
+        print(f"dpbb: certificate {path}", file=sys.stderr)

@@ -64,9 +64,9 @@ def connected(args: argparse.Namespace) -> Iterator[Any]:
 
 
 @contextmanager
-def attached(args: argparse.Namespace) -> Iterator[Any]:
-    """Connect to the scheduler; yields a handle of the run."""
+def attached(args: argparse.Namespace, **how: Any) -> Iterator[Any]:  # noqa: ANN401
+    """Connect to the scheduler; yields a handle of the run, attached so."""
     from dpbb.attaching import attach
 
-    with connected(args) as client, attach(args.run_id, client) as run:
+    with connected(args) as client, attach(args.run_id, client, **how) as run:
         yield run

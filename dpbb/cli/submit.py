@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpbb.cli.arguments import add_instance, add_options
 from dpbb.cli.remote import address_of
 from dpbb.cli.shared import given_options, instance_of, logging_to_stderr
+from dpbb.errors import OptionError
 from dpbb.options import SolveOptions
 
 if TYPE_CHECKING:
@@ -15,7 +18,9 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 The start heuristics run here, the tree on the cluster. Prints the name of the run; see
-dpbb list, attach, stop and save. With --checkpoint it survives its scheduler."""
+dpbb list, attach, stop and save. With --checkpoint it survives its scheduler. dpbb
+attach writes the certificate that --certificate asks for, at the end of the run, and,
+with its own --optima-file, the optimal permutations."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,11 +36,20 @@ def run(args: argparse.Namespace) -> int:
     given = given_options(args)
     given["scheduler"] = address_of(given.get("scheduler"))
     options = SolveOptions.from_mapping(given)
+    if options.optima_file is not None:
+        raise OptionError(
+            "optima_file: expected none, as dpbb submit does not stay to write it, "
+            f"got {options.optima_file}; dpbb attach RUN --optima-file FILE writes all "
+            "that the run has found, at any time"
+        )
     with logging_to_stderr(options.verbosity):
         from dpbb import api
 
         handle = api.submit(instance_of(args), options=options)
         run_id = handle.run_id
         handle.detach()
+    if options.certificate is not None:
+        path = Path(options.certificate).absolute()
+        print(f"dpbb: dpbb attach {run_id} will write {path}", file=sys.stderr)
     print(json.dumps({"run_id": run_id}) if args.json else run_id)
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,25 +58,33 @@ class ClientCalls:
                 await asyncio.wait_for(event.wait(), left)
         raise ClusterError("the scheduler is closing; its runs end with it")
 
-    async def outcome(self, run_id: RunId) -> dict[str, Any]:
-        """Return the outcome of a finished run."""
+    async def outcome(self, run_id: RunId, optima: bool = True) -> dict[str, Any]:
+        """Return the outcome of a finished run, perhaps without all optima."""
         result = self.hub.result(run_id)
+        outcome = result.outcome
+        if not optima:
+            outcome = replace(outcome, optima=None)
         return {
-            "outcome": pickle.dumps(result.outcome),
+            "outcome": pickle.dumps(outcome),
             "broken": result.broken,
             "ended_ago_s": time.monotonic() - result.ended,
         }
 
-    async def optima(self, run_id: RunId, acknowledged: int) -> dict[str, Any]:
-        """Return the next chunk of optimal permutations; None when all were taken."""
+    async def optima(
+        self, run_id: RunId, value: int | None, position: int
+    ) -> dict[str, Any]:
+        """Return the next chunk of optimal permutations for a reader.
+
+        ``value`` and ``position`` say what it has written: see ``Optima.after``. An
+        answer that is lost is given again.
+        """
         run = self.hub.runs.get(run_id)
         if run is not None:
-            number, chunk = run.optima.next(acknowledged, run.coordinator.take_optima)
+            chunk = run.coordinator.optima_after(value, position)
         else:
-            feed = self.hub.result(run_id).optima
-            number, chunk = feed.next(acknowledged, feed.take_last)
+            held = self.hub.result(run_id).outcome.optima
+            chunk = None if held is None else held.after(value, position)
         return {
-            "number": number,
             "finished": run is None,
             "chunk": None if chunk is None else pickle.dumps(chunk),
         }

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpbb.cluster.handover import PARK_S, Handover
@@ -380,11 +379,8 @@ class Hub:
         for worker in run.informed & self.table.workers.keys():
             self._shell.forget(worker, run.id)
         snapshot, outcome = run.snapshot(now), run.coordinator.outcome(now)
-        run.optima.last = outcome.optima
-        if run.optima.used:  # the reader gets them, and only once
-            outcome = replace(outcome, optima=None)
         self.finished[run.id] = FinishedRun(
-            outcome, snapshot, run.broken, run.version + 1, run.optima, run.blob, now
+            outcome, snapshot, run.broken, run.version + 1, run.blob, now
         )
         while len(self.finished) > KEPT_RESULTS:
             del self.finished[next(iter(self.finished))]

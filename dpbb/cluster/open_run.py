@@ -11,11 +11,10 @@ from dpbb.cluster.forecasts import Outlook
 from dpbb.coordination.messages import Assignment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from dpbb.cluster.checkpointing import Keeper
     from dpbb.coordination.coordinator import Coordinator
-    from dpbb.coordination.incumbent import Optima
     from dpbb.coordination.messages import Lease, LeaseId, RunId, SeatId, UnitId
     from dpbb.coordination.outcome import Outcome
     from dpbb.coordination.snapshot import Snapshot
@@ -32,34 +31,6 @@ FIRST_PAUSE_S = 0.5
 
 NO_SEAT_S = 3.0
 """A run that has had no seat for so long says why, once."""
-
-
-class OptimaFeed:
-    """Optimal permutations for one reader, in chunks that it acknowledges.
-
-    A chunk is kept until the next is asked for: an answer that is lost is given again.
-    """
-
-    def __init__(self) -> None:
-        self.used = False
-        self.last: Optima | None = None  # what the run's outcome held
-        self._number = 0
-        self._chunk: Optima | None = None
-
-    def next(
-        self, acknowledged: int, take: Callable[[], Optima | None]
-    ) -> tuple[int, Optima | None]:
-        """Return the chunk after the acknowledged one, and its number."""
-        self.used = True
-        if acknowledged >= self._number:
-            self._number = acknowledged + 1
-            self._chunk = take()
-        return self._number, self._chunk
-
-    def take_last(self) -> Optima | None:
-        """Take what the finished run still held; then there is nothing more."""
-        last, self.last = self.last, None
-        return last
 
 
 @dataclass(slots=True, eq=False)
@@ -100,7 +71,6 @@ class OpenRun:
     sent_ub: int | None = None
     sent_at: float = 0.0
     look_at: float = -math.inf  # when its clock is looked at next
-    optima: OptimaFeed = field(default_factory=OptimaFeed)
     seatless_since: float | None = None
     keeper: Keeper | None = None  # of its checkpoints
     outlook: Outlook = field(default_factory=Outlook)  # what it has left
@@ -198,6 +168,5 @@ class FinishedRun:
     snapshot: Snapshot
     broken: bool
     version: int
-    optima: OptimaFeed
     blob: bytes  # the pickled RunSpec
     ended: float  # when, by the hub's clock

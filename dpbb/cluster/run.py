@@ -21,7 +21,7 @@ from dpbb.cluster.scheduler_plugin import DpbbSchedulerPlugin
 from dpbb.cluster.versions import check_versions, scheduler_probe
 from dpbb.cluster.wire import raised, wrap
 from dpbb.coordination.messages import RunId
-from dpbb.errors import ClusterError
+from dpbb.errors import ClusterError, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -48,7 +48,7 @@ def submit_run(
     spec: RunSpec,
     *,
     make_result: Callable[[Outcome], Result],
-    optima_file: Path | None = None,
+    optima_file: OptimaFile | None = None,
     saved: bytes | None = None,
 ) -> Any:
     """Open a run on the client's cluster.
@@ -62,7 +62,7 @@ def submit_run(
     make_result
         Makes the user's result of the outcome.
     optima_file
-        With ``all_optima``: where to write the optimal permutations, one a line.
+        With ``all_optima``: where to write the optimal permutations.
     saved
         The checkpoint that it goes on from, in one piece.
 
@@ -101,6 +101,7 @@ def attach_run(
     client: Client,
     run_id: str,
     make_result: Callable[[RunSpec, float], Callable[[Outcome], Result]],
+    optima_file: Path | None = None,
 ) -> Any:
     """Find a run by its name, or by what its name begins with.
 
@@ -109,6 +110,9 @@ def attach_run(
     make_result
         Called with the run's spec and the seconds since it was opened; returns what
         makes the user's result of its outcome.
+    optima_file
+        With ``all_optima``: where to write the optimal permutations, all that the run
+        finds and has found.
 
     Returns
     -------
@@ -118,14 +122,17 @@ def attach_run(
     ------
     ClusterError
         There is none, or there are several.
+    OptionError
+        The file cannot be written, or the run has no optimal permutations for it.
     """
-    return client.sync(_attach, client, run_id, make_result)
+    return client.sync(_attach, client, run_id, make_result, optima_file)
 
 
 async def _attach(
     client: Any,
     run_id: str,
     make_result: Callable[[RunSpec, float], Callable[[Outcome], Result]],
+    optima_file: Path | None,
 ) -> Run:
     known = [snapshot.run_id for snapshot in await _list_runs(client)]
     found = [name for name in known if name == run_id] or [
@@ -139,7 +146,14 @@ async def _attach(
     name = RunId(found[0])
     about = raised(await client.scheduler.dpbb_describe(run_id=name))
     spec = pickle.loads(about["blob"])
-    return Run(client, name, make_result(spec, about["seconds"]), attached=True)
+    run = Run(client, name, make_result(spec, about["seconds"]), attached=True)
+    if optima_file is not None:
+        if not spec.all_optima:
+            raise OptionError(
+                f"optima_file: expected a run with all_optima, got {name} without"
+            )
+        await run._write_optima(OptimaFile(optima_file, spec.problem))
+    return run
 
 
 async def ensure_plugin(client: Client) -> None:
@@ -154,18 +168,21 @@ async def _submit(
     client: Any,
     spec: RunSpec,
     make_result: Callable[[Outcome], Result],
-    optima_file: Path | None,
+    optima_file: OptimaFile | None,
     saved: bytes | None = None,
 ) -> Run:
-    file = None if optima_file is None else OptimaFile(optima_file)
     await ensure_plugin(client)
     message = {"blob": pickle.dumps(spec)}
     if saved is not None:
         message["saved"] = wrap(np.frombuffer(saved, np.uint8))
     raised(await client.scheduler.dpbb_open(**message))
     run = Run(client, spec.run_id, make_result)
-    if file is not None:
-        run._write_optima(file)
+    if optima_file is not None:
+        try:
+            await run._write_optima(optima_file)
+        except BaseException:
+            await run._close()
+            raise
     return run
 
 
@@ -351,7 +368,11 @@ class Run(RunCalls):
         return None
 
     def detach(self) -> Any:
-        """Let go of the run, which goes on; ``dpbb.attach`` finds it again."""
+        """Let go of the run, which goes on; ``dpbb.attach`` finds it again.
+
+        A file of optimal permutations is not written any further; ``dpbb.attach`` with
+        ``optima_file`` writes it.
+        """
         self._attached = True
         return self.close()
 

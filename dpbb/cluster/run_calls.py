@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,15 @@ if TYPE_CHECKING:
     from dpbb.coordination.outcome import Outcome
     from dpbb.coordination.snapshot import CheckpointSnapshot, Snapshot
 
+logger = logging.getLogger(__name__)
+
 OPTIMA_POLL_S = 1.0
+
+
+async def _cancel(task: asyncio.Task[None] | None) -> None:
+    if task is not None:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 class RunCalls:
@@ -55,6 +64,7 @@ class RunCalls:
         )
         self._notifier: asyncio.Task[None] | None = None
         self._writer: asyncio.Task[None] | None = None
+        self._file: OptimaFile | None = None  # that it writes
         self._closed = False
         self._last: Snapshot | None = None
         self._on_close: list[Callable[[], object]] = []
@@ -103,9 +113,10 @@ class RunCalls:
                 break
             if deadline is not None and time.monotonic() >= deadline:
                 return False
-        for task in (self._writer, self._notifier):
-            if task is not None:  # what was found last has been told and written
-                await asyncio.wait({task}, timeout=POLL_S)
+        if self._notifier is not None:  # what was found last has been told
+            await asyncio.wait({self._notifier}, timeout=POLL_S)
+        if self._writer is not None:  # and written
+            await asyncio.wait({self._writer})
         return True
 
     async def _get_outcome(self, timeout: float | None) -> Outcome:
@@ -114,17 +125,23 @@ class RunCalls:
         if not await self._wait(timeout):
             raise TimeoutError(f"run {self.run_id} goes on after {timeout} s")
         if self._outcome is None:
-            answer = await self._call("outcome")
+            unwritten = self._file is None or self._why_unwritten() is not None
+            answer = await self._call("outcome", optima=unwritten)
             outcome: Outcome = pickle.loads(answer["outcome"])
             if outcome.error is not None:
                 kind = InvariantError if answer["broken"] else ClusterError
                 self._error = kind(f"run {self.run_id} failed: {outcome.error}")
                 raise self._error
-            if self._writer is not None:
-                self._writer.result()
             self._ended = time.monotonic() - answer["ended_ago_s"]
             self._outcome = outcome
         return self._outcome
+
+    def _why_unwritten(self) -> BaseException | None:
+        """Why not all optimal permutations are in the file, once the run is over."""
+        error = None if self._writer is None else self._writer.exception()
+        if error is not None:
+            logger.error("run %s: %s", self.run_id, error)
+        return error
 
     async def _result(self, timeout: float | None) -> Result:
         outcome = await self._get_outcome(timeout)
@@ -132,7 +149,11 @@ class RunCalls:
             late_s = time.monotonic() - self._ended
             made = self._make_result(outcome)
             if isinstance(made, Result):  # it counts until now, maybe the next morning
-                made = replace(made, seconds=max(0.0, made.seconds - late_s))
+                made = replace(
+                    made,
+                    seconds=max(0.0, made.seconds - late_s),
+                    n_optima_written=None if self._file is None else self._file.count,
+                )
             self._made = made
         return self._made
 
@@ -140,17 +161,24 @@ class RunCalls:
         if self._closed:
             return
         self._closed = True
-        for task in (self._notifier, self._writer):
-            if task is not None:
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
-        if self._client.scheduler is None or self._attached:
-            return
-        with contextlib.suppress(ClusterError):  # nobody is left to tell
-            if not await self._wait(0.0):
-                await self._call("stop")
-                await self._wait(None)
-            await self._call("discard")
+        await _cancel(self._notifier)
+        try:
+            if self._client.scheduler is None or self._attached:
+                return
+            with contextlib.suppress(ClusterError):  # nobody is left to tell
+                if not await self._wait(0.0):
+                    await self._call("stop")
+                    await self._wait(None)
+                await self._call("discard")
+        finally:  # the file of a run that has just been stopped is written to its end
+            if self._file is not None and self._writer and not self._writer.done():
+                logger.warning(
+                    "run %s goes on, %s has what was found so far; "
+                    "dpbb.attach(..., optima_file=...) writes all",
+                    self.run_id,
+                    self._file.path,
+                )
+            await _cancel(self._writer)
 
     # -- callbacks and optimal permutations -----------------------------------------
 
@@ -165,21 +193,29 @@ class RunCalls:
         if self._notifier is None and not self._closed:
             self._notifier = asyncio.ensure_future(self._callbacks.follow())
 
-    def _write_optima(self, file: OptimaFile) -> None:
+    async def _write_optima(self, file: OptimaFile) -> None:
+        """Write all optimal permutations into a file, those that are there at once."""
+        self._file = file
+        await self._write_chunk(file)
         self._writer = asyncio.ensure_future(self._collect_optima(file))
 
     async def _collect_optima(self, file: OptimaFile) -> None:
         """Fetch optimal permutations as they are found, and write them."""
-        number, done = 0, False
-        while not done:
-            answer = await self._call("optima", acknowledged=number)
-            number = answer["number"]
-            if answer["chunk"] is not None:
-                await asyncio.to_thread(file.write, pickle.loads(answer["chunk"]))
-            elif answer["finished"]:
-                done = True
-            if not answer["finished"]:
+        more, finished = True, False
+        while more or not finished:
+            if not more:
                 await asyncio.sleep(OPTIMA_POLL_S)
+            more, finished = await self._write_chunk(file)
+
+    async def _write_chunk(self, file: OptimaFile) -> tuple[bool, bool]:
+        """Write what is there; returns whether it was any, and if the run is over."""
+        before = file.value, file.position
+        answer = await self._call("optima", value=file.value, position=file.position)
+        if answer["chunk"] is not None:
+            await asyncio.to_thread(file.write, pickle.loads(answer["chunk"]))
+        elif not file.begun:
+            await asyncio.to_thread(file.begin, None, 0)
+        return (file.value, file.position) != before, answer["finished"]
 
     def _in_loop(self, coroutine: Coroutine[Any, Any, Any]) -> Awaitable[Any]:
         """Run a coroutine in the client's loop, from whatever loop this is."""

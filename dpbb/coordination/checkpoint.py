@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.coordination.incumbent import Incumbent, jobs_of
+from dpbb.coordination.optima import FoundOptima
 from dpbb.errors import CheckpointError, OptionError
 from dpbb.tree.counters import closed_leaves
 from dpbb.tree.disjoint import check_disjoint
@@ -70,8 +71,9 @@ class Checkpoint:
         What the run is; its ``upper_bound`` and ``permutation`` are those of its start.
     cutoff, value, permutation, trajectory
         The incumbent; seconds of the trajectory count from the opening of the run.
-    optima, n_optima
-        With all optima: those held, and how many there are in all.
+    optima, n_optima, first_optimum
+        With all optima: those held, how many were found in all, and the number of the
+        first that is held: those before it are in a file alone.
     counters
         The ledger.
     units
@@ -109,6 +111,7 @@ class Checkpoint:
     error: str | None = None
     journal: Journal | None = None
     extras: Mapping[str, bytes] = field(default_factory=dict)
+    first_optimum: int = 0
 
     @property
     def ub(self) -> int:
@@ -156,6 +159,11 @@ class Checkpoint:
                 f"{remaining} open"
             )
         check_incumbent(problem, self.value, self.permutation)
+        if not 0 <= self.first_optimum <= self.n_optima - len(self.optima):
+            raise CheckpointError(
+                f"expected {self.n_optima} optimal permutations, got "
+                f"{self.first_optimum} in a file and {len(self.optima)} here"
+            )
 
 
 def check_incumbent(
@@ -197,7 +205,12 @@ def resumed_incumbent(spec: RunSpec, saved: Checkpoint) -> Incumbent:
         spec.problem.n_jobs, cutoff=min(known), all_optima=spec.all_optima
     )
     incumbent.restore(
-        saved.value, saved.permutation, saved.trajectory, saved.optima, saved.n_optima
+        saved.value,
+        saved.permutation,
+        saved.trajectory,
+        FoundOptima(
+            spec.problem.n_jobs, saved.optima, saved.first_optimum, saved.n_optima
+        ),
     )
     if spec.permutation is not None:
         jobs = jobs_of(spec.problem, spec.permutation)

@@ -168,6 +168,7 @@ def encode_header(
                 [step.seconds, step.value, step.source] for step in saved.trajectory
             ],
             "n_optima": saved.n_optima,
+            "first_optimum": saved.first_optimum,
         },
         "ledger": {
             "decomposed": saved.counters.decomposed,
@@ -313,6 +314,7 @@ def _decode(
         units.append(SavedUnit(UnitId(unit_id), roots, (), least_lb, fresh))
     at = Section.from_json(header["optima"])
     optima = np.frombuffer(at.check(read(at, f"{name}: optima"), "optima"), "<u2")
+    permutations = optima.astype(np.uint16).reshape(-1, found.n_jobs)
     extras = {}
     for key, values in header["extras"].items():
         section = Section.from_json(values)
@@ -324,8 +326,12 @@ def _decode(
         value=incumbent["value"],
         permutation=spec.permutation,
         trajectory=tuple(Improvement(*step) for step in incumbent["trajectory"]),
-        optima=optima.astype(np.uint16).reshape(-1, found.n_jobs),
+        optima=permutations,
         n_optima=incumbent["n_optima"],
+        # without: of a version that left out what a reader had taken
+        first_optimum=incumbent.get(
+            "first_optimum", incumbent["n_optima"] - len(permutations)
+        ),
         counters=Counters(
             ledger["decomposed"], ledger["leaves"], np.array(ledger["closed"], np.int64)
         ),

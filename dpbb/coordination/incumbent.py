@@ -7,11 +7,11 @@ incumbent's value (one more when all optima are collected: prune LB > value).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpbb.coordination.optima import FoundOptima, Optima
 from dpbb.coordination.snapshot import Improvement
 from dpbb.errors import InvariantError, OptionError
 from dpbb.permutations import check_permutation
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from dpbb.coordination.messages import RunSpec
     from dpbb.engines.base import Candidate
     from dpbb.problem import Problem
-
-MAX_OPTIMA_BYTES = 64 * 2**20
-"""What a run holds of optimal permutations (2 bytes a job) that nobody has taken."""
 
 
 def evaluate_candidate(
@@ -63,23 +60,6 @@ def jobs_of(problem: Problem[Any], permutation: Sequence[int]) -> NDArray[np.int
     return np.array(check_permutation(permutation, n_jobs=problem.n_jobs), np.intp)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Optima:
-    """Permutations of one cost.
-
-    Parameters
-    ----------
-    value
-        Their cost. A smaller one than in the last ``Optima`` of a run means that
-        those were not optimal: a file of them starts again.
-    permutations : ndarray of uint16, shape (k, n_jobs)
-        Each found once.
-    """
-
-    value: int
-    permutations: NDArray[np.uint16]
-
-
 class Incumbent:
     """Best permutation, UB, trajectory, and with ``all_optima`` its equals.
 
@@ -98,9 +78,7 @@ class Incumbent:
         self.value: int | None = None
         self.permutation: tuple[int, ...] | None = None
         self.trajectory: list[Improvement] = []
-        self.n_optima = 0
-        self._optima: list[NDArray[np.uint16]] = []
-        self._optima_bytes = 0
+        self._optima = FoundOptima(n_jobs)
 
     @classmethod
     def start(cls, spec: RunSpec) -> Incumbent:
@@ -147,46 +125,42 @@ class Incumbent:
         self.value = value
         self.permutation = tuple(int(job) for job in permutation)
         self.trajectory.append(Improvement(seconds, value, source))
-        self._optima, self._optima_bytes, self.n_optima = [], 0, 0
+        self._optima = FoundOptima(self.n_jobs)
 
     def restore(
         self,
         value: int | None,
         permutation: tuple[int, ...] | None,
         trajectory: Sequence[Improvement],
-        optima: NDArray[np.uint16],
-        n_optima: int,
+        optima: FoundOptima,
     ) -> None:
         """Take over the incumbent of a run that goes on."""
         self.value, self.permutation = value, permutation
         self.trajectory = list(trajectory)
-        self._optima, self._optima_bytes = [optima], optima.nbytes
-        self.n_optima = n_optima
+        self._optima = optima
 
     def collect(self, candidates: Sequence[Candidate]) -> None:
         """Keep those evaluated candidates that cost as much as the incumbent.
 
         Each leaf is explored once by the ledger's account (they ride on the full
-        reports that close it), so none comes twice. Beyond ``MAX_OPTIMA_BYTES`` they
-        are only counted.
+        reports that close it), so none comes twice.
         """
         if self.value is None or self.value >= self.ub:
             return
-        kept = [c.permutation for c in candidates if c.value == self.value]
-        self.n_optima += len(kept)
-        room = (MAX_OPTIMA_BYTES - self._optima_bytes) // (2 * self.n_jobs)
-        if kept[:room]:
-            block = np.array(kept[:room], np.uint16)
-            self._optima.append(block)
-            self._optima_bytes += block.nbytes
+        self._optima.add([c.permutation for c in candidates if c.value == self.value])
+
+    @property
+    def n_optima(self) -> int:
+        """How many were found."""
+        return self._optima.n_found
 
     def optima(self) -> Optima | None:
-        """Return what was collected since ``forget_optima``; None: no incumbent."""
+        """Return those that are held; None: no incumbent."""
         if self.value is None:
             return None
-        nothing = np.zeros((0, self.n_jobs), np.uint16)
-        return Optima(self.value, np.concatenate([nothing, *self._optima]))
+        return Optima(self.value, self._optima.held, self._optima.first)
 
-    def forget_optima(self) -> None:
-        """Drop what was collected, which somebody else holds now."""
-        self._optima, self._optima_bytes = [], 0
+    def note_read(self, value: int | None, position: int) -> None:
+        """Take note of how many of a value a reader has in a file."""
+        if value is not None and value == self.value:
+            self._optima.note_read(position)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpbb.coordination.incumbent import Optima
     from dpbb.coordination.journal import Journal
+    from dpbb.coordination.optima import Optima
     from dpbb.coordination.snapshot import Improvement
     from dpbb.result import Termination
     from dpbb.tree.counters import Counters
@@ -46,7 +46,7 @@ class Outcome:
     seats
         Seats that ever leased a unit, in the order of their first lease.
     optima
-        With all optima: what ``Coordinator.take_optima`` has not yet handed out.
+        With all optima: those that are held; see ``dpbb.coordination.optima``.
     n_optima
         With all optima: how many optimal permutations were found in all.
     error

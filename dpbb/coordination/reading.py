@@ -317,6 +317,7 @@ class RunReading:
             trajectory=tuple(incumbent.trajectory),
             optima=nothing if optima is None else optima.permutations,
             n_optima=incumbent.n_optima,
+            first_optimum=0 if optima is None else optima.first,
             counters=book.counters,
             units=tuple(SavedUnit.of(unit) for unit in book.units.values()),
             seconds=until - run.opened,

@@ -14,8 +14,8 @@ from dpbb.result import Termination
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpbb.coordination.incumbent import Optima
     from dpbb.coordination.messages import LeaseId
+    from dpbb.coordination.optima import Optima
     from dpbb.coordination.records import LeaseRecord
 
 STOP_GRACE_S = 10.0
@@ -132,17 +132,19 @@ class RunSteering(RunReading):
         """Add to the events that people see."""
         self._run.events.add(now, kind, text)
 
-    def take_optima(self) -> Optima | None:
-        """With all optima: hand over, and forget, what was found since the last call.
+    def optima_after(self, value: int | None, position: int) -> Optima | None:
+        """With all optima: the next chunk for a reader, who writes them to a file.
 
-        For a shell that writes them away: the run itself holds a bounded number
-        (``incumbent.MAX_OPTIMA_BYTES``), and only counts those beyond.
+        Parameters
+        ----------
+        value, position
+            Cost and number of those that are written; None and 0 at first.
         """
         if not self.spec.all_optima:
             return None
+        self._incumbent.note_read(value, position)
         optima = self._incumbent.optima()
-        self._incumbent.forget_optima()
-        return optima
+        return None if optima is None else optima.after(value, position)
 
     # -- inside -----------------------------------------------------------------
 

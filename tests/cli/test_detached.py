@@ -113,3 +113,67 @@ def test_unknown_runs_and_schedulers_are_named(dpbb, address, monkeypatch):
     ran = dpbb("list")
     assert ran.code == 2
     assert "--scheduler: expected the address of a Dask scheduler" in ran.err
+
+
+SHOP = "2,3\n1,4\n3,1\n2,2\n4,1\n1,1\n3,3\n"
+"""Processing times of 7 jobs on 2 machines; hundreds of orders are optimal."""
+
+
+@pytest.fixture
+def shop(tmp_path):
+    path = tmp_path / "shop.csv"
+    path.write_text(SHOP)
+    return path
+
+
+def permutations_of(path):
+    """Return the lines of a file of optimal permutations; none is there twice."""
+    lines = path.read_text().splitlines()
+    assert len(set(lines)) == len(lines)
+    return set(lines)
+
+
+def test_all_optima_are_there_for_whoever_comes_later(dpbb, address, shop, tmp_path):
+    """Also after others have read them."""
+    first, second = tmp_path / "first.txt", tmp_path / "second.txt"
+    run_id = submit(dpbb, shop, "--all-optima", "--engine", "cpu")
+    results = [
+        json.loads(dpbb("attach", run_id, "--json", *options, "-q").out)
+        for options in ((), ("--optima-file", first), ("--optima-file", second), ())
+    ]
+    listed = {" ".join(map(str, jobs)) for jobs in results[0]["optima"]}
+    assert len(listed) == results[0]["n_optima"] > 100
+    assert results[0]["n_optima_listed"] == len(listed)
+    assert permutations_of(first) == permutations_of(second) == listed
+    assert results[1]["n_optima_written"] == len(listed)
+    assert results[1]["options"]["optima_file"] == str(first)
+    assert results[3]["optima"] == results[0]["optima"]
+    ran = dpbb("attach", run_id, "--optima-file", first, "-q")
+    assert f"optima       {len(listed)}; all of them in {first}\n" in ran.out
+
+
+def test_a_file_that_nobody_would_write_is_refused(dpbb, address, shop, tmp_path):
+    path = tmp_path / "optima.txt"
+    ran = dpbb("submit", shop, "--all-optima", "--optima-file", path)
+    assert (ran.code, path.exists()) == (2, False)
+    assert "dpbb attach RUN --optima-file FILE writes all" in ran.err
+    run_id = submit(dpbb, shop, "--cutoff", "5")
+    ran = dpbb("attach", run_id, "--optima-file", path)
+    assert (ran.code, path.exists()) == (2, False)
+    assert "optima_file: expected a run with all_optima" in ran.err
+
+
+def test_attach_writes_the_certificate(dpbb, address, tmp_path, monkeypatch):
+    """Where the run was told to have it, or where attach is told."""
+    monkeypatch.chdir(tmp_path)
+    options = ("ta016", "--cutoff", "1397", "--engine", "cpu", "--certificate", "a.gz")
+    run_id = submit(dpbb, *options)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    ran = dpbb("attach", run_id, "-q")
+    assert (ran.code, list(elsewhere.iterdir())) == (0, [])
+    assert f"certificate {tmp_path / 'a.gz'}" in ran.err
+    assert dpbb("verify", tmp_path / "a.gz").code == 0
+    assert dpbb("attach", run_id, "-q", "--certificate", "b.gz").code == 0
+    assert dpbb("verify", elsewhere / "b.gz").code == 0

@@ -11,6 +11,7 @@ import pytest
 from distributed import Client, Worker
 from distributed.utils_test import gen_cluster
 
+from dpbb.cluster.optima_file import OptimaFile
 from dpbb.cluster.run import Run
 from dpbb.coordination.messages import OrderKind
 from dpbb.coordination.wire import decode_order, encode_report
@@ -302,10 +303,11 @@ async def test_all_optima_are_written_to_a_file(c, s, a, b, tmp_path):
     spec = tiny_spec(3, 6, 2, all_optima=True)
     best, orders = best_orders(spec.problem.times)
     path = tmp_path / "optima.txt"
-    run = await submit(c, spec, optima_file=path)
+    run = await submit(c, spec, optima_file=OptimaFile(path, spec.problem))
     outcome = await run.result()
     assert outcome.value == best
     assert outcome.n_optima == len(orders)
+    assert outcome.optima is None  # not sent twice
     lines = [tuple(map(int, line.split())) for line in path.read_text().splitlines()]
     assert sorted(lines) == sorted(orders)
     await run.close()

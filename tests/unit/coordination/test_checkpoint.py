@@ -101,6 +101,37 @@ def test_no_optimum_is_lost_or_found_twice(seed):
     assert found == sorted(map(tuple, expected.optima.permutations.tolist()))
 
 
+def test_optima_that_are_in_a_file_alone_are_numbered(monkeypatch):
+    """What was read goes from memory beyond the limit, and stays counted."""
+    problem = tiny()
+    spec = spec_of(problem, all_optima=True)
+    world = World(spec, ("a",))
+    expected = sorted(map(tuple, world.run().optima.permutations.tolist()))
+    monkeypatch.setattr("dpbb.coordination.optima.MAX_OPTIMA_BYTES", 12 * 4)
+    world, value, lines = World(spec, ("a",)), None, []
+    dropped = False
+    while not world.coordinator.finished:
+        for _ in range(3):
+            world.round()
+            world.coordinator.request_save(world.now)
+            found = world.coordinator.optima_after(value, len(lines))
+            if found is not None:
+                assert found.first == (len(lines) if found.value == value else 0)
+                lines = lines[: found.first] + found.permutations.tolist()
+                value = found.value
+        state = world.coordinator.checkpoint(world.now)
+        saved = from_bytes(to_bytes(state), "", problem)
+        assert saved.first_optimum <= len(lines)
+        assert saved.n_optima == saved.first_optimum + len(saved.optima)
+        dropped |= saved.first_optimum > 0
+        if not world.coordinator.finished:
+            world = World(spec, ("b",), saved=saved, now=world.now)
+    assert dropped
+    found = world.coordinator.outcome(world.now).optima.after(value, len(lines))
+    lines = lines[: found.first] + found.permutations.tolist()
+    assert sorted(map(tuple, lines)) == expected
+
+
 def flow_shop_state(rounds=12):
     """Return the state of a run in the middle of a flow shop."""
     problem = FlowShopProblem(FlowShopInstance("six", np.array(TIMES)))
@@ -236,6 +267,7 @@ DAMAGES = {
     "incumbent": change("incumbent", "permutation", to=lambda _: [0, 0, 1, 2, 3, 4]),
     "closed": change("ledger", "closed", 3, to=lambda v: v + 1),
     "negative closed": change("ledger", "closed", 3, to=lambda _: -1),
+    "optima dropped": change("incumbent", "n_optima", to=lambda _: -1),
     "unit dropped": change("units", to=lambda units: units[1:]),
     "unit twice": change("units", to=lambda units: units + units[:1]),
     "unit's checksum": change("units", 0, 3, to=lambda _: "0" * 32),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpbb.coordination import incumbent as module
+from dpbb.coordination import optima as module
 from dpbb.coordination.incumbent import Incumbent, evaluate_candidate, jobs_of
 from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError, OptionError
@@ -98,10 +98,12 @@ def test_optima_beyond_the_cap_are_counted(monkeypatch):
     assert (optima.value, incumbent.n_optima) == (50, 4)
     assert optima.permutations.dtype == np.uint16
     assert optima.permutations.tolist() == [f.permutation.tolist() for f in found[:3]]
-    incumbent.forget_optima()  # somebody else holds them: there is room again
+    incumbent.note_read(51, 3)  # of another cost
+    incumbent.note_read(50, 2)  # in a file: there is room again
     incumbent.collect(found[:1])
-    assert incumbent.optima().permutations.tolist() == [[0, 1, 2, 3]]
-    assert incumbent.n_optima == 5
+    held = [f.permutation.tolist() for f in (found[2], found[0])]
+    assert incumbent.optima().permutations.tolist() == held
+    assert (incumbent.optima().first, incumbent.n_optima) == (2, 5)
 
 
 def test_optimum_of_the_tiny_problem_is_below_its_first_order():
