@@ -1,0 +1,145 @@
+"""All optima of runs that are interrupted, saved, left alone: none is lost or twice."""
+
+from __future__ import annotations
+
+import pytest
+
+import dpbb
+from dpbb.cluster.checkpoint_folder import load_checkpoint
+from dpbb.errors import OptionError
+from tests.cluster.support import in_process_cluster, wait_until
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+
+SHOP = [
+    *([5, 6, 9], [1, 8, 4], [1, 3, 2], [6, 8, 4], [7, 9, 2]),
+    *([4, 1, 4], [7, 5, 3], [7, 3, 2], [3, 8, 3]),
+]
+QUIET = {"engine": "cpu", "verbosity": "quiet"}
+
+
+@pytest.fixture(scope="module")
+def client():
+    with in_process_cluster() as (_, client):
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch):
+    """Have files written often."""
+    monkeypatch.setattr("dpbb.cluster.run_calls.OPTIMA_POLL_S", 0.01)
+
+
+@pytest.fixture(scope="module")
+def expected(client):
+    """Every optimal permutation, as a line."""
+    result = dpbb.solve(SHOP, client=client, all_optima=True, **QUIET)
+    lines = {" ".join(map(str, jobs)) for jobs in result.optima}
+    assert len(lines) == result.n_optima == 6636
+    return lines
+
+
+def lines_of(path):
+    lines = path.read_text().splitlines()
+    assert len(set(lines)) == len(lines)
+    return set(lines)
+
+
+def begun(client, path, folder=None, at_least=20):
+    """Return a slow run that has written some optima."""
+    run = dpbb.submit(
+        SHOP,
+        client=client,
+        engine="reference",
+        all_optima=True,
+        optima_file=str(path),
+        checkpoint=folder and str(folder),
+        checkpoint_interval_s=0.05,
+        slice_s=0.01,
+    )
+    wait_until(lambda: path.exists() and path.read_text().count("\n") >= at_least)
+    return run
+
+
+def test_a_run_that_was_stopped_goes_on_in_its_file(client, expected, tmp_path):
+    path, folder = tmp_path / "optima.txt", tmp_path / "run"
+    with begun(client, path, folder) as run:
+        run.stop()
+        part = run.result()
+    assert part.n_optima_written == part.n_optima == len(lines_of(path))
+    assert part.n_optima < len(expected)
+    result = dpbb.resume(folder, client=client, optima_file=path, **QUIET)
+    assert lines_of(path) == expected
+    assert result.n_optima_written == result.n_optima == len(expected)
+    path.unlink()
+    again = dpbb.resume(folder, client=client, **QUIET)  # the same file
+    assert lines_of(path) == expected
+    assert again.options.optima_file == str(path)
+
+
+def test_a_file_of_a_run_has_its_optima(client, expected, tmp_path):
+    """Whoever has read them."""
+    path, saved = tmp_path / "optima.txt", tmp_path / "saved.dpbb"
+    with begun(client, path) as run:
+        run.save(saved)
+    path.unlink()
+    result = dpbb.resume(saved, client=client, optima_file=None, **QUIET)
+    assert {" ".join(map(str, jobs)) for jobs in result.optima} == expected
+    assert (result.n_optima, result.n_optima_written) == (len(expected), None)
+    assert not path.exists()
+
+
+def test_a_run_that_is_closed_has_written_what_it_found(client, expected, tmp_path):
+    path = tmp_path / "optima.txt"
+    with begun(client, path) as run:
+        run.stop()
+    assert run._file.position == run._file.count == len(lines_of(path))
+    assert lines_of(path) < expected
+
+
+def test_a_handle_that_lets_go_says_that_the_file_is_not_whole(
+    client, expected, tmp_path, caplog
+):
+    path = tmp_path / "optima.txt"
+    run = begun(client, path)
+    run.detach()
+    assert f"goes on, {path} has what was found so far" in caplog.text
+    with dpbb.attach(run.run_id, client, optima_file=path) as again:
+        assert again.result().n_optima_written == len(expected)
+    assert lines_of(path) == expected
+    with dpbb.attach(run.run_id, client) as again:
+        assert len(again.result().optima) == len(expected)
+
+
+def test_beyond_the_limit_the_file_is_the_record(
+    client, expected, tmp_path, monkeypatch, caplog
+):
+    monkeypatch.setattr("dpbb.coordination.optima.MAX_OPTIMA_BYTES", 18 * 500)
+    path, folder = tmp_path / "optima.txt", tmp_path / "run"
+    with begun(client, path, folder, at_least=1000) as run:
+        run.save(tmp_path / "saved.dpbb")
+        run.stop()
+        part = run.result()
+    whole = path.read_text()
+    assert part.n_optima_written == len(lines_of(path)) >= 1000
+    for content in ("", whole[: len(whole) // 20]):
+        path.write_text(content)
+        with pytest.raises(OptionError, match="which the run holds no more"):
+            dpbb.resume(folder, client=client, optima_file=path, **QUIET)
+        assert path.read_text() == content
+    monkeypatch.setattr("dpbb.coordination.optima.MAX_OPTIMA_BYTES", 18 * 1000)
+    result = dpbb.resume(folder, client=client, **QUIET)
+    assert "the run goes on without its file: optima_file: expected" in caplog.text
+    assert len(result.optima) < result.n_optima == len(expected)
+    assert f"only {len(result.optima):,} of them in this result" in result.summary()
+    path.write_text(whole)
+    monkeypatch.undo()
+    saved = tmp_path / "saved.dpbb"
+    state = load_checkpoint(str(saved))
+    # a burst that neither memory nor reader had room for is counted alone
+    counted = state.n_optima - state.first_optimum - len(state.optima)
+    result = dpbb.resume(saved, client=client, **QUIET)
+    assert lines_of(path) <= expected
+    assert result.n_optima_written == len(lines_of(path)) == len(expected) - counted
+    assert result.n_optima == len(expected)
+    assert ("; all of them in" in result.summary()) == (counted == 0)
