@@ -145,23 +145,33 @@ def verify(
             checks.append(Check(AGAIN, True, found))
         else:
             notes.append("nothing was explored again, as none was asked for")
-    except (checker.Failed, ValueError, RecursionError) as error:
-        # ValueError: what an instance or a unit of work cannot be
+    except (checker.Failed, ValueError, ArithmeticError, RecursionError) as error:
+        # not Failed: what an instance, a unit of work or an engine cannot be
         names = [*(name for name, _ in checker.STRUCTURE), AGAIN]
         checks.append(Check(names[len(checks)], False, str(error)))
     claim = content.get("result")
-    if not isinstance(claim, dict):
-        claim = {}
+    result = claim if isinstance(claim, dict) else {}
     known = content.get("instance")
+    instance = known if isinstance(known, dict) else {}
     return Verification(
-        str(known.get("name") if isinstance(known, dict) else None),
-        str(claim.get("status")),
-        claim.get("makespan"),
-        claim.get("lower_bound"),
+        _text(instance.get("name")),
+        _text(result.get("status")),
+        _number(result.get("makespan")),
+        _number(result.get("lower_bound")),
         tuple(checks),
         tuple(notes),
         seed,
     )
+
+
+def _text(value: object) -> str:
+    """Text that a terminal can show, whatever a file says."""
+    text = value if isinstance(value, str) else "?"
+    return text if text.isprintable() else ascii(text)
+
+
+def _number(value: object) -> int | None:
+    return value if type(value) is int else None
 
 
 def _structure(
@@ -218,7 +228,7 @@ def _explored_again(
     chosen = checker.choose(content, found, count, seed)
     nodes = sum(part.nodes for part in chosen)
     run_nodes = content["totals"]["decomposed"] + content["totals"]["leaves"]
-    if not chosen or nodes == 0 < run_nodes:
+    if not chosen or not nodes:
         whole = [part.nodes for part in parts.values() if part.whole and part.nodes]
         raise checker.Failed(
             f"expected a finished subtree of at most {most:,} nodes to explore again, "
@@ -230,10 +240,11 @@ def _explored_again(
             explore_again(content, part.roots, part.least, engine, part.nodes)
         )
     seconds = time.monotonic() - began
-    if all(part.nodes < checker.HANDY for part in chosen):
+    if any(part.parent == 0 for part in chosen):
+        notes.append("the whole tree was explored again: that is a proof by itself")
+    elif all(part.nodes < checker.HANDY for part in chosen):
         notes.append(
-            f"no subtree that was explored again has {checker.HANDY:,} nodes or more: "
-            "the run had none of such a size that was finished"
+            f"no subtree that can be explored again has {checker.HANDY:,} nodes or more"
         )
     return (
         f"{len(chosen)} of {len(found)}, {nodes:,} nodes "
