@@ -228,16 +228,16 @@ def _explored_again(
     chosen = checker.choose(content, found, count, seed)
     nodes = sum(part.nodes for part in chosen)
     run_nodes = content["totals"]["decomposed"] + content["totals"]["leaves"]
-    if not chosen or not nodes:
-        whole = [part.nodes for part in parts.values() if part.whole and part.nodes]
-        raise checker.Failed(
-            f"expected a finished subtree of at most {most:,} nodes to explore again, "
-            "got " + (f"none below {min(whole):,}" if whole else "none")
-        )
     began = time.monotonic()
     for part in chosen:
         part.check_again(
             explore_again(content, part.roots, part.least, engine, part.nodes)
+        )
+    if not nodes:
+        whole = [part.nodes for part in parts.values() if part.whole and part.nodes]
+        raise checker.Failed(
+            f"expected a finished subtree of at most {most:,} nodes to explore again, "
+            "got " + (f"none below {min(whole):,}" if whole else "none")
         )
     seconds = time.monotonic() - began
     if any(part.parent == 0 for part in chosen):
