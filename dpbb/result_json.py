@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from dpbb.errors import DpbbError
+from dpbb.json_text import json_text
 from dpbb.options import SolveOptions
 from dpbb.result import Improvement, Proof, Result, Status, Termination
 
@@ -54,7 +55,7 @@ def to_json(result: Result, *, schedule: bool, indent: int | None) -> str:
             "start": result.operations.start.tolist(),
             "end": result.operations.end.tolist(),
         }
-    return json.dumps(values, indent=indent)
+    return json_text(values, indent=indent)
 
 
 def from_json(text: str) -> Result:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 from dpbb.errors import OptionError
 from dpbb.flowshop.best_known import best_known
 from dpbb.flowshop.taillard import taillard_instance
+from dpbb.json_text import json_text
 
 if TYPE_CHECKING:
     import argparse
@@ -75,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
             flush=True,
         )
     if args.json is not None:
-        args.json.write_text(json.dumps([asdict(result) for result in results]))
+        args.json.write_text(json_text([asdict(result) for result in results]))
     return int(not all(result.proved and result.best_known for result in results))
 
 

@@ -8,7 +8,6 @@ exit code is 1 when a count is wrong.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import statistics
@@ -25,6 +24,7 @@ from dpbb.engines.driver import explore_to_end
 from dpbb.errors import OptionError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
+from dpbb.json_text import json_text
 from dpbb.options import BranchingRule, TreeOptions
 from dpbb.tree.work_unit import WorkUnit
 
@@ -162,7 +162,7 @@ def run(args: argparse.Namespace) -> int:
             "machine": asdict(machine),
             "results": [asdict(result) for result in results],
         }
-        args.json.write_text(json.dumps(content))
+        args.json.write_text(json_text(content))
     return int(not all(result.exact for result in results))
 
 

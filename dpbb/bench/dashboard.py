@@ -13,7 +13,6 @@ both. The exit code is 1 when a count is wrong.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import statistics
 from dataclasses import asdict, dataclass
@@ -27,6 +26,7 @@ from dpbb.bench.cluster_runs import submit_tree
 from dpbb.bench.cpu import TREES, Machine, Tree
 from dpbb.cluster.run import page_address
 from dpbb.errors import OptionError
+from dpbb.json_text import json_text
 
 if TYPE_CHECKING:
     import argparse
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
     )
     if args.json is not None:
         record = {"machine": asdict(machine), "runs": [asdict(one) for one in done]}
-        args.json.write_text(json.dumps(record))
+        args.json.write_text(json_text(record))
     return int(counts != {(tree.decomposed, tree.leaves)})
 
 

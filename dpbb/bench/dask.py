@@ -9,7 +9,6 @@ what Dask takes also where other work on the machine blurs the times.
 
 from __future__ import annotations
 
-import json
 import statistics
 import time
 from contextlib import ExitStack
@@ -24,6 +23,7 @@ from dpbb.engines.driver import explore_to_end
 from dpbb.errors import OptionError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
+from dpbb.json_text import json_text
 from dpbb.options import TreeOptions
 from dpbb.tree.work_unit import WorkUnit
 
@@ -111,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
     counts = set.union(*(way.counts for way in ways))
     print(f"decomposed, leaves: {sorted(counts)}")
     if args.json is not None:
-        args.json.write_text(json.dumps(_record(tree, args, ways)))
+        args.json.write_text(json_text(_record(tree, args, ways)))
     return int(len(counts) != 1)
 
 

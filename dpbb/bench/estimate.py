@@ -5,7 +5,6 @@ The exit code is 1 when fewer than 9 of 10 estimates are within a factor 3.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from dataclasses import asdict, dataclass
@@ -15,6 +14,7 @@ from dpbb.bench.cpu import Machine
 from dpbb.errors import OptionError
 from dpbb.estimation.estimating import SECONDS, estimate
 from dpbb.flowshop.formats import read_instance
+from dpbb.json_text import json_text
 
 if TYPE_CHECKING:
     import argparse
@@ -152,7 +152,7 @@ def run(args: argparse.Namespace) -> int:
             "machine": asdict(machine),
             "results": [asdict(one) for one in done],
         }
-        args.json.write_text(json.dumps(content))
+        args.json.write_text(json_text(content))
     return int(good < 0.9 * len(done))
 
 

@@ -10,7 +10,6 @@ faults, though not to the millisecond.
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import time
 from collections import Counter
@@ -28,6 +27,7 @@ from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
+from dpbb.json_text import json_text
 from dpbb.options import TreeOptions
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
     )
     print(", ".join(f"{kind} {number}" for kind, number in sorted(faults.items())))
     if args.json is not None:
-        args.json.write_text(json.dumps([asdict(record) for record in records]))
+        args.json.write_text(json_text([asdict(record) for record in records]))
     return int(bool(wrong))
 
 

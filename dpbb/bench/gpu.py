@@ -6,7 +6,6 @@ Also runnable as ``python -m dpbb.bench.gpu``. The exit code is 1 when a count i
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from dataclasses import asdict, dataclass
 from itertools import product
@@ -20,6 +19,7 @@ from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import generate, taillard_instance
+from dpbb.json_text import json_text
 from dpbb.options import Balance, BranchingRule, TreeOptions
 from dpbb.tree.work_unit import WorkUnit
 
@@ -179,7 +179,7 @@ def run(args: argparse.Namespace) -> int:
                 results.append(result)
                 print(_row(result), flush=True)
     if args.json is not None:
-        args.json.write_text(json.dumps([asdict(result) for result in results]))
+        args.json.write_text(json_text([asdict(result) for result in results]))
     return int(any(result.exact is False for result in results))
 
 

@@ -8,7 +8,6 @@ The exit code is 1 when a count is wrong.
 
 from __future__ import annotations
 
-import json
 import statistics
 import time
 from dataclasses import asdict
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dpbb.bench.cluster_runs import submit_tree
 from dpbb.bench.cpu import TREES, Machine, Tree
 from dpbb.errors import OptionError
+from dpbb.json_text import json_text
 
 if TYPE_CHECKING:
     import argparse
@@ -130,7 +130,7 @@ def run(args: argparse.Namespace) -> int:
     print(f"decomposed, leaves: {sorted(counts)}")
     if args.json is not None:
         record = {"machine": asdict(machine), "tree": args.tree, "gaps_s": gaps}
-        args.json.write_text(json.dumps(record))
+        args.json.write_text(json_text(record))
     return int(counts != {(tree.decomposed, tree.leaves)})
 
 

@@ -9,7 +9,6 @@ same on every number of GPUs.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dpbb.engines.registry import engines_by_kind
 from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.json_text import json_text
 from dpbb.options import TreeOptions
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def run(args: argparse.Namespace) -> int:
     for gpus in args.gpus:
         results += _measure_cluster(gpus, instances, args, results)
         if args.json is not None:
-            args.json.write_text(json.dumps([asdict(one) for one in results]))
+            args.json.write_text(json_text([asdict(one) for one in results]))
     return int(any(one.exact is False for one in results) or _differ(results))
 
 

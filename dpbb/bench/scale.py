@@ -12,7 +12,6 @@ cores (J. Gmys, INFORMS Journal on Computing, 2022; hal-03689608, abstract).
 
 from __future__ import annotations
 
-import json
 import statistics
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -38,6 +37,7 @@ from dpbb.engines.base import Candidate
 from dpbb.errors import OptionError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
+from dpbb.json_text import json_text
 from dpbb.options import TreeOptions
 from dpbb.plotting.style import require_matplotlib
 
@@ -156,7 +156,7 @@ def run(args: argparse.Namespace) -> int:
 
             plot_scale([_point(row) for row in rows], args.seconds, args.plot)
     if args.json is not None:
-        args.json.write_text(json.dumps(record, indent=1))
+        args.json.write_text(json_text(record, indent=1))
     return 0
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
+
+from dpbb.json_text import json_text
 
 if TYPE_CHECKING:
     import argparse
@@ -26,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         keys = ("engine", "reason", "devices")
         rows = [(name, why, [asdict(one) for one in got]) for name, why, got in found]
-        print(json.dumps([dict(zip(keys, row, strict=True)) for row in rows]))
+        print(json_text([dict(zip(keys, row, strict=True)) for row in rows]))
         return 0
     for name, reason, devices in found:
         print(f"{name:<10} {reason or 'available'}")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from dpbb.cli.arguments import add_instance, add_output
 from dpbb.cli.shared import instance_of, writable, write_csv
+from dpbb.json_text import json_text
 from dpbb.permutations import parse_permutation
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
             "start": schedule.start.tolist(),
             "end": schedule.end.tolist(),
         }
-        print(json.dumps(values))
+        print(json_text(values))
     else:
         print(f"makespan {schedule.makespan}   (jobs and machines count from 0)")
         print(schedule)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from dpbb.cli.arguments import add_instance
 from dpbb.cli.shared import instance_of
+from dpbb.json_text import json_text
 from dpbb.problem import root_bound
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         "best_known_makespan": None if known is None else known.upper_bound,
     }
     if args.json:
-        print(json.dumps(facts))
+        print(json_text(facts))
         return 0
     print(f"instance       {instance.name}")
     print(f"size           {instance.n_jobs} jobs x {instance.n_machines} machines")

@@ -62,6 +62,8 @@ def read_plotted(file: str) -> Plotted:
         text = content.decode()
     except UnicodeDecodeError:
         raise _unknown(file, "a binary file") from None
+    if not text.strip():
+        raise _unknown(file, "nothing: the file is empty")
     if text.split("\n", 1)[0].strip() == ",".join(COLUMNS):
         return Plotted("a schedule", read_schedule(text, file), ("gantt",))
     return _json(text, file)
@@ -93,7 +95,7 @@ def _json(text: str, file: str) -> Plotted:
     rows = first.get("rows") if isinstance(first, dict) else first
     if len(values) == 1 and isinstance(rows, list):
         return Plotted("a benchmark", rows, ("speedup",))
-    raise _unknown(file, "other JSON")
+    raise _unknown(file, f"other JSON: {text.strip()[:60]!r}")
 
 
 def _unknown(file: str, got: str) -> OptionError:

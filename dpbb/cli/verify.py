@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from dpbb.errors import OptionError
+from dpbb.json_text import json_text
 
 if TYPE_CHECKING:
     import argparse
@@ -70,6 +70,6 @@ def run(args: argparse.Namespace) -> int:
         most_nodes=args.most_nodes,
     )
     print(
-        json.dumps({**asdict(found), "ok": found.ok}) if args.json else found.summary()
+        json_text({**asdict(found), "ok": found.ok}) if args.json else found.summary()
     )
     return 0 if found.ok else 1

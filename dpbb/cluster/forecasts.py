@@ -34,6 +34,10 @@ logger = logging.getLogger(__name__)
 FIRST_S = 40.0
 """Age of a run at its first estimate: to start the process takes a second."""
 
+PATIENCE_S = 15.0
+"""After this the events say that the first estimate is under way: its process has
+only the time that others leave, and the first one on a machine compiles."""
+
 GROWTH = 2.0
 """Age at an estimate over that at the one before."""
 
@@ -90,8 +94,10 @@ class Outlook:
     ----------
     due_s
         Age of the run at the next one.
-    busy
-        One is being made.
+    busy_s
+        Age of the run when the one was begun that is being made; None without one.
+    awaited
+        The events say that the first one takes its time.
     latest
         The last one.
     count
@@ -99,7 +105,8 @@ class Outlook:
     """
 
     due_s: float = FIRST_S
-    busy: bool = False
+    busy_s: float | None = None
+    awaited: bool = False
     latest: Forecast | None = None
     count: int = 0
 
@@ -140,13 +147,16 @@ class Forecaster:
         for run in self._hub.runs.values():
             outlook, spec = run.outlook, run.coordinator.spec
             self._follow(run)
-            if outlook.busy or not spec.estimates:
+            age = run.coordinator.seconds(now)
+            if outlook.busy_s is not None:
+                self._await(run, age - outlook.busy_s)
                 continue
-            if run.coordinator.seconds(now) < outlook.due_s:
+            if not spec.estimates or age < outlook.due_s:
                 continue
             if not isinstance(spec.problem, FlowShopProblem):
+                self._give_up(run, "trees are estimated of flow shops alone")
                 continue
-            outlook.busy = True
+            outlook.busy_s = age
             task = asyncio.create_task(self._estimate(run, spec.problem))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -156,6 +166,23 @@ class Forecaster:
         self._closing = True
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._threads.shutdown(wait=False)
+
+    def _await(self, run: OpenRun, waited_s: float) -> None:
+        """Say once that the first estimate has not come yet."""
+        outlook = run.outlook
+        if outlook.count or outlook.awaited or waited_s < PATIENCE_S:
+            return
+        outlook.awaited = True
+        text = (
+            f"no estimate yet, after {waited_s:.0f} s: its process has only the time "
+            "that others leave, and the first one on a machine compiles, too"
+        )
+        run.coordinator.note_event("estimate", text, self._clock())
+
+    def _give_up(self, run: OpenRun, why: str) -> None:
+        """Say that there will be no estimates."""
+        run.outlook.due_s = float("inf")
+        run.coordinator.note_event("estimate", f"no estimate: {why}", self._clock())
 
     def _follow(self, run: OpenRun) -> None:
         """Scale a run's estimate when its UB has fallen."""
@@ -180,10 +207,10 @@ class Forecaster:
             )
         except Exception as error:  # noqa: BLE001 - the run goes on without
             logger.warning("run %s: no estimate: %s", run.id, error)
-            outlook.due_s = float("inf")
+            self._give_up(run, str(error))
             return
         finally:
-            outlook.busy = False
+            outlook.busy_s = None
             outlook.count += 1
         if found is None:
             return

@@ -170,11 +170,11 @@ def main() -> None:
     """
     niceness = int(sys.argv[1])
     if hasattr(os, "nice"):
-        os.nice(niceness)
+        os.nice(max(0, niceness - os.nice(0)))  # of a nice run, not nicer still
     with contextlib.suppress(OSError):
         AUTOGROUP.write_text(str(niceness))
     found = answer(sys.stdin.buffer.read())
-    sys.stdout.write(json.dumps(asdict(found)))
+    sys.stdout.write(json.dumps(asdict(found), allow_nan=False))
 
 
 if __name__ == "__main__":

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from dpbb import option_kinds as kinds
 from dpbb.errors import OptionError
-from dpbb.estimation.rates import h100_rate, measured_rate
-from dpbb.estimation.result import USED_OPTIONS, Estimate
+from dpbb.estimation.rates import RateUnknown, h100_rate, measured_rate
+from dpbb.estimation.result import MOST_NODES, USED_OPTIONS, Estimate
 from dpbb.flowshop import FlowShopProblem
 from dpbb.flowshop.formats import read_instance
 from dpbb.options import SolveOptions
 from dpbb.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from dpbb.tree.work_unit import WorkUnit
 
@@ -117,11 +117,15 @@ def estimate(
         seed=seed,
         should_stop=should_stop,
     )
-    here = None
+    here, unknown = None, ""
     if measure:
-        here = measured_rate(
-            problem, tree, threshold, engine=str(chosen.engine), threads=chosen.threads
-        )
+        engine = str(chosen.engine)
+        try:
+            here = measured_rate(
+                problem, tree, threshold, engine=engine, threads=chosen.threads
+            )
+        except RateUnknown as error:
+            unknown = str(error)
     last = rounds[-1]
     low, high = last.interval()
     return Estimate(
@@ -132,8 +136,8 @@ def estimate(
         upper_bound=ub,
         branching=str(tree.branching),
         all_optima=chosen.all_optima,
-        decomposed=sum(one.decomposed for one in last.found) / probes,
-        leaves=sum(one.leaves for one in last.found) / probes,
+        decomposed=_mean(one.decomposed for one in last.found),
+        leaves=_mean(one.leaves for one in last.found),
         low=low,
         high=high,
         exact=last.exact,
@@ -145,8 +149,14 @@ def estimate(
         took_s=sum(some.seconds for some in rounds),
         seed=seed,
         here=here,
+        unknown=unknown,
         elsewhere=(h100_rate(problem.n_jobs, problem.instance.n_machines, gpus),),
     )
+
+
+def _mean(nodes: Iterable[float]) -> float:
+    every = list(nodes)
+    return min(sum(every) / len(every), MOST_NODES)
 
 
 def _tree_options(options: dict[str, Any]) -> SolveOptions:

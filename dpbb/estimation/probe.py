@@ -38,6 +38,11 @@ MOST_STRATA = 4096
 """Strata of one depth; where UB - LB has more values, neighbors share one."""
 
 
+MOST_WEIGHT = 1e302
+"""Where weights and their sums end, as floats do at 1.8e308: so many times
+``MOST_NODES`` that one probe that meets it lifts the mean of all above that."""
+
+
 class Children(NamedTuple):
     """Open children of a level, before some are chosen.
 
@@ -61,7 +66,8 @@ class Found(NamedTuple):
     Attributes
     ----------
     decomposed, leaves
-        Estimated numbers of nodes of the tree; exact if nothing was left out.
+        Estimated numbers of nodes of the tree, at most ``MOST_WEIGHT``; exact if
+        nothing was left out.
     visited
         Nodes that were bounded for it.
     thinned
@@ -184,7 +190,7 @@ def choose(
         thinned += 1
         total = 0.0
         for index in range(begin, end):
-            total += weight[children.parent[order[index]]]
+            total = min(total + weight[children.parent[order[index]]], MOST_WEIGHT)
         step = total / samples
         # the numbers offset, offset + step, ... each choose the child whose part of
         # [0, total) they fall in: a child of weight w is chosen w / step times on
@@ -192,7 +198,7 @@ def choose(
         following = uniform(state) * step
         passed = 0.0
         for index in range(begin, end):
-            passed += weight[children.parent[order[index]]]
+            passed = min(passed + weight[children.parent[order[index]]], MOST_WEIGHT)
             hits = 0
             while following < passed:
                 hits += 1
@@ -265,12 +271,13 @@ def probe(
         widest = max(widest, size)
         total = 0.0
         for node in range(size):
-            total += level.weight[node]
-            sizes[min(level.stratum[node], n_strata - 1)] += level.weight[node]
+            total = min(total + level.weight[node], MOST_WEIGHT)
+            stratum = min(level.stratum[node], n_strata - 1)
+            sizes[stratum] = min(sizes[stratum] + level.weight[node], MOST_WEIGHT)
         if depth == n - 1:
             leaves = total
             break
-        decomposed += total
+        decomposed = min(decomposed + total, MOST_WEIGHT)
         children, used = expand(tables, level, depth, ub, width, n_strata)
         chosen, weights, left_out = choose(
             level.weight, children, used, n_strata, samples, state
@@ -294,11 +301,14 @@ def walk(
     root: Level,
     depths: NDArray[np.int64],
     digits: NDArray[np.int64],
+    order: NDArray[np.intp],
     ub: int,
     width: int,
     version: int = VERSION,
 ) -> tuple[Level, NDArray[np.bool_]]:
     """Walk to roots named by their paths.
+
+    What a path has in common with the one before is not walked again.
 
     Parameters
     ----------
@@ -306,6 +316,8 @@ def walk(
         The tree's root.
     depths, digits : ndarray of int64, shapes (rows,) and (rows, w)
         As in ``WorkUnit``.
+    order : ndarray of intp, shape (rows,)
+        In which to walk: that of the paths, so that they have much in common.
     ub, width
         As in ``probe``.
 
@@ -320,20 +332,38 @@ def walk(
     scratch = make_scratch(tables)
     entries = make_level(tables, depths.size, n)
     alive = np.ones(depths.size, np.bool_)
-    for row in range(depths.size):
-        node = root
-        for depth in range(depths[row]):
-            bound_children(tables, node, 0, scratch)
-            back = takes_back(tables, depth, n - depth, scratch)
+    nodes = [root]  # the path that was walked last
+    bounds = np.empty((n, n), np.int32)  # of the children of its nodes
+    is_back = np.empty(n, np.bool_)
+    bounded = 0
+    before = -1
+    for row in order:
+        same = 0
+        if before >= 0:
+            longest = min(len(nodes) - 1, depths[row])
+            while same < longest and digits[row, same] == digits[before, same]:
+                same += 1
+        while len(nodes) > same + 1:
+            nodes.pop()
+        bounded = min(bounded, same + 1)
+        before = row
+        for depth in range(same, depths[row]):
+            node = nodes[depth]
+            if bounded == depth:
+                bound_children(tables, node, 0, scratch)
+                back = takes_back(tables, depth, n - depth, scratch)
+                is_back[depth] = back
+                bounds[depth] = scratch.back if back else scratch.front
+                bounded += 1
             slot = digits[row, depth]
-            bound = (scratch.back if back else scratch.front)[slot]
+            bound = bounds[depth, slot]
             if bound >= ub:
                 alive[row] = False
                 break
             child = make_level(tables, 1, n - depth - 1)
-            make_child(tables, node, 0, slot, back, child, 0)
+            make_child(tables, node, 0, slot, is_back[depth], child, 0)
             child.weight[0] = 1.0
             child.stratum[0] = min(node.stratum[0], (ub - 1 - bound) // width)
-            node = child
-        copy_node(node, 0, entries, row)
+            nodes.append(child)
+        copy_node(nodes[-1], 0, entries, row)
     return entries, alive

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from dpbb.engines.registry import choose_engine
+from dpbb.errors import DpbbError
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ GPUS_EFFICIENCY = 0.9
 Measured: 94 % and 77 % on four H200 for trees of 5e11 and 2e11 nodes (``dpbb bench
 multigpu``), 90 % with 4,096 simulated seats (``dpbb bench scale``).
 """
+
+
+class RateUnknown(DpbbError):
+    """What could be explored was over before there was a rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +68,19 @@ def measured_rate(
 ) -> Rate:
     """Explore the beginning of the tree for a moment, on one device of this process.
 
-    Of several GPUs one is measured, and the rate is that of all of them together.
+    Of several GPUs one is measured, and the rate is that of all of them together. A
+    tree that is over before is explored again.
 
     Raises
     ------
     EngineUnavailable
         The engine cannot run here.
+    RateUnknown
+        The engine found a better schedule, and what was left with it was too little.
+
+    Notes
+    -----
+    The CPU engine keeps the upper bound, as the tree is the one that is estimated.
     """
     chosen, _ = choose_engine(engine, problem, tree)
     devices = chosen.devices(threads)
@@ -76,15 +88,25 @@ def measured_rate(
     seconds = MEASURE_S.get(device.kind, 0.4)
     session = chosen.open(problem, tree, device, ub=ub)
     try:
-        session.load(WorkUnit.whole(problem.n_jobs))
+        keep_ub = getattr(session, "keep_ub", None)
+        if keep_ub is not None:
+            keep_ub()
         nodes, spent = 0, 0.0
-        exhausted = False
-        while spent < seconds and not exhausted:
+        best, exhausted = None, True
+        while spent < seconds:
+            if exhausted:
+                if best is not None:
+                    raise RateUnknown(
+                        f"the {chosen.name} engine found a makespan of {best}, and "
+                        f"nothing was left to explore after {spent:.1g} s"
+                    )
+                session.load(WorkUnit.whole(problem.n_jobs))
             began = time.perf_counter()
             part = session.advance(ub, seconds / 4)
             spent += time.perf_counter() - began
             nodes += part.decomposed + part.leaves
             exhausted = part.exhausted
+            best = best if part.best is None else part.best.value
     finally:
         session.close()
     count = len(devices) if device.kind == "cuda" else device.threads

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import html
-import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
+
+from dpbb.json_text import json_text
 
 if TYPE_CHECKING:
     from dpbb.estimation.rates import Rate
@@ -19,6 +20,9 @@ USED_OPTIONS = (
     "threads",
 )
 """Options of a solve that an estimate looks at."""
+
+MOST_NODES = 1e300
+"""Where numbers of nodes end: beyond 1.8e308 there are no floats."""
 
 _UNITS = ((86400 * 365.25, "years"), (86400, "days"), (3600, "h"), (60, "min"))
 
@@ -57,7 +61,9 @@ class Estimate:
     seed
         Of the random numbers.
     here
-        Rate of this machine; None when it was not measured.
+        Rate of this machine; None when it was not measured, or could not be.
+    unknown
+        Why the rate could not be measured; empty if it was, or nobody asked.
     elsewhere
         Rates of other devices.
     """
@@ -82,12 +88,13 @@ class Estimate:
     took_s: float
     seed: int
     here: Rate | None = None
+    unknown: str = ""
     elsewhere: tuple[Rate, ...] = field(default=())
 
     @property
     def nodes(self) -> float:
-        """Decomposed nodes and leaves."""
-        return self.decomposed + self.leaves
+        """Decomposed nodes and leaves, at most ``MOST_NODES``."""
+        return min(self.decomposed + self.leaves, MOST_NODES)
 
     @property
     def reliable(self) -> bool:
@@ -117,7 +124,7 @@ class Estimate:
             }
             for rate in self.rates
         ]
-        return json.dumps(values)
+        return json_text(values)
 
     @property
     def rates(self) -> tuple[Rate, ...]:
@@ -134,17 +141,21 @@ class Estimate:
         if self.exact:
             rows.append(("nodes", f"{self.nodes:,.0f} (counted, not estimated)"))
         else:
-            between = f"{number(self.low)} to {number(self.high)}"
-            rows.append(("nodes", f"about {number(self.nodes)} ({between})"))
+            between = f" ({count(self.low)} to {count(self.high)})"
+            if self.low >= MOST_NODES:
+                between = ""
+            rows.append(("nodes", f"{_about(count(self.nodes))}{between}"))
+        if self.unknown:
+            rows.append(("time", f"not known on this machine: {self.unknown}"))
         for rate in self.rates:
             low, middle, high = (
-                duration(nodes / rate.nodes_per_second)
+                more_than(duration(nodes / rate.nodes_per_second), nodes)
                 for nodes in (self.low, self.nodes, self.high)
             )
-            spread = "" if self.exact or low == high else f" ({low} to {high})"
+            same = self.exact or low == high
+            spread = "" if same else f" ({low} to {high})"
             speed = f"{number(rate.nodes_per_second)} nodes/s, {rate.source}"
-            about = "" if middle.startswith("less") else "about "
-            rows.append(("time", f"{about}{middle}{spread} on {rate.what}: {speed}"))
+            rows.append(("time", f"{_about(middle)}{spread} on {rate.what}: {speed}"))
         rows.append(
             (
                 "sampled",
@@ -171,6 +182,20 @@ def number(value: float) -> str:
         if factor <= value < 1000 * factor:
             return f"{value / factor:.3g}{unit}"
     return f"{value:.3g}"
+
+
+def count(nodes: float) -> str:
+    """Format a number of nodes for people, or say that there are more."""
+    return more_than("10^300" if nodes >= MOST_NODES else number(nodes), nodes)
+
+
+def more_than(text: str, nodes: float) -> str:
+    """Say of what follows from a number of nodes whether that one is the last."""
+    return f"more than {text}" if nodes >= MOST_NODES else text
+
+
+def _about(text: str) -> str:
+    return text if text.startswith(("less", "more")) else f"about {text}"
 
 
 def duration(seconds: float) -> str:

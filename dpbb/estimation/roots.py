@@ -84,3 +84,12 @@ class RootSample:
         return RootSample(
             self.depths[chosen], self.digits[chosen], np.concatenate(weights)
         )
+
+    def order(self) -> NDArray[np.intp]:
+        """Rows in the order of their paths: neighbors have the longest common parts."""
+        width = self.digits.shape[1]
+        if not len(self.depths) or not width:
+            return np.arange(len(self.depths))
+        # big-endian, so that bytes compare as the numbers do; n is below 2**16
+        rows = np.ascontiguousarray(self.digits, ">u2")
+        return rows.view(np.dtype((np.void, 2 * width))).ravel().argsort()

@@ -19,6 +19,7 @@ import psutil
 from dpbb.errors import OptionError
 from dpbb.estimation.node import Level, make_tables, root_level
 from dpbb.estimation.probe import MOST_STRATA, Found, probe, walk
+from dpbb.estimation.result import MOST_NODES
 from dpbb.flowshop.bounds import root_bound
 
 if TYPE_CHECKING:
@@ -62,6 +63,9 @@ FEW, FEW_SPREAD = 256, 0.2
 """The same where fewer samples than these are kept: of a heavy tail few samples may
 miss so much that all probes agree (ta101 at 11152: with 64 on 2 % of the truth)."""
 
+WIDE = 1000.0
+"""Upper over lower end of an interval above which it says next to nothing."""
+
 CALM = 0.1
 """The same up to which they agree so well that nothing else speaks against them."""
 
@@ -94,15 +98,27 @@ class Round:
 
     @property
     def mean(self) -> float:
-        """Mean of the probes' estimates."""
-        return float(self.nodes.mean())
+        """Mean of the probes' estimates, at most ``MOST_NODES``."""
+        return min(float(self.nodes.mean()), MOST_NODES)
 
     @property
     def spread(self) -> float:
         """Relative standard deviation of the probes' estimates; 0 for one probe."""
         if len(self.found) < 2 or not self.mean:
             return 0.0
-        return float(self.nodes.std(ddof=1)) / self.mean
+        # squares of the nodes themselves may be beyond all floats
+        return float((self.nodes / self.nodes.mean()).std(ddof=1))
+
+    @property
+    def beyond(self) -> bool:
+        """Whether there are more nodes than are told."""
+        return self.mean >= MOST_NODES
+
+    @property
+    def seen(self) -> float:
+        """Most nodes that a probe has looked at: the tree has these at least."""
+        # roots that were drawn may have been drawn twice
+        return float(max(1 if one.drawn else one.visited for one in self.found))
 
     @property
     def exact(self) -> bool:
@@ -119,20 +135,22 @@ class Round:
         and variance: exp(m + s^2/2 +- t sqrt(s^2/p + s^4/(2 (p - 1)))), t of Student
         with p - 1 degrees of freedom for 95 % (Cox's method; U. Olsson, Journal of
         Statistics Education 13(1), 2005, for t in the place of z). It holds as far
-        as the logarithms are normal, and says nothing of what no probe has met.
+        as the logarithms are normal, and says nothing of what no probe has met. Its
+        lower end is not below ``seen``, its upper one not above ``MOST_NODES``.
         """
         if self.exact:
             return self.mean, self.mean
         logs = np.log(np.maximum(self.nodes, 1.0))
         p = len(logs)
         if p < 2:
-            return 0.0, math.inf
+            return min(self.seen, self.mean), MOST_NODES
         variance = float(logs.var(ddof=1))
         middle = float(logs.mean()) + variance / 2
         t = _STUDENT[min(p - 2, len(_STUDENT) - 1)]
         half = t * math.sqrt(variance / p + variance**2 / (2 * (p - 1)))
-        low, high = math.exp(middle - half), math.exp(min(middle + half, 700.0))
-        return min(low, self.mean), max(high, self.mean)
+        low = math.exp(max(middle - half, 0.0))
+        high = min(math.exp(min(middle + half, 700.0)), MOST_NODES)
+        return min(max(low, self.seen), self.mean), max(high, self.mean)
 
 
 class Sampler:
@@ -244,7 +262,7 @@ class Sampler:
 
     def _by_ub(self, sizes: NDArray[np.float64]) -> tuple[float, ...]:
         """Return how many nodes have room for an UB that is smaller by 0, 1, ..."""
-        at_least = sizes[::-1].cumsum()[::-1].repeat(self._width)
+        at_least = sizes[::-1].cumsum()[::-1].repeat(self._width).clip(max=MOST_NODES)
         same = np.full(min(self._above, MOST_UBS), at_least[0])
         return tuple(np.concatenate([same, at_least])[:MOST_UBS].tolist())
 
@@ -278,9 +296,9 @@ class Sampler:
             starts[0] = 0
             return root, starts, False
         drawn = self._roots.drawn(MOST_ROOTS, np.random.default_rng(seed))
-        depths = drawn.depths
+        depths, digits = drawn.depths, drawn.digits
         entries, alive = walk(
-            self._tables, root, depths, drawn.digits, self._ub, self._width
+            self._tables, root, depths, digits, drawn.order(), self._ub, self._width
         )
         entries = Level(*[part[alive] for part in entries])  # type: ignore[arg-type]
         entries.weight[:] = drawn.weights[alive]
@@ -313,6 +331,8 @@ def doubts(rounds: Sequence[Round]) -> tuple[str, ...]:
     if last.exact:
         return ()
     found = []
+    if last.beyond:
+        found.append("there are more nodes than 10^300, where the estimate ends")
     limit = FEW_SPREAD if last.samples < FEW else SPREAD
     if last.spread > limit:
         how = f"up to {limit:.0%} with {last.samples} samples a stratum"
@@ -330,4 +350,9 @@ def doubts(rounds: Sequence[Round]) -> tuple[str, ...]:
             )
     elif last.spread > CALM:
         found.append("there was time for one round only, and nothing to compare with")
+    low, high = last.interval()
+    if high > WIDE * low:
+        found.append(
+            f"the interval spans {math.log10(high / max(low, 1.0)):.0f} powers of ten"
+        )
     return tuple(found)

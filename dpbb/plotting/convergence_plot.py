@@ -99,7 +99,7 @@ def convergence(
     if gaps:
         handles.append(_gap(ax, _until(gaps, end_s, log_time)))
     style.legend_above(ax, handles)
-    style.title(ax, _title(curve))
+    style.title(ax, curve.name, _title(curve))
     return ax
 
 
@@ -196,12 +196,13 @@ def _value_axis(ax: Axes, values: Sequence[int], *, room: bool) -> None:
     """Set limits and ticks of the makespans; with ``room`` for the gap below them."""
     from matplotlib.ticker import MaxNLocator
 
-    margin = max(0.06 * (max(values) - min(values)), 0.002 * max(values), 0.5)
+    margin = max(0.06 * (max(values) - min(values)), 0.002 * max(values), 1.0)
     low, high = min(values) - margin, max(values) + margin
-    ticks = MaxNLocator(nbins=6, integer=True).tick_values(low, high)
+    locator = MaxNLocator(nbins=6, integer=True, min_n_ticks=1)
+    ticks = sorted({round(tick) for tick in locator.tick_values(low, high)})
     ax.set_yticks(
         (shown := [tick for tick in ticks if low <= tick <= high]),
-        [f"{tick:.0f}" for tick in shown],
+        [f"{tick}" for tick in shown],
     )
     share = GAP_SHARE if room else 0.0
     ax.set_ylim(low - (high - low) * share / (1 - share), high)
@@ -226,7 +227,7 @@ def _gap(ax: Axes, gaps: Sequence[tuple[float, float]]) -> Any:  # noqa: ANN401
 
     right = ax.twinx()
     x, y = _columns(gaps)
-    highest = max([*y, 1e-3])
+    highest = max(y) or 1.0  # a gap that is closed from the start has a scale, too
     area = right.fill_between(
         x, y, step="post", color=style.MUTED, alpha=0.35, lw=0, label="gap"
     )
@@ -236,16 +237,17 @@ def _gap(ax: Axes, gaps: Sequence[tuple[float, float]]) -> Any:  # noqa: ANN401
         right.spines[side].set_visible(False)
     right.spines["right"].set(visible=True, color=style.MUTED)
     right.set_ylim(0, highest / GAP_SHARE * 1.1)
-    ticks = MaxNLocator(nbins=3).tick_values(0, highest)
-    right.set_yticks([tick for tick in ticks if 0 <= tick <= highest * 1.05])
+    ticks = MaxNLocator(nbins=3).tick_values(0, highest) if any(y) else [0.0]
+    shown = [tick for tick in ticks if 0 <= tick <= highest * 1.05]
+    right.set_yticks(shown, [f"{tick:g}" for tick in shown])
     return area
 
 
 def _title(curve: Curve) -> str:
     if not curve.incumbents:
-        return f"{curve.name}: no schedule; lower bound {curve.bound}"
+        return f": no schedule; lower bound {curve.bound}"
     value = curve.incumbents[-1][1]
     if curve.bound is None:
-        return f"{curve.name}: makespan {value}"
+        return f": makespan {value}"
     gap = (value - curve.bound) / max(value, 1)
-    return f"{curve.name}: makespan {value}, lower bound {curve.bound}, gap {gap:.2%}"
+    return f": makespan {value}, lower bound {curve.bound}, gap {gap:.2%}"

@@ -54,7 +54,7 @@ def gantt(
     DpbbError
         The result has no schedule; Matplotlib is not installed.
     """
-    schedule, text = _schedule(data)
+    schedule, name, text = _schedule(data)
     n_jobs, n_machines = schedule.start.shape
     ax = style.axes_for(ax, gantt_size(data))
     colors = _colors(n_jobs)
@@ -89,7 +89,7 @@ def gantt(
     )
     handles += _color_key(order, colors)
     style.legend_above(ax, handles)
-    style.title(ax, text)
+    style.title(ax, name, text)
     return ax
 
 
@@ -99,25 +99,25 @@ def gantt_size(data: Any) -> tuple[float, float]:  # noqa: ANN401
     return 8.0, min(8.0, max(2.6, 1.4 + 0.26 * n_machines))
 
 
-def _schedule(data: Any) -> tuple[Schedule, str]:  # noqa: ANN401
-    """Return the schedule and what the title says."""
+def _schedule(data: Any) -> tuple[Schedule, str, str]:  # noqa: ANN401
+    """Return the schedule, the instance's name and what the title says of it."""
     if isinstance(data, Result):
         schedule = data.schedule()
         name = data.instance or "schedule"
         proved = "proved optimal" if data.status is Status.OPTIMAL else "not proved"
         known = f", lower bound {data.lower_bound}" if proved == "not proved" else ""
-        text = f"{name}: makespan {schedule.makespan}, {proved}{known}"
+        text = f": makespan {schedule.makespan}, {proved}{known}"
     elif isinstance(data, Schedule):
-        schedule = data
+        schedule, name = data, ""
         text = f"makespan {schedule.makespan}"
     else:
         given, permutation = data
         instance = read_instance(given)
         order = check_permutation(permutation, n_jobs=instance.n_jobs)
         schedule = Schedule(order, *schedule_of(instance.times, order))
-        text = f"{instance.name}: makespan {schedule.makespan}"
+        name, text = instance.name, f": makespan {schedule.makespan}"
     n_jobs, n_machines = schedule.start.shape
-    return schedule, f"{text}; {n_jobs} jobs, {n_machines} machines"
+    return schedule, name, f"{text}; {n_jobs} jobs, {n_machines} machines"
 
 
 def _colors(n_jobs: int) -> Any:  # noqa: ANN401

@@ -80,7 +80,7 @@ def interval_map(
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25 %", "50 %", "75 %", "100 %"])
     begun = {"leased": "begun"} if isinstance(data, Checkpoint) else {}
     style.legend_above(ax, _key(moments, begun))
-    style.title(ax, _title(moments[-1]))
+    style.title(ax, moments[-1].name, _title(moments[-1]))
     return ax
 
 
@@ -175,4 +175,4 @@ def _key(moments: Sequence[Moment], names: dict[str, str]) -> list[Any]:
 
 def _title(moment: Moment) -> str:
     share = f"{moment.explored:.2%}".replace("%", " %")
-    return f"{moment.name}: {share} of n! finished after {moment.seconds:.3g} s"
+    return f": {share} of n! finished after {moment.seconds:.3g} s"

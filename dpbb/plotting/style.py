@@ -42,6 +42,15 @@ DPI = 120
 TITLE_PAD = 24.0
 """Points between axes and title: a legend of one row fits in between."""
 
+TITLE_SHARE = 0.88
+"""Part of the width of a figure that a title may have: it begins at the axes."""
+
+CHARACTER = 0.6
+"""Width of a character of Matplotlib's own font, as a share of its size."""
+
+LEAST_NAME = 16
+"""Characters of a name that are shown in any case."""
+
 _UNITS = ((2 * 86400.0, 86400.0, "d"), (7200.0, 3600.0, "h"), (600.0, 60.0, "min"))
 
 
@@ -90,15 +99,33 @@ def dress(ax: Axes, *, x: str, y: str, grid: str = "both") -> None:
         ax.grid(visible=True, axis=which, color=GRID, linewidth=0.8)
 
 
-def title(ax: Axes, text: str) -> None:
-    """Put a title above the place of the legend."""
-    ax.set_title(text, loc="left", fontsize=NORMAL, pad=TITLE_PAD)
+def title(ax: Axes, name: str, text: str) -> None:
+    """Put a title above the place of the legend: a name, and what is said of it.
+
+    A name that the figure has no room for is shortened in the middle. It is somebody
+    else's: no formula, though it may have dollar signs.
+    """
+    points = 72 * ax.figure.bbox.width / ax.figure.dpi
+    room = int(TITLE_SHARE * points / (CHARACTER * NORMAL)) - len(text)
+    name = shortened(name, max(LEAST_NAME, room))
+    shown = ax.set_title(f"{name}{text}", loc="left", fontsize=NORMAL, pad=TITLE_PAD)
+    shown.set_parse_math(False)
+
+
+def shortened(name: str, most: int) -> str:
+    """Return a name of at most ``most`` characters, without its middle if need be."""
+    plain = "".join(char if char.isprintable() else " " for char in name)
+    if len(plain) <= most:
+        return plain
+    end = (most - 1) // 2
+    first, last = plain[: most - 1 - end], plain[len(plain) - end :]
+    return f"{first}\N{HORIZONTAL ELLIPSIS}{last}"
 
 
 def legend_above(ax: Axes, handles: Sequence[Any] | None = None) -> Legend:
     """Put the legend above the axes, where it covers nothing; four in a row."""
     entries: Any = ax.get_legend_handles_labels()[0] if handles is None else handles
-    return ax.legend(
+    legend = ax.legend(
         handles=entries,
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),
@@ -110,6 +137,9 @@ def legend_above(ax: Axes, handles: Sequence[Any] | None = None) -> Legend:
         handlelength=1.8,
         columnspacing=1.4,
     )
+    for text in legend.get_texts():
+        text.set_parse_math(False)  # series have names of others
+    return legend
 
 
 def time_axis(axis: Axis, longest_s: float) -> str:

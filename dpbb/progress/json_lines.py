@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, TextIO
 
+from dpbb.coordination.snapshot import EventRecord, RunState, Snapshot
+from dpbb.json_text import json_text
 from dpbb.progress.base import News, Progress
+from dpbb.result import Status
 
 if TYPE_CHECKING:
-    from dpbb.coordination.snapshot import Snapshot
+    from collections.abc import Iterator
+
+    from dpbb.result import Result
 
 
 @dataclass(slots=True)
@@ -42,11 +46,75 @@ class JsonLines(Progress):
         if snapshot is not self._shown:
             self._write(snapshot)
 
+    def done(self, result: Result) -> None:
+        """Write what there was if no run was opened: its incumbents, and the end."""
+        if self._shown is None:
+            for snapshot in snapshots_without_run(result):
+                self._write(snapshot)
+
     def _write(self, snapshot: Snapshot) -> None:
         self._shown = snapshot
         self._due_s = snapshot.seconds + self.interval_s
         self.stream.write(snapshot_json(snapshot) + "\n")
         self.stream.flush()
+
+
+NO_RUN = "none"
+"""Stands for the id of a run where the heuristics proved all."""
+
+
+def snapshots_without_run(result: Result) -> Iterator[Snapshot]:
+    """Yield what snapshots would have said of a solve that explored no tree.
+
+    One for every incumbent, and the last state.
+    """
+    value = result.makespan
+    last = Snapshot(
+        run_id=NO_RUN,
+        instance=result.instance,
+        state=RunState.FINISHED,
+        seconds=result.seconds,
+        value=value,
+        permutation=result.permutation,
+        ub=result.lower_bound if value is None else value,
+        lower_bound=result.lower_bound,
+        gap=result.gap,
+        decomposed=0,
+        leaves=0,
+        nodes_per_second=0.0,
+        explored=float(result.status is Status.OPTIMAL),
+        waiting=0,
+        leased=0,
+        open_roots=0,
+        donations=0,
+        requeues=0,
+        trajectory=result.trajectory,
+        events=(
+            EventRecord(
+                result.seconds,
+                "end",
+                f"finished: {result.termination}, no tree was explored",
+            ),
+        ),
+        termination=str(result.termination),
+    )
+    for count, step in enumerate(result.trajectory, 1):
+        known = min(result.lower_bound, step.value)
+        yield replace(
+            last,
+            state=RunState.RUNNING,
+            seconds=step.seconds,
+            value=step.value,
+            permutation=None if count < len(result.trajectory) else result.permutation,
+            ub=step.value,
+            lower_bound=known,
+            gap=(step.value - known) / max(step.value, 1),
+            explored=0.0,
+            trajectory=result.trajectory[:count],
+            events=(),
+            termination=None,
+        )
+    yield last
 
 
 def snapshot_json(snapshot: Snapshot) -> str:
@@ -56,5 +124,4 @@ def snapshot_json(snapshot: Snapshot) -> str:
         for item in fields(snapshot)
         if item.name != "spans"
     }
-    # Seats, improvements and events are dataclasses.
-    return json.dumps(values, default=asdict)
+    return json_text(values)

@@ -179,3 +179,23 @@ def test_damaged_schedules_are_refused(old, new, message):
     assert read_schedule(CSV, "s.csv").permutation == (1, 0)
     with pytest.raises(OptionError, match=message):
         read_schedule(CSV.replace(old, new), "s.csv")
+
+
+def test_an_empty_file_is_called_empty(dpbb, tmp_path):
+    (tmp_path / "run.log").write_text("\n")
+    ran = dpbb("plot", tmp_path / "run.log", "--output", tmp_path / "x.png")
+    assert ran.code == 2
+    assert ran.err.rstrip().endswith("nothing: the file is empty")
+
+
+def test_a_log_of_a_solve_without_a_tree_can_be_drawn(dpbb, tmp_path):
+    (tmp_path / "$one$.csv").write_text("3,2,4\n")
+    ran = dpbb("solve", tmp_path / "$one$.csv", "--log-json", "--json")
+    (tmp_path / "run.log").write_text(ran.err)
+    assert [json.loads(line)["state"] for line in ran.err.splitlines()] == [
+        "running",
+        "finished",
+    ]
+    picture = tmp_path / "x.png"
+    assert dpbb("plot", tmp_path / "run.log", "--output", picture).code == 0
+    assert picture.read_bytes().startswith(PNG)

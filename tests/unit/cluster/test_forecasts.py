@@ -3,11 +3,18 @@
 import asyncio
 import logging
 import math
+import threading
 
 import pytest
 
 from dpbb.cluster import forecasts
-from dpbb.cluster.forecasts import FIRST_S, Forecast, Forecaster, text_of
+from dpbb.cluster.forecasts import (
+    FIRST_S,
+    PATIENCE_S,
+    Forecast,
+    Forecaster,
+    text_of,
+)
 from dpbb.cluster.hub import Hub
 from dpbb.coordination.messages import RunSpec
 from dpbb.errors import DpbbError
@@ -127,10 +134,20 @@ def test_a_run_is_estimated_when_it_is_old_enough(hub, asked):
 
 def test_runs_that_do_not_want_it_are_left_alone(hub, asked):
     hub.open(spec(estimates=False), b"")
-    hub.open(tiny_spec(), b"")  # no flow shop of ours
+    own = tiny_spec()
+    hub.open(own, b"")  # no flow shop of ours
     hub._clock.now = 1e6
     tick(hub)
+    tick(hub)
     assert asked == []
+    estimates = [
+        (name, event.text)
+        for name, run in hub.runs.items()
+        for event in run.snapshot(1e6).events
+        if event.kind == "estimate"
+    ]
+    (one,) = estimates
+    assert one == (own.run_id, "no estimate: trees are estimated of flow shops alone")
 
 
 def test_a_failure_is_told_once(hub, monkeypatch, caplog):
@@ -144,7 +161,46 @@ def test_a_failure_is_told_once(hub, monkeypatch, caplog):
         tick(hub)
     assert "run run: no estimate: no process" in caplog.text
     assert hub.runs["run"].outlook.due_s == math.inf
-    assert hub.runs["run"].snapshot(hub._clock()).estimate_nodes is None
+    snapshot = hub.runs["run"].snapshot(hub._clock())
+    assert snapshot.estimate_nodes is None
+    assert snapshot.events[-1].text == "no estimate: no process"
+
+
+def test_an_estimate_that_takes_its_time_is_told_once(hub, monkeypatch):
+    hub.open(spec(), b"")
+    clock, events = hub._clock, hub.runs["run"].coordinator
+    clock.now = FIRST_S
+
+    def texts():
+        return [
+            e.text for e in events.snapshot(clock.now).events if e.kind == "estimate"
+        ]
+
+    async def look():
+        done = threading.Event()
+
+        def estimate_saved(*_):
+            done.wait(30)
+            return FOUND
+
+        monkeypatch.setattr(forecasts, "estimate_saved", estimate_saved)
+        forecaster = Forecaster(hub, clock)
+        forecaster.tick()
+        clock.now += PATIENCE_S - 1
+        forecaster.tick()
+        assert texts() == []
+        for _ in range(3):
+            clock.now += 1
+            forecaster.tick()
+        (text,) = texts()
+        assert text.startswith("no estimate yet, after 15 s: its process has only")
+        done.set()
+        await asyncio.gather(*forecaster._tasks)
+        await forecaster.close()
+
+    asyncio.run(look())
+    assert len(texts()) == 2
+    assert "nodes left" in texts()[-1]
 
 
 def test_what_is_not_wanted_any_more_is_forgotten(hub, monkeypatch):

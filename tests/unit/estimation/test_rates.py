@@ -8,10 +8,11 @@ from dpbb.estimation.rates import (
     GPUS_EFFICIENCY,
     H100_NODES_PER_S,
     MEASURE_S,
+    RateUnknown,
     h100_rate,
     measured_rate,
 )
-from dpbb.flowshop import FlowShopProblem
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import TreeOptions
 from tests.fake_gpu import fake_host
@@ -54,3 +55,23 @@ def test_the_rate_of_this_machine_is_measured():
     assert rate.nodes_per_second > 1e4
     assert rate.what == "cpu engine, 1 thread"
     assert rate.source.startswith("measured on")
+
+
+def test_a_loose_upper_bound_stays_while_it_is_measured():
+    """The engine finds the optimum of ta031, its root bound, in a millisecond."""
+    problem = FlowShopProblem(taillard_instance("ta031"))
+    rate = measured_rate(problem, TreeOptions(), 2743, engine="cpu", threads=1)
+    assert float(rate.source.split()[-2]) >= MEASURE_S["cpu"]
+
+
+def test_a_small_tree_is_explored_again_and_again(monkeypatch):
+    monkeypatch.setitem(MEASURE_S, "cpu", 0.05)
+    problem = FlowShopProblem(taillard_instance("ta016"))  # 1,586 nodes at 1397
+    rate = measured_rate(problem, TreeOptions(), 1397, engine="cpu", threads=1)
+    assert rate.nodes_per_second > 1
+
+
+def test_an_engine_that_lowers_its_upper_bound_has_no_rate():
+    problem = FlowShopProblem(FlowShopInstance("shop", [[4, 3], [2, 5], [3, 2]]))
+    with pytest.raises(RateUnknown, match="found a makespan of 12, and nothing was"):
+        measured_rate(problem, TreeOptions(), 100, engine="reference")

@@ -73,3 +73,31 @@ def test_drawn_roots_are_no_exact_count(monkeypatch):
     below = 11_949 + 256 - 1  # the tree's root; its children are counted next
     children = {path[:1] for path in PATHS}
     assert abs(last.mean - below) < 4 * error + len(children)
+
+
+def test_paths_in_order_have_their_common_parts_together():
+    paths = [(0,), (300, 2), (1, 3), (1, 0, 7), (1, 2, 1), (300, 1, 5)]
+    sample = RootSample.of(WorkUnit.from_paths(400, sorted(paths)))
+    mixed = RootSample(sample.depths[::-1], sample.digits[::-1], sample.weights)
+    for one in (sample, mixed):
+        firsts = one.digits[one.order(), 0].tolist()
+        assert firsts == [0, 1, 1, 1, 300, 300]
+    nothing = RootSample.of(WorkUnit.whole(4))
+    assert nothing.order().tolist() == [0]
+
+
+def test_the_order_of_walks_changes_nothing():
+    """Walks share what their paths have in common, also where one of them is pruned."""
+    problem = FlowShopProblem(taillard_instance("ta005"))
+    paths = [(a, b, c) for a in (4, 5, 7) for b in (2, 3, 6) for c in range(18)]
+    unit = WorkUnit.from_paths(20, paths)
+
+    def count(unit):
+        sampler = Sampler(problem, TreeOptions(), 1235, RootSample.of(unit))
+        last = sampler.rounds(seconds=1, samples=10**6, probes=2, threads=1, seed=0)[-1]
+        assert last.exact
+        return last.mean
+
+    alone = [count(WorkUnit.from_paths(20, [path])) for path in paths]
+    assert 0 < sum(1 for size in alone if size) < len(paths)
+    assert count(unit) == sum(alone)

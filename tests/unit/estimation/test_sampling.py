@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dpbb.errors import OptionError
 from dpbb.estimation.probe import Found
+from dpbb.estimation.result import MOST_NODES
 from dpbb.estimation.roots import RootSample
 from dpbb.estimation.sampling import Round, Sampler, doubts, most_strata, steps_to
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
@@ -180,7 +181,7 @@ def test_no_roots_are_no_nodes():
 
 
 def round_of(samples, *nodes, thinned=1):
-    found = tuple(Found(value, 0.0, 100, thinned, 10) for value in nodes)
+    found = tuple(Found(value, 0.0, 5, thinned, 10) for value in nodes)
     return Round(samples, found, 1.0)
 
 
@@ -215,3 +216,33 @@ def test_a_heavy_tail_is_detected():
     problem = FlowShopProblem(taillard_instance("ta101"))
     rounds = sample(problem, TreeOptions(), 11152, samples=64, probes=8)
     assert doubts(rounds)
+
+
+def test_a_tree_beyond_all_floats_has_an_estimate_that_says_so():
+    """Of 200 x 10 with a loose UB the weights pass 1e308."""
+    problem = FlowShopProblem(taillard_instance("ta091"))
+    rounds = sample(problem, TreeOptions(), 10_900, samples=4)
+    last = rounds[-1]
+    assert last.beyond
+    assert last.mean <= MOST_NODES
+    assert np.isfinite([last.mean, last.spread, *last.interval(), *last.by_ub]).all()
+    low, high = last.interval()
+    assert 1 <= last.seen <= low <= last.mean <= high <= MOST_NODES
+    assert any("10^300" in doubt for doubt in doubts(rounds))
+
+
+def test_an_interval_does_not_end_below_what_was_seen():
+    wide = round_of(9, 2e3, 1e150, 1e290)
+    assert wide.interval() == (5, MOST_NODES)
+    found = tuple(one._replace(drawn=True) for one in wide.found)
+    assert Round(9, found, 1.0).interval()[0] == 1  # a root may be drawn twice
+
+
+def test_an_absurd_interval_is_a_doubt_of_its_own():
+    """One probe that is far too low moves the mean little, and the interval a lot."""
+    odd = round_of(1000, *[1e6] * 7, 10.0)
+    low, high = odd.interval()
+    assert high > 1000 * low
+    found = doubts([round_of(1000, *[9e5] * 8), odd])
+    assert found == (f"the interval spans {np.log10(high / low):.0f} powers of ten",)
+    assert doubts([round_of(1000, *[9e5] * 8), round_of(1000, *[1e6] * 7, 9e5)]) == ()

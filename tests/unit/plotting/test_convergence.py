@@ -100,3 +100,18 @@ def test_long_runs_are_labeled_in_hours_but_drawn_in_seconds(ax):
 def test_nothing_to_draw_is_refused(data):
     with pytest.raises(DpbbError, match=r"convergence: expected .* got none"):
         convergence(data)
+
+
+def test_a_single_value_has_whole_ticks_and_a_gap_of_zero(ax):
+    known = {"lower_bound": 189, "makespan": 189, "operations": None}
+    one = result(status=Status.OPTIMAL, trajectory=(), **known)
+    convergence(one, ax)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["188", "189", "190"]
+    (right,) = (other for other in ax.figure.axes if other is not ax)
+    assert [label.get_text() for label in right.get_yticklabels()] == ["0"]
+
+
+def test_ticks_of_few_values_are_told_apart(ax):
+    convergence([snapshot(0.0, 38), snapshot(1.0, 39)], ax)
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert len(labels) == len(set(labels)) > 1

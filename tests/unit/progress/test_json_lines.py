@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from dpbb.coordination.snapshot import RunState
 from dpbb.progress import JsonLines
+from dpbb.result import Status
+from tests.unit.plotting.samples import result
 from tests.unit.progress.fakes import SNAPSHOT
 
 
@@ -33,3 +35,34 @@ def test_a_line_at_intervals_and_for_every_incumbent():
     for seconds, value in ((1.0, 9), (1.5, 9), (1.6, 8), (2.5, 8), (2.7, 8)):
         progress.update(replace(SNAPSHOT, seconds=seconds, value=value))
     assert [row["seconds"] for row in read(stream)] == [1.0, 1.6, 2.7]
+
+
+def test_a_solve_without_a_tree_has_its_incumbents_and_its_end():
+    stream = io.StringIO()
+    found = result(lower_bound=result().makespan, status=Status.OPTIMAL)
+    JsonLines(stream).done(found)
+    rows = read(stream)
+    values = [step.value for step in found.trajectory]
+    assert [row["value"] for row in rows] == [*values, found.makespan]
+    assert [row["seconds"] for row in rows] == [0.5, 2.0, 3.0, 12.0]
+    assert [row["state"] for row in rows] == ["running"] * 3 + ["finished"]
+    assert all(row["run_id"] == "none" for row in rows)
+    assert [row["explored"] for row in rows] == [0, 0, 0, 1]
+    assert rows[-1]["gap"] == 0
+    assert "no tree was explored" in rows[-1]["events"][0]["text"]
+
+
+def test_a_solve_that_knows_nothing_has_its_end():
+    stream = io.StringIO()
+    nothing = {"makespan": None, "permutation": None, "operations": None}
+    JsonLines(stream).done(result(status=Status.UNKNOWN, trajectory=(), **nothing))
+    (row,) = read(stream)
+    assert (row["value"], row["ub"], row["explored"]) == (None, 30, 0)
+
+
+def test_the_end_of_a_run_is_not_told_twice():
+    stream = io.StringIO()
+    progress = JsonLines(stream)
+    progress.finish(SNAPSHOT)
+    progress.done(result())
+    assert len(read(stream)) == 1
