@@ -21,6 +21,7 @@ from dpbb.flowshop import FlowShopProblem, schedule
 from dpbb.flowshop.heuristics import default_time_s
 from dpbb.flowshop.heuristics.in_time import incumbent_in_time
 from dpbb.installed import versions
+from dpbb.objective import objective_of
 from dpbb.options import EngineName, Estimates, Heuristics, SolveOptions
 from dpbb.problem import root_bound
 from dpbb.result import Improvement, Proof, Result, Status, Termination
@@ -292,6 +293,7 @@ class Plan:
             options=self.options,
             versions=versions(),
             operations=operations,
+            objective=objective_of(self.problem),
             **known,
         )
 

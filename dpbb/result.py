@@ -117,6 +117,8 @@ class Result:
         The options of the solve.
     versions
         (package, version) pairs.
+    objective
+        What people call the cost: of problems of your own, ``makespan`` is that cost.
     operations
         The schedule; see ``schedule``.
     certificate
@@ -155,6 +157,7 @@ class Result:
     requeues: int = 0
     options: SolveOptions = field(default_factory=SolveOptions)
     versions: tuple[tuple[str, str], ...] = ()
+    objective: str = "makespan"
     operations: Schedule | None = field(default=None, compare=False, repr=False)
     certificate: Certificate | None = field(default=None, compare=False, repr=False)
 
@@ -275,7 +278,9 @@ class Result:
 
     def summary(self) -> str:
         """Return a few aligned lines for people."""
-        return "\n".join(f"{name:<12} {text}" for name, text in self._facts())
+        facts = self._facts()
+        width = max([12, *(len(name) for name, _ in facts)])
+        return "\n".join(f"{name:<{width}} {text}" for name, text in facts)
 
     def _facts(self) -> list[tuple[str, str]]:
         size = f" ({self.n_jobs} x {self.n_machines})" if self.n_machines else ""
@@ -286,7 +291,7 @@ class Result:
         if self.makespan is None:
             facts.append(("lower bound", f"{self.lower_bound:,}"))
         else:
-            facts.append(("makespan", str(self.makespan)))
+            facts.append((self.objective, str(self.makespan)))
             if self.status is not Status.OPTIMAL:
                 facts.append(
                     ("lower bound", f"{self.lower_bound} (gap {self.gap:.2%})")

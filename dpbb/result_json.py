@@ -22,6 +22,7 @@ def to_json(result: Result, *, schedule: bool, indent: int | None) -> str:
         "status": result.status,
         "termination": result.termination,
         "proof": result.proof,
+        "objective": result.objective,
         "makespan": result.makespan,
         "lower_bound": result.lower_bound,
         "gap": result.gap,
@@ -90,6 +91,7 @@ def _result(values: dict[str, Any]) -> Result:
         permutation=None if permutation is None else tuple(permutation),
         energy_j=values.get("energy_j"),  # results of before have none
         n_optima_written=values.get("n_optima_written"),
+        objective=values.get("objective", "makespan"),
         seats=tuple(values["seats"]),
         trajectory=tuple(Improvement(**step) for step in values["trajectory"]),
         optima=None if optima is None else tuple(tuple(jobs) for jobs in optima),

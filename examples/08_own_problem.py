@@ -20,6 +20,7 @@ class TotalCompletionTime:
     """Minimize the sum of the jobs' completion times; from the front only."""
 
     name = "flowshop-total-completion-time"
+    objective = "total completion time"
 
     def __init__(self, times: np.ndarray) -> None:  # shape (n_jobs, n_machines)
         self.times = times

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 HEADER = ("run", "instance", "state", "time", "best", "bound", "gap", "nodes", "seats")
 
+NAME_WIDTH = 32
+"""Longer names are shortened in their middle; ``--json`` has them whole."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the scheduler and ``--json``."""
@@ -42,6 +45,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _row(snapshot: Snapshot) -> tuple[str, ...]:
+    from dpbb.dashboard.text import middle
     from dpbb.progress import format_count, format_seconds
 
     state = str(snapshot.state)
@@ -49,7 +53,7 @@ def _row(snapshot: Snapshot) -> tuple[str, ...]:
         state = snapshot.termination
     return (
         snapshot.run_id,
-        snapshot.instance,
+        middle(snapshot.instance, NAME_WIDTH),
         state,
         format_seconds(snapshot.seconds),
         "-" if snapshot.value is None else str(snapshot.value),

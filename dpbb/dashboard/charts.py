@@ -12,7 +12,8 @@ from bokeh.models import (
     Range1d,
 )
 
-from dpbb.dashboard.look import legend, plot, si_axis, time_axis
+from dpbb.dashboard.look import follow, legend, plot, si_axis, time_axis
+from dpbb.objective import objective_of
 
 if TYPE_CHECKING:
     from dpbb.dashboard.feed import RunView
@@ -56,13 +57,17 @@ class Makespan:
             )
         )
         self._legend = legend(chart, look)
-        self._legend.items[-1].visible = False
+        self._legend.items[-1].visible = self._legend.visible = False
+        self._before = follow(chart)
         self.root = chart
 
     def update(self, view: RunView) -> None:
         """Show a run."""
         snapshot, history = view.snapshot, view.history
         steps, now = snapshot.trajectory, snapshot.seconds
+        self._before.visible, self._legend.visible = False, True
+        if view.problem is not None:
+            self.root.yaxis.axis_label = objective_of(view.problem)
         x = [max(0.0, step.seconds) for step in steps]
         y = [step.value for step in steps]
         self._found.data = {"x": x, "y": y, "source": [step.source for step in steps]}
@@ -75,6 +80,7 @@ class Makespan:
             "x": [0.0, now] if cutoff else [],
             "y": [snapshot.ub, snapshot.ub] if cutoff else [],
         }
+        self._legend.items[0].visible = bool(y)
         self._legend.items[-1].visible = cutoff
         known = [
             (seconds, bound)
@@ -112,7 +118,9 @@ class Rates:
             legend_label="total",
         )  # fmt: skip
         chart.add_tools(HoverTool(renderers=[lines], tooltips=[("engine", "@engine")]))
-        legend(chart, look)
+        self._legend = legend(chart, look)
+        self._legend.visible = False
+        self._before = follow(chart)
         self.root = chart
         self._seen: tuple[object, int] | None = None
 
@@ -122,6 +130,7 @@ class Rates:
         if self._seen == (history, history.version):
             return
         self._seen = (history, history.version)
+        self._before.visible, self._legend.visible = False, True
         rates = history.rates()
         total = [sum(parts) for parts in zip(*rates.values(), strict=True)]
         self._total.data = {"x": history.seconds[:] if total else [], "y": total}

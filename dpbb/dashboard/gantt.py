@@ -15,6 +15,7 @@ from bokeh.models import (
 from bokeh.palettes import Viridis256
 
 from dpbb.dashboard.look import FONT, plot
+from dpbb.dashboard.text import plural
 from dpbb.flowshop import FlowShopProblem, schedule
 
 if TYPE_CHECKING:
@@ -108,7 +109,8 @@ class Gantt:
         line = self._look.card if start.size <= MAX_OUTLINED else None
         jobs, machines = np.divmod(np.arange(start.size), n_machines)
         last = int(end.max())
-        self.root.title.text = f"makespan {last}: {n_jobs} jobs, {n_machines} machines"
+        size = f"{plural(n_jobs, 'job')}, {plural(n_machines, 'machine')}"
+        self.root.title.text = f"makespan {last}: {size}"
         self._source.data = {
             "left": start.ravel(),
             "right": end.ravel(),

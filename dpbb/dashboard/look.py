@@ -8,7 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bokeh.models import AdaptiveTicker, CustomJSTickFormatter, WheelZoomTool
+from bokeh.models import (
+    AdaptiveTicker,
+    CompositeTicker,
+    CustomJSTickFormatter,
+    WheelZoomTool,
+)
 from bokeh.plotting import figure
 
 FONT = "Helvetica, Arial, sans-serif"
@@ -70,7 +75,12 @@ DARK = Look(
 
 _DURATION = """
 const size = Math.abs(tick);
-const show = (value, unit) => String(Math.round(100 * value) / 100) + " " + unit;
+const step = ticks.length > 1 ? Math.abs(ticks[1] - ticks[0]) : 0;
+const show = (value, unit) => {
+    // so many digits that neighbors differ
+    const small = step > 0 ? Math.ceil(-Math.log10(step * value / tick)) + 1 : 2;
+    return String(Number(value.toFixed(Math.min(9, Math.max(2, small))))) + " " + unit;
+};
 if (size < 60) return tick === 0 ? "0" : show(tick, "s");
 if (size < 3600) return show(tick / 60, "min");
 if (size < 172800) return show(tick / 3600, "h");
@@ -121,11 +131,28 @@ def plot(look: Look, *, x: str, y: str, **options: Any) -> Any:  # noqa: ANN401
     return chart
 
 
+def follow(chart: Any) -> Any:  # noqa: ANN401
+    """Let the axes follow the data; return what they show before there is any.
+
+    Without a glyph that has data they would have no range, and so no axes. To be made
+    invisible when there is some.
+    """
+    chart.x_range.only_visible = chart.y_range.only_visible = True
+    return chart.scatter([0, 1], [0, 1], alpha=0)
+
+
 def time_axis(axis: Any) -> None:  # noqa: ANN401
     """Label an axis of seconds with the unit that fits."""
-    axis.ticker = AdaptiveTicker(
-        base=60, mantissas=[1, 2, 5, 10, 15, 30], desired_num_ticks=5
+    decimal = AdaptiveTicker(
+        base=10, mantissas=[1, 2, 5], max_interval=0.5, desired_num_ticks=5
     )
+    clock = AdaptiveTicker(
+        base=60,
+        mantissas=[1, 2, 5, 10, 15, 30],
+        min_interval=1,
+        desired_num_ticks=5,
+    )
+    axis.ticker = CompositeTicker(tickers=[decimal, clock], desired_num_ticks=5)
     axis.formatter = CustomJSTickFormatter(code=_DURATION)
 
 

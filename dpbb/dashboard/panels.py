@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bokeh.models import Div, InlineStyleSheet
 
 from dpbb.coordination.snapshot import RunState
-from dpbb.dashboard.text import duration, percent, short, size
+from dpbb.dashboard.text import duration, middle, percent, plural, short, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from dpbb.dashboard.look import Look
 
 _STYLE = """
-:host { color: var(--text); font: 13px/1.4 Helvetica, Arial, sans-serif; width: 100%%; }
+:host { color: var(--text); font: 13px/1.4 Helvetica, Arial, sans-serif;
+  width: calc(100%% - 10px); }
 .bk-clearfix { width: 100%%; }
 .tiles { display: flex; flex-wrap: wrap; gap: 4px 26px; align-items: flex-end; }
 .tile b { display: block; font-weight: 600; font-size: 17px; white-space: nowrap;
@@ -33,6 +34,7 @@ _STYLE = """
 i { font-style: normal; color: var(--muted); display: inline-block; width: 44px; }
 .tile span.state { border-radius: 9px; padding: 1px 8px; font-size: 11px;
   font-weight: 600; color: #fff; vertical-align: 2px; margin-left: 6px; }
+.tile span.name { font-size: 17px; color: var(--text); }
 .running { background: %(leased)s; } .finished { background: %(finished)s; }
 .stopping { background: %(muted)s; } .failed { background: #b3261e; }
 table { border-collapse: collapse; width: 100%%; }
@@ -92,8 +94,11 @@ class Status(_Panel):
         label = state
         if now.state is RunState.FINISHED and now.termination:
             label = now.termination.replace("_", " ")
-        name = escape(now.instance or now.run_id)
-        badge = f'{name}<span class="state {state}">{escape(label)}</span>'
+        name = now.instance or now.run_id
+        badge = (
+            f'<span class="name" title="{escape(name)}">{escape(middle(name))}</span>'
+            f'<span class="state {state}">{escape(label)}</span>'
+        )
         tiles = [
             _tile("instance", badge),
             _tile("incumbent", _or_dash(now.value)),
@@ -152,7 +157,7 @@ class Counts(_Panel):
         workers = len({seat.worker for seat in now.seats})
         engines = Counter(seat.engine for seat in now.seats)
         kinds = ", ".join(f"{count} {name}" for name, count in engines.items())
-        where = f"on {workers} workers" if workers != 1 else "on 1 worker"
+        where = f"on {plural(workers, 'worker')}"
         silent = [("silent", states["silent"])] if states["silent"] else []
         seats = _line(
             ("busy", states["busy"]),
@@ -241,19 +246,23 @@ def _checkpoints(saved: CheckpointSnapshot, now: float, *, over: bool) -> str:
             details.append(f"in {saved.last_duration_s:.2f} s")
         if details:
             last += f", {' '.join(details)}"
-    due = "–"  # noqa: RUF001
-    if saved.saving:
-        due = "being written now"
-    elif saved.next_s is not None:
-        due = f"in {duration(saved.next_s - now)}"
     rows = [
         ("where", f"{escape(saved.url)} on {escape(saved.host)}"),
         ("last", last),
-        ("next", f"{due} (every {duration(saved.interval_s)})"),
-        ("written", f"{saved.written:,}"),
     ]
+    if not over:
+        due = "–"  # noqa: RUF001
+        if saved.saving:
+            due = "being written now"
+        elif saved.next_s is not None:
+            due = f"in {duration(saved.next_s - now)}"
+        rows.append(("next", f"{due} (every {duration(saved.interval_s)})"))
+    rows.append(("written", f"{saved.written:,}"))
     if saved.failures:
-        when = "" if saved.error_s is None else f", {duration(now - saved.error_s)} ago"
+        when = ""
+        if saved.error_s is not None:
+            ago = f"{duration(now - saved.error_s)} ago"
+            when = f", the last at {duration(saved.error_s)}" if over else f", {ago}"
         what = escape(saved.error or "")
         rows.append(
             ("failed", f'<span class="bad">{saved.failures:,}{when}: {what}</span>')

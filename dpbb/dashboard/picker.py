@@ -18,6 +18,7 @@ from bokeh.models import (
 )
 
 from dpbb.coordination.snapshot import RunState
+from dpbb.dashboard.text import middle
 from dpbb.errors import DpbbError
 
 if TYPE_CHECKING:
@@ -39,10 +40,19 @@ _STYLE = """
 _FIELD = """
 .bk-input, .bk-btn { font-size: 13px; height: 28px; padding: 0 10px;
   background: var(--card); color: var(--text); border: 1px solid var(--line); }
+select.bk-input:not([multiple]) { appearance: none; padding-right: 26px;
+  background-image: linear-gradient(45deg, transparent 50%, currentColor 50%),
+    linear-gradient(-45deg, transparent 50%, currentColor 50%);
+  background-size: 5px 5px; background-repeat: no-repeat;
+  background-position: right 15px center, right 10px center; }
 .bk-btn:hover:not([disabled]) { border-color: var(--text); }
 .bk-btn[disabled], .bk-btn[disabled]:hover { background: var(--card) !important;
   color: var(--muted) !important; opacity: 0.55; }
 """
+
+
+NAME_WIDTH = 22
+"""Characters of an instance's name that fit beside the state and the run's name."""
 
 
 class Picker:
@@ -85,7 +95,7 @@ class Picker:
 
 def _option(view: RunView) -> tuple[str, str]:
     snapshot = view.snapshot
-    name = snapshot.instance or "unnamed"
+    name = middle(snapshot.instance or "unnamed", NAME_WIDTH)
     return snapshot.run_id, f"{name} · {snapshot.state.value} · {snapshot.run_id}"
 
 

@@ -32,9 +32,6 @@ UNKNOWN = 255
 """A state that nobody knows: the map stays blank."""
 
 
-SHARE = "share of the n! permutations, in the order of the tree"
-
-
 def _mapper(look: Look) -> Any:  # noqa: ANN401
     colors = [look.finished, look.waiting, look.leased]
     return LinearColorMapper(
@@ -51,9 +48,10 @@ class Strip:
     """The map now: one band."""
 
     def __init__(self, look: Look, *, alone: bool = False) -> None:
+        title = "share of the n! permutations, in the order of the tree"
         chart = plot(
             look,
-            x=SHARE if alone else "",  # the page says it in the heading
+            x=title if alone else "",  # the page says it in the heading
             y="",
             x_range=Range1d(0, 1),
             y_range=Range1d(0, 1),
@@ -87,7 +85,7 @@ class Eaten:
     def __init__(self, look: Look) -> None:
         chart = plot(
             look,
-            x=SHARE,
+            x="share of the n! permutations",
             y="time",
             x_range=Range1d(0, 1),
             y_range=Range1d(0, 1),

@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
+import math
+
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
+
+_DAY_S = 86400
+_YEAR_S = 365.25 * _DAY_S
+
+_LONGEST = 40
+"""Characters of a name that the page shows; the others only on the mouse."""
+
+
+def middle(text: str, width: int = _LONGEST) -> str:
+    """Shorten a text in its middle: names tell by their begin and their end."""
+    if len(text) <= width:
+        return text
+    end = (width - 1) // 2
+    return f"{text[: width - 1 - end]}…{text[len(text) - end :]}"
+
+
+def plural(count: int, name: str) -> str:
+    """Write ``1 job``, ``2,000 jobs``."""
+    return f"{count:,} {name}{'s' * (count != 1)}"
 
 
 def short(number: float) -> str:
-    """Write three significant digits and an SI prefix: ``1.23 M``."""
+    """Write three significant digits and an SI prefix: ``1.23 M``; at most 9 wide."""
+    if isinstance(number, float) and not math.isfinite(number):
+        return "∞" if number > 0 else "–"  # noqa: RUF001
+    if abs(number) >= 999.5e18:
+        return _power(number)
     if abs(number) < 1000:
         return f"{number:.3g}" if isinstance(number, float) else str(number)
     power = 0
@@ -19,8 +44,16 @@ def short(number: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Write two units at most: ``12.3 s``, ``4 min 05 s``, ``2 d 04 h``."""
+    """Write two units at most: ``12.3 s``, ``4 min 05 s``, ``2 d 04 h``, ``31 years``.
+
+    What is below 0 counts as 0; of what is no number there is a dash.
+    """
+    if math.isnan(seconds):
+        return "–"  # noqa: RUF001
     seconds = max(0.0, seconds)
+    years = seconds / _YEAR_S
+    if years >= 10:
+        return "∞" if math.isinf(years) else f"{_count(years)} years"
     if seconds < 59.95:
         return f"{seconds:.1f} s"
     whole = round(seconds)
@@ -33,6 +66,20 @@ def duration(seconds: float) -> str:
     return f"{hours // 24} d {hours % 24:02d} h"
 
 
+def _count(number: float) -> str:
+    return f"{number:,.0f}" if number < 999_999.5 else _power(number)
+
+
+def _power(number: float) -> str:
+    """Write ``1.2e+40``; a whole number may be too large for a float."""
+    try:
+        return f"{float(number):.1e}"
+    except OverflowError:
+        digits = str(abs(int(number)))
+        sign = "-" if number < 0 else ""
+        return f"{sign}{digits[0]}.{digits[1]}e+{len(digits) - 1}"
+
+
 def size(n_bytes: int) -> str:
     """Write bytes with an SI prefix: ``1.23 MB``."""
     if n_bytes < 1000:
@@ -43,7 +90,9 @@ def size(n_bytes: int) -> str:
 def percent(share: float) -> str:
     """Write a share; as many digits as tell it from 0 and 1."""
     if share in (0.0, 1.0):
-        return f"{share:.0%}"
+        return f"{share:.0%}".replace("%", " %")
+    if share < 1e-12:  # of 500 jobs it is below what a float can hold
+        return "< 1e-10 %"
     if share < 1e-4:
         return f"{100 * share:.1e} %"
     digits = 2 if 0.001 <= share <= 0.999 else 4

@@ -57,6 +57,8 @@ def format_share(share: float) -> str:
     """Format a share in percent, at most 8 wide: 0 and 1 are exact, nothing else is."""
     if share in (0.0, 1.0):
         return f"{share:.2%}"
+    if share < 1e-10:
+        return "<1e-8%"
     if share < 5e-5:
         return f"{100 * share:.1e}%"
     return f"{min(share, 0.9999):.2%}"

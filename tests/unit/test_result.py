@@ -194,6 +194,19 @@ def test_summary_has_the_figures():
     assert "lower bound  3 (gap 50.00%)" in str(feasible)
 
 
+def test_the_cost_is_called_what_the_problem_calls_it():
+    other = replace(OPTIMAL, objective="total completion time")
+    lines = str(other).splitlines()
+    assert "total completion time 6" in lines
+    assert "makespan" not in str(other)
+    assert len({line.index(line.split("  ")[-1].strip()) for line in lines[:2]}) == 1
+    again = Result.from_json(other.to_json())
+    assert again.objective == "total completion time"
+    values = json.loads(OPTIMAL.to_json())
+    del values["objective"]  # results of before
+    assert Result.from_json(json.dumps(values)).objective == "makespan"
+
+
 def test_energy_is_shown_where_it_is_known():
     assert "energy" not in OPTIMAL.summary()
     known = replace(OPTIMAL, energy_j=12_345.6)

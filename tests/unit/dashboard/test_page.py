@@ -3,6 +3,7 @@
 import asyncio
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -160,6 +161,45 @@ def test_text_of_others_is_escaped():
     assert "<b>seat-1" not in panels.Events(LIGHT).text(shown)
 
 
+def test_long_names_are_short_and_on_the_mouse():
+    name = "shop_" * 26 + "<b>"
+    text = panels.Status(LIGHT).text(view(instance=name))
+    assert f'title="{"shop_" * 26}&lt;b&gt;"' in text
+    (shown,) = re.findall(r'class="name".*?>(.*?)</span>', text)
+    assert len(shown) < 60
+    assert "<b>" not in shown
+    feed = FakeFeed()
+    feed.add("new", instance=name)
+    picker = Picker(feed, None)
+    picker.refresh()
+    ((_, label),) = picker.root.options
+    assert label.endswith("· running · new")
+    assert len(label) < 60
+
+
+def test_before_the_first_run_the_charts_have_axes():
+    """Else Bokeh finds no ranges for them."""
+    for kind in (charts.Makespan, charts.Rates):
+        part = kind(LIGHT)
+        before = part.root.renderers[-1]
+        assert before.visible
+        assert before.data_source.data["x"] == [0, 1]
+        assert not part.root.legend[0].visible
+        assert part.root.x_range.only_visible
+        assert part.root.y_range.only_visible
+        part.update(view())
+        assert not before.visible
+        assert part.root.legend[0].visible
+
+
+def test_the_cost_is_called_what_the_problem_calls_it():
+    part = charts.Makespan(LIGHT)
+    part.update(view())
+    assert part.root.yaxis[0].axis_label == "makespan"
+    part.update(RunView(BASE, History(), SimpleNamespace(objective="tardiness")))
+    assert part.root.yaxis[0].axis_label == "tardiness"
+
+
 def test_status_shows_the_estimate_only_where_there_is_one():
     status = panels.Status(LIGHT)
     assert "left" not in status.text(view())
@@ -213,6 +253,12 @@ def test_checkpoints_show_age_failures_and_files():
         assert expected in text
     assert "&lt;full&gt;" in text
     assert "two<br>one" in text
+    over = view(checkpoint=saved, state=RunState.FINISHED, termination="exhausted")
+    text = panels.Checkpoints(LIGHT).text(over)
+    assert "at 4.0 s, 1.23 kB" in text
+    assert "1, the last at 9.0 s: " in text
+    assert "ago" not in text
+    assert "next" not in text  # there is none any more
     saving = view(checkpoint=replace(saved, saving=True))
     assert "being written now" in panels.Checkpoints(LIGHT).text(saving)
 
@@ -268,13 +314,15 @@ def test_a_cutoff_below_the_incumbent_is_drawn():
     ]  # fmt: skip
     part.update(view(value=None, permutation=None, trajectory=(), ub=99))
     assert data(part.root)["y"] == []
-    assert data(part.root, -1)["y"] == [99, 99]
+    assert data(part.root, 3)["y"] == [99, 99]
     assert box.items[-1].visible
+    assert not box.items[0].visible  # nobody has a schedule
     part.update(view(ub=11))
-    assert data(part.root, -1)["y"] == [11, 11]
+    assert data(part.root, 3)["y"] == [11, 11]
     part.update(view())
-    assert data(part.root, -1)["y"] == []
+    assert data(part.root, 3)["y"] == []
     assert not box.items[-1].visible
+    assert box.items[0].visible
     assert data(part.root)["y"] == [14, 12, 12]
     assert data(part.root)["x"] == [0.0, 2.0, 10.0]
 

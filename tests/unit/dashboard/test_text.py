@@ -1,8 +1,10 @@
 """Numbers as people read them."""
 
+import math
+
 import pytest
 
-from dpbb.dashboard.text import duration, percent, short, size
+from dpbb.dashboard.text import duration, middle, percent, plural, short, size
 
 
 @pytest.mark.parametrize(
@@ -40,8 +42,9 @@ def test_duration(seconds, text):
 @pytest.mark.parametrize(
     ("share", "text"),
     [
-        (0.0, "0%"),
-        (1.0, "100%"),
+        (0.0, "0 %"),
+        (1.0, "100 %"),
+        (1e-300, "< 1e-10 %"),
         (0.2849, "28.49 %"),
         (0.99999999, "99.9999 %"),
         (3e-9, "3.0e-07 %"),
@@ -49,6 +52,62 @@ def test_duration(seconds, text):
 )
 def test_percent(share, text):
     assert percent(share) == text
+
+
+@pytest.mark.parametrize("exponent", [*range(-5, 40), 60, 200, 308])
+def test_nothing_is_too_large_to_be_written_in_few_characters(exponent):
+    for number in (10.0**exponent, 9.99999 * 10.0 ** min(exponent, 307)):
+        assert len(short(number)) <= 9
+        assert len(duration(number)) <= 14
+    assert len(short(10 ** max(exponent, 0) * 10**200)) <= 9
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (math.inf, "∞"),
+        (math.nan, "–"),  # noqa: RUF001
+        (1e9, "32 years"),
+        (1e40, "3.2e+32 years"),
+        (200 * 86400.0, "200 d 00 h"),
+    ],
+)
+def test_long_durations(seconds, text):
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (math.inf, "∞"),
+        (math.nan, "–"),  # noqa: RUF001
+        (1e60, "1.0e+60"),
+        (999e18, "999 E"),
+        (10**400 + 1, "1.0e+400"),
+        (-(10**400), "-1.0e+400"),
+    ],
+)
+def test_short_of_what_is_very_large(number, text):
+    assert short(number) == text
+
+
+def test_long_names_are_shortened_in_the_middle():
+    assert middle("ta056") == "ta056"
+    name = "".join(chr(97 + number % 26) for number in range(131))
+    for width in (10, 11, 40):
+        shown = middle(name, width)
+        assert len(shown) == width
+        begin, end = shown.split("…")
+        assert name.startswith(begin)
+        assert name.endswith(end)
+        assert 0 <= len(begin) - len(end) <= 1
+    assert middle(name, 131) == name
+
+
+def test_plural():
+    assert [plural(count, "job") for count in (0, 1, 2000)] == [
+        "0 jobs", "1 job", "2,000 jobs",
+    ]  # fmt: skip
 
 
 def test_size():
