@@ -72,6 +72,19 @@ class Problem(Protocol[StateT]):
         """Exact cost of a complete permutation; ``permutation`` has shape (n_jobs,)."""
 
 
+def costs_of(
+    problem: Problem[Any], permutations: NDArray[np.intp]
+) -> NDArray[np.int64]:
+    """Exact costs, shape (r,), of complete permutations of shape (r, n_jobs).
+
+    A problem may have a method ``evaluate_all`` that does the same at a time.
+    """
+    evaluate_all = getattr(problem, "evaluate_all", None)
+    if evaluate_all is not None:
+        return np.asarray(evaluate_all(permutations), np.int64)
+    return np.array([problem.evaluate(row) for row in permutations], np.int64)
+
+
 def root_bound(problem: Problem[Any]) -> int:
     """Lower bound of the whole tree: the better of the least bounds of the two sides.
 

@@ -15,6 +15,7 @@ from dpbb.coordination.optima import FoundOptima, Optima
 from dpbb.coordination.snapshot import Improvement
 from dpbb.errors import InvariantError, OptionError
 from dpbb.permutations import check_permutation
+from dpbb.problem import costs_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +48,28 @@ def evaluate_candidate(
             f"{source}: permutation {jobs.tolist()} has cost {value}, "
             f"but {candidate.value} was claimed"
         )
+
+
+def evaluate_candidates(
+    problem: Problem[Any], candidates: Sequence[Candidate], source: str
+) -> None:
+    """Do as ``evaluate_candidate`` with each; a report of all optima has thousands.
+
+    Raises
+    ------
+    InvariantError
+        See there.
+    """
+    shape = (problem.n_jobs,)
+    found = [np.asarray(candidate.permutation) for candidate in candidates]
+    if all(jobs.shape == shape and jobs.dtype.kind in "iu" for jobs in found):
+        rows = np.array(found, np.intp).reshape(-1, problem.n_jobs)
+        values = [candidate.value for candidate in candidates]
+        permutations = (np.sort(rows, axis=1) == np.arange(problem.n_jobs)).all()
+        if permutations and costs_of(problem, rows).tolist() == values:
+            return
+    for candidate in candidates:  # one of them will not do: say which, and why
+        evaluate_candidate(problem, candidate, source)
 
 
 def jobs_of(problem: Problem[Any], permutation: Sequence[int]) -> NDArray[np.intp]:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.coordination.incumbent import evaluate_candidate
+from dpbb.coordination.incumbent import evaluate_candidates
 from dpbb.coordination.span_map import cells_of
 from dpbb.errors import InvariantError
 from dpbb.tree.counters import Counters, closed_leaves
@@ -146,8 +146,7 @@ def check_full_report(basis: LeaseBasis, report: Report) -> Checked:
                 f"expected {basis.counted.decomposed} to {most} decomposed nodes less "
                 f"{exported} exported ancestors, got {counted.decomposed}"
             )
-        for candidate in full.optima:
-            evaluate_candidate(basis.problem, candidate, "an optimum")
+        evaluate_candidates(basis.problem, full.optima, "an optimum")
     except InvariantError as error:
         raise InvariantError(
             f"report {report.seq} of lease {report.lease}: {error}"

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 def append_job(front: NDArray[np.int64], job: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Front after one more job of times ``job``; both of shape (n_machines,).
+    """Front after one more job of times ``job``; both of shape (..., n_machines).
 
     Notes
     -----
     ``F'_k = max(F'_{k-1}, F_k) + p_k`` as a running maximum: with the sums
     ``P_k = p_0 + ... + p_k``, ``F'_k - P_k = max(F'_{k-1} - P_{k-1}, F_k - P_{k-1})``.
     """
-    ends = np.cumsum(job)
-    latest: NDArray[np.int64] = np.maximum.accumulate(front - (ends - job))
+    ends = np.cumsum(job, axis=-1)
+    latest: NDArray[np.int64] = np.maximum.accumulate(front - (ends - job), axis=-1)
     return latest + ends
 
 
@@ -67,6 +67,16 @@ def makespan(
     for job in sequence:
         front = append_job(front, times[job])
     return int(front[-1])
+
+
+def makespans(
+    times: NDArray[np.int64], permutations: NDArray[np.intp]
+) -> NDArray[np.int64]:
+    """Makespans of many sequences, shape (r,), of those of shape (r, length)."""
+    fronts = np.zeros((len(permutations), times.shape[1]), np.int64)
+    for jobs in permutations.T:
+        fronts = append_job(fronts, times[jobs])
+    return fronts[:, -1]
 
 
 def schedule(

@@ -13,6 +13,7 @@ from dpbb.flowshop.makespan import (
     heads,
     longest_makespan,
     makespan,
+    makespans,
     prepend_job,
     tails,
 )
@@ -124,6 +125,10 @@ class FlowShopProblem:
     def evaluate(self, permutation: NDArray[np.intp]) -> int:
         """Makespan of a complete permutation of shape (n_jobs,)."""
         return makespan(self.instance.times, permutation)
+
+    def evaluate_all(self, permutations: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Makespans, shape (r,), of permutations of shape (r, n_jobs)."""
+        return makespans(self.instance.times, permutations)
 
     def __reduce__(self) -> tuple[type[FlowShopProblem], tuple[FlowShopInstance]]:
         return FlowShopProblem, (self.instance,)

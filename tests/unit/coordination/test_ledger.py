@@ -1,6 +1,7 @@
 """Honest full reports hold; each kind of lie is found."""
 
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -216,6 +217,24 @@ LIES = {
     "an optimum of another value": (
         lambda r: {"optima": (Candidate(3, np.arange(5)),)},
         "but 3 was claimed",
+    ),
+    "an optimum of another value among others": (
+        lambda r: {
+            "optima": tuple(
+                Candidate(PROBLEM.evaluate(order) + (i == 7), order)
+                for i, order in enumerate(map(np.array, permutations(range(5))))
+            )
+        },
+        "was claimed",
+    ),
+    "an optimum of fewer jobs among others": (
+        lambda r: {
+            "optima": (
+                Candidate(PROBLEM.evaluate(np.arange(5)), np.arange(5)),
+                Candidate(3, np.arange(4)),
+            )
+        },
+        "expected",
     ),
     "an optimum that is no permutation": (
         lambda r: {"optima": (Candidate(3, np.zeros(5, np.intp)),)},

@@ -8,6 +8,7 @@ from dpbb.flowshop.makespan import (
     heads,
     longest_makespan,
     makespan,
+    makespans,
     prepend_job,
     schedule,
     tails,
@@ -66,6 +67,14 @@ def test_heads_and_tails():
     times = np.array([[3, 4, 5], [1, 0, 2]])
     assert heads(times).tolist() == [[0, 3, 7], [0, 1, 1]]
     assert tails(times).tolist() == [[9, 5, 0], [2, 2, 0]]
+
+
+def test_many_makespans_at_a_time():
+    rng = np.random.default_rng(7)
+    times = rng.integers(0, 99, (6, 4))
+    rows = np.array([rng.permutation(6) for _ in range(50)])
+    assert makespans(times, rows).tolist() == [makespan(times, row) for row in rows]
+    assert makespans(times, rows[:0]).tolist() == []
 
 
 def test_makespan_of_nothing_is_zero():
