@@ -378,7 +378,11 @@ def check_certified(coordinator):
     check_journal(coordinator.checkpoint(0.0))
     pairs = enumerate(outcome.counters.closed.tolist())
     books = {
-        "instance": {"times": [[0]] * coordinator.spec.problem.n_jobs},
+        "instance": {"times": coordinator.spec.problem.times},
+        "result": {
+            "ub": outcome.lower_bound,
+            "all_optima": coordinator.spec.all_optima,
+        },
         "totals": {
             "decomposed": outcome.counters.decomposed,
             "leaves": outcome.counters.leaves,
