@@ -39,23 +39,25 @@ def optimal(tmp_path_factory):
 
 
 def deal(content, ub):
-    """Books as of a run at one bound whose first seat gave all but a node away."""
+    """Books as of a run at one bound whose first seat kept but the last child."""
     content = copy.deepcopy(content)
     times = content["instance"]["times"]
     n_jobs, tree = len(times), checker.Tree(content)
     total = list(tree.explore([[]], ub, 10**6))
     rows = []
     for digit in range(n_jobs):
-        found = tree.explore([[digit]], ub, 10**6)
-        rows.append((digit + 2, [[digit]], *found))
-    below = checker.factorial(n_jobs - 1)
+        nodes, leaves, closed = tree.explore([[digit]], ub, 10**6)
+        rows.append([nodes, leaves, pairs(closed), [ub, ub]])
+    below = str(checker.factorial(n_jobs - 1))
     content["units"] = [[1, 0, str(checker.factorial(n_jobs)), 1, [[]]]]
-    content["units"] += [[row[0], 1, str(below), 1, row[1]] for row in rows]
-    # the root is counted with its first leaf, by whoever has the first child
-    first = [1, 1, "seat", "cpu", 0, 0, [], [ub, ub], False, "0.1.0"]
-    content["leases"] = [first] + [
-        [number, 1, "seat", "cpu", nodes, leaves, pairs(closed), [ub, ub], True, "0"]
-        for number, _, nodes, leaves, closed in rows
+    content["units"] += [
+        [digit + 2, 1, below, 1, [[digit]]] for digit in range(n_jobs - 1)
+    ]
+    # the last child is kept; the root is counted with its first leaf, in unit 2
+    content["leases"] = [[1, 1, "seat", "cpu", *rows.pop(), False, "0.1.0"]]
+    content["leases"] += [
+        [digit + 2, 1, "seat", "cpu", *row, True, "0.1.0"]
+        for digit, row in enumerate(rows)
     ]
     names = ("decomposed", "leaves", "closed")
     content["totals"] = dict(zip(names, (*total[:2], pairs(total[2])), strict=True))
@@ -68,7 +70,7 @@ def pairs(closed):
 
 @pytest.fixture(scope="session")
 def dealt(optimal):
-    """Books of 10 units at one bound, each of which can be explored again."""
+    """Books of 9 units at one bound, each of which can be explored again."""
     return deal(optimal, optimal["result"]["ub"])
 
 
