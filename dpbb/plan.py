@@ -7,7 +7,7 @@ incumbent, the upper bound, the tree's options) and what the end of it proves.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -78,6 +78,14 @@ class Plan:
             and self.makespan is not None
             and self.makespan <= self.root_bound
         )
+
+    @property
+    def within_gap(self) -> bool:
+        """Whether the gap is within the limit already, and no proof."""
+        limit, value = self.options.gap_limit, self.makespan
+        if limit is None or value is None:
+            return False
+        return 0 < value - self.root_bound <= limit * value
 
     @property
     def branching_ub(self) -> int | None:
@@ -354,6 +362,10 @@ def make_plan(
         steps.append(Improvement(seconds, incumbent.value, incumbent.source))
         on_incumbent(steps[-1], bound)
 
+    def enough() -> bool:
+        known = steps[-1].value if steps else None
+        return replace(plan, makespan=known).within_gap or should_stop()
+
     limit = options.heuristic_time_s
     left = plan.seconds_left(time.monotonic())
     if left is not None:
@@ -373,14 +385,13 @@ def make_plan(
         initial=options.initial,
         lower_bound=bound,
         on_improvement=found,
-        should_stop=should_stop,
+        should_stop=enough,
     )
     if incumbent is None:
         return plan
-    permutation = tuple(incumbent.permutation.tolist())
-    return Plan(
-        problem, name, options, began, bound, incumbent.value, permutation, tuple(steps)
-    )
+    jobs = tuple(incumbent.permutation.tolist())
+    known = incumbent.value
+    return replace(plan, makespan=known, permutation=jobs, trajectory=tuple(steps))
 
 
 def _with_initial(plan: Plan) -> Plan:
@@ -390,13 +401,4 @@ def _with_initial(plan: Plan) -> Plan:
         return plan
     value = plan.problem.evaluate(np.array(jobs, dtype=np.intp))
     steps = (Improvement(time.monotonic() - plan.began, value, "initial"),)
-    return Plan(
-        plan.problem,
-        plan.name,
-        plan.options,
-        plan.began,
-        plan.root_bound,
-        value,
-        jobs,
-        steps,
-    )
+    return replace(plan, makespan=value, permutation=jobs, trajectory=steps)

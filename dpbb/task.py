@@ -112,8 +112,6 @@ class Task:
 
     def plan(self) -> Plan:
         """Run the start heuristics."""
-        if self.options.certificate is not None:
-            check_target(self.options.certificate)
         return make_plan(
             self.problem,
             self.name,
@@ -131,6 +129,8 @@ class Task:
         left = plan.seconds_left(time.monotonic())
         if plan.proved:
             return plan.result_without_tree(Termination.EXHAUSTED)
+        if plan.within_gap:
+            return plan.result_without_tree(Termination.GAP_LIMIT)
         if self.should_stop():
             return plan.result_without_tree(Termination.STOPPED)
         if left is not None and left <= 0:
@@ -232,8 +232,12 @@ def make_task(
         found = read_instance(instance)
         problem, name = FlowShopProblem(found), found.name
     check_fit(problem, chosen)
+    if chosen.certificate is not None:
+        check_target(chosen.certificate)
     shown = shown_by(progress, chosen)
-    return Task(problem, name, chosen, shown, should_stop, began)
+    task = Task(problem, name, chosen, shown, should_stop, began)
+    task.optima_file()  # refused now if it cannot be written
+    return task
 
 
 def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
@@ -245,11 +249,17 @@ def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
 
 
 def check_client(client: Any, options: SolveOptions) -> None:  # noqa: ANN401
-    """Raise OptionError for something else, or options that a client excludes."""
+    """Raise OptionError for something else, or options that a client excludes.
+
+    A client that is closed is a ClusterError.
+    """
     if client is None:
         return
     if not hasattr(client, "scheduler_info"):
         raise OptionError(f"client: expected a distributed.Client, got {client!r}")
+    from dpbb.cluster.run_calls import check_open
+
+    check_open(client)
     for name in ("scheduler", "workers"):
         if getattr(options, name) is not None:
             raise OptionError(f"{name}: expected without a client, got both")

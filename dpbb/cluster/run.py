@@ -16,12 +16,13 @@ from distributed.protocol import pickle
 from dpbb.cluster import watching
 from dpbb.cluster.following import SnapshotStream
 from dpbb.cluster.optima_file import OptimaFile
-from dpbb.cluster.run_calls import RunCalls
+from dpbb.cluster.run_calls import RunCalls, check_open
 from dpbb.cluster.scheduler_plugin import DpbbSchedulerPlugin
 from dpbb.cluster.versions import check_versions, scheduler_probe
 from dpbb.cluster.wire import raised, wrap
 from dpbb.coordination.messages import RunId
 from dpbb.errors import ClusterError, OptionError
+from dpbb.permutations import check_permutation
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -77,6 +78,7 @@ def submit_run(
         dpbb is missing or another one on the scheduler or a worker; names the host
         and what to do.
     """
+    check_open(client)
     return client.sync(_submit, client, spec, make_result, optima_file, saved)
 
 
@@ -88,6 +90,7 @@ def list_runs(client: Client) -> Any:
     list of Snapshot, or awaitable
         Awaitable if the client is asynchronous.
     """
+    check_open(client)
     return client.sync(_list_runs, client)
 
 
@@ -125,6 +128,7 @@ def attach_run(
     OptionError
         The file cannot be written, or the run has no optimal permutations for it.
     """
+    check_open(client)
     return client.sync(_attach, client, run_id, make_result, optima_file)
 
 
@@ -231,11 +235,11 @@ class Run(RunCalls):
         bool
             False if it goes on after ``timeout`` seconds.
         """
-        return self._client.sync(self._wait, timeout)
+        return self._sync(self._wait, timeout)
 
     def done(self) -> Any:
         """Whether the run is over, in whatever way."""
-        return self._client.sync(self._wait, 0.0)
+        return self._sync(self._wait, 0.0)
 
     def result(self, timeout: float | None = None) -> Any:
         """Wait for the end and return the user's result.
@@ -249,21 +253,21 @@ class Run(RunCalls):
         InvariantError
             The books of the proof do not balance: there is no answer.
         """
-        return self._client.sync(self._result, timeout)
+        return self._sync(self._result, timeout)
 
     def outcome(self, timeout: float | None = None) -> Any:
         """As ``result``, before it is made into the user's."""
-        return self._client.sync(self._get_outcome, timeout)
+        return self._sync(self._get_outcome, timeout)
 
     def snapshot(self) -> Any:
         """Return the state of the run now."""
-        return self._client.sync(self._snapshot)
+        return self._sync(self._snapshot)
 
     # -- steering -------------------------------------------------------------------
 
     def stop(self) -> Any:
         """Stop the run; it ends within moments, with what has been found."""
-        return self._client.sync(self._call, "stop")
+        return self._sync(self._call, "stop")
 
     def save(self, path: str | Path) -> Any:
         """Write the state of the run, as of now, into a file on the client's machine.
@@ -283,7 +287,7 @@ class Run(RunCalls):
         ClusterError
             The run is over.
         """
-        return self._client.sync(self._save, str(path))
+        return self._sync(self._save, str(path))
 
     def save_now(self) -> Any:
         """Write a checkpoint into the run's own folder at once.
@@ -297,12 +301,18 @@ class Run(RunCalls):
         CheckpointError
             The run keeps no checkpoints, or this one could not be written.
         """
-        return self._client.sync(self._save_now)
+        return self._sync(self._save_now)
 
     def offer(self, permutation: Sequence[int]) -> Any:
-        """Offer a permutation from elsewhere; True if it is the new incumbent."""
-        jobs = [int(job) for job in permutation]
-        return self._client.sync(self._call, "offer", permutation=jobs, source="offer")
+        """Offer a permutation from elsewhere; True if it is the new incumbent.
+
+        Raises
+        ------
+        OptionError
+            It is not a permutation of the run's jobs.
+        """
+        jobs = list(check_permutation(permutation))
+        return self._sync(self._call, "offer", permutation=jobs, source="offer")
 
     def on_incumbent(self, callback: Callback) -> None:
         """Have a function called with a snapshot at every new incumbent.
@@ -323,7 +333,7 @@ class Run(RunCalls):
         lower bound, and a last one at the end.
         """
         return SnapshotStream(
-            lambda *args: self._client.sync(self._watch, *args),
+            lambda *args: self._sync(self._watch, *args),
             lambda *args: self._in_loop(self._watch(*args)),
             interval_s,
         )
@@ -362,7 +372,9 @@ class Run(RunCalls):
         if self._client.asynchronous:
             return self._close_all()
         try:
-            self._client.sync(self._close)
+            # Without its loop, which ended with client and cluster, nothing is open.
+            if not self._client.loop.asyncio_loop.is_closed():
+                self._client.sync(self._close)
         finally:
             self._call_on_close()
         return None

@@ -33,6 +33,12 @@ logger = logging.getLogger(__name__)
 OPTIMA_POLL_S = 1.0
 
 
+def check_open(client: Any) -> None:
+    """Raise ClusterError for a client that is closed."""
+    if getattr(client, "status", None) in ("closing", "closed"):
+        raise ClusterError("client: expected an open one, got one that is closed")
+
+
 async def _cancel(task: asyncio.Task[None] | None) -> None:
     if task is not None:
         task.cancel()
@@ -68,6 +74,12 @@ class RunCalls:
         self._closed = False
         self._last: Snapshot | None = None
         self._on_close: list[Callable[[], object]] = []
+
+    def _sync(self, *call: Any, **how: Any) -> Any:
+        """Call in the client's loop: blocking, or awaitable, as the client is."""
+        if self._client.loop.asyncio_loop.is_closed():
+            raise ClusterError(f"run {self.run_id}: its client is closed")
+        return self._client.sync(*call, **how)
 
     async def _call(self, name: str, **message: Any) -> Any:
         scheduler = self._client.scheduler

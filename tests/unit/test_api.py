@@ -179,6 +179,74 @@ def test_submit_watches_helps_and_stops(client):
     assert seen
 
 
+@pytest.mark.parametrize(
+    ("offered", "got"),
+    [
+        ([0.7, 1.7, 2.7, 3.7], "a whole number at position 0, got 0.7"),
+        ([float("inf")] * 4, "a whole number at position 0, got inf"),
+        ("abc", "a sequence of jobs, got 'abc'"),
+        (5, "a sequence of jobs, got 5"),
+        (None, "a sequence of jobs, got None"),
+        ([2**70, 1, 2, 3], f"got {2**70} at position 0"),
+        ([1, 1, 2, 3], "got job 1 again"),
+        ([0, 1, 2], "expected 4 jobs, got 3"),
+    ],
+)
+def test_what_is_offered_is_checked_and_never_changed(client, offered, got):
+    """A list of floats was cut to integers, and taken."""
+    with (
+        dpbb.submit(SHOP, client=client, heuristics="none") as run,
+        pytest.raises(OptionError, match=got),
+    ):
+        run.offer(offered)
+
+
+def test_closed_client_is_refused_before_the_heuristics(client, monkeypatch):
+    monkeypatch.setattr("dpbb.task.make_plan", None)
+    with Client(client.scheduler.address, set_as_default=False) as closed:
+        pass
+    for call in (
+        lambda: dpbb.solve(SHOP, client=closed),
+        lambda: dpbb.submit(SHOP, client=closed),
+        lambda: dpbb.attach("x", closed),
+        lambda: dpbb.runs(closed),
+    ):
+        with pytest.raises(dpbb.ClusterError, match="one that is closed"):
+            call()
+
+
+def test_run_that_is_closed_after_its_client_and_cluster_is_silent():
+    """In whatever order they are closed, also by the end of a block."""
+    with embedded_cluster(dashboard_address=":0") as (_, client):
+        run = dpbb.submit(SHOP, client=client, heuristics="none")
+        closed = []
+        run.on_close(lambda: closed.append(run))
+    with run, pytest.raises(dpbb.ClusterError, match="its client is closed"):
+        run.snapshot()
+    run.close()
+    assert closed == [run]
+
+
+@pytest.mark.parametrize("option", ["optima_file", "certificate"])
+def test_files_that_cannot_be_written_are_refused_at_once(
+    tmp_path, monkeypatch, option
+):
+    """Not after the heuristics, and the start of a cluster."""
+    monkeypatch.setattr("dpbb.task.Task.client", None)
+    path = tmp_path / "none" / "file"
+    for call in (dpbb.solve, dpbb.submit):
+        with pytest.raises(OptionError, match=f"{option}: expected a file"):
+            call(SHOP, all_optima=True, **{option: str(path)})
+
+
+def test_gap_limit_that_the_heuristics_reach_ends_the_search():
+    result = dpbb.solve("ta022", gap_limit=0.5, threads=1, verbosity="quiet")
+    assert result.termination is dpbb.Termination.GAP_LIMIT
+    assert result.status is dpbb.Status.FEASIBLE
+    assert {step.source for step in result.trajectory} == {"neh"}
+    assert (result.decomposed, result.gap <= 0.5) == (0, True)
+
+
 def test_a_result_asked_for_late_counts_until_the_end_of_the_run(client):
     """In the morning, of a run that was over at midnight."""
     began = time.monotonic()

@@ -138,6 +138,18 @@ def test_root_bound_proves_only_where_no_tree_is_wanted():
     assert (result.makespan, result.lower_bound, result.decomposed) == (12, 12, 0)
 
 
+def test_gap_limit_counts_from_the_root_bound():
+    """A gap of zero is a proof, and no limit that was reached."""
+    bound = root_bound(PROBLEM)
+    gap = (VALUE - bound) / VALUE
+    assert plan_of(initial=ORDER, gap_limit=gap).within_gap
+    assert not plan_of(initial=ORDER, gap_limit=gap / 2).within_gap
+    assert not plan_of(initial=ORDER).within_gap
+    assert not plan_of(gap_limit=0.5).within_gap
+    one = FlowShopProblem(FlowShopInstance("one", np.array([[3], [4], [5]])))
+    assert not plan_of(one, initial=(2, 0, 1), gap_limit=0.5).within_gap
+
+
 @pytest.mark.parametrize("option", ["initial", "root_order"])
 def test_permutation_of_another_size_is_refused(option):
     with pytest.raises(OptionError, match=f"^{option}: expected 4 jobs, got 3"):
