@@ -295,7 +295,8 @@ class Checkpointer:
             await keeper.patiently(_start(self._tasks, keeper.end(run, ended=ended)))
         finally:
             keeper.closed = True
-            self._hub.advance(run.id)
+            if run.coordinator.finished:
+                self._hub.advance(run.id)
 
 
 def _start(
