@@ -158,8 +158,11 @@ class Task:
         def make_result(outcome: Outcome) -> Result:
             result = plan.result(outcome, opened=opened, engine=engine)
             result = certified(spec, outcome, result)
-            if self.options.certificate is not None and result.certificate is not None:
-                result.certificate.write(self.options.certificate)
+            if self.options.certificate is not None:
+                if result.certificate is None:
+                    self.progress.note(f"no certificate: {result.termination}")
+                else:
+                    result.certificate.write(self.options.certificate)
             return result
 
         return submit_run(

@@ -61,6 +61,7 @@ _SPEC_FIELDS = (
     "checkpoint",
     "checkpoint_keep",
     "certificate",
+    "estimates",
 )
 
 
@@ -285,6 +286,7 @@ def _decode(
             f"{tree['rule_version']}: another version of dpbb numbers other leaves"
         )
     found = _decode_problem(header["problem"], problem, name)
+    known = {"estimates": True, **header["spec"]}  # once it was not saved
     spec = RunSpec(
         problem=found,
         tree=TreeOptions(
@@ -298,7 +300,7 @@ def _decode(
         permutation=_jobs(incumbent["permutation"]),
         request=header["request"],
         **{
-            **{name: header["spec"][name] for name in _SPEC_FIELDS},
+            **{name: known[name] for name in _SPEC_FIELDS},
             "run_id": RunId(header["spec"]["run_id"]),
         },
     )

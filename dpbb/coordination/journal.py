@@ -157,7 +157,7 @@ class Journal:
     def wants_witness(self, now: float, opened: float) -> bool:
         """Whether some roots are to be made units of their own now."""
         if self._next_witness is None:
-            self._next_witness = now + WITNESS_S
+            self._next_witness = opened + WITNESS_S
         if now < self._next_witness:
             return False
         self._next_witness = now + max(WITNESS_S, WITNESS_SHARE * (now - opened))

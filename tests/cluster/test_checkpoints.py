@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from math import factorial
 
 import fsspec
 import pytest
@@ -25,6 +26,7 @@ from tests.cluster.support import (
     HUGE,
     LARGE,
     MIDDLE,
+    books_hold,
     counts,
     spec_of,
     submit,
@@ -53,7 +55,7 @@ async def go_on(client, source, **changes):
 async def test_a_saved_run_goes_on_with_exact_counts(c, s, a, b, tmp_path):
     """Save, stop, resume, save into the folder, stop, resume: one tree in all."""
     instance, ub, *golden = LARGE
-    run = await submit(c, spec_of(instance, ub))
+    run = await submit(c, spec_of(instance, ub, certificate=True))
     await until(lambda: sum(len(w.extensions["dpbb"]._links) for w in (a, b)) == 2)
     file = tmp_path / "saved.dpbb"
     await run.save(file)
@@ -72,7 +74,10 @@ async def test_a_saved_run_goes_on_with_exact_counts(c, s, a, b, tmp_path):
     assert load_checkpoint(str(folder)).spec.run_id == run.run_id
 
     run = await go_on(c, folder)
-    assert counts(await run.result()) == tuple(golden)
+    outcome = await run.result()
+    assert counts(outcome) == tuple(golden)
+    closed = sum(entry.counts.closed_leaves for entry in outcome.journal.leases)
+    assert closed == factorial(20)
     snapshot = await run.snapshot()
     assert "checkpoint" in {event.kind for event in snapshot.events}
     await run.close()
@@ -244,7 +249,11 @@ def killed_and_resumed(folder, tree, *, threads, interval_s, until_s):
         with Client(address, timeout=30) as client:
             client.wait_for_workers(1, timeout=60)
             spec = spec_of(
-                instance, ub, checkpoint=str(folder), full_interval_s=interval_s
+                instance,
+                ub,
+                checkpoint=str(folder),
+                full_interval_s=interval_s,
+                certificate=True,
             )
             submit(client, spec)
             opened = time.monotonic()
@@ -271,6 +280,7 @@ def killed_and_resumed(folder, tree, *, threads, interval_s, until_s):
         assert (result.decomposed, result.leaves) == tuple(golden)
         assert result.status is Status.INFEASIBLE_CUTOFF
         assert result.seconds > saved.seconds
+        assert books_hold(result.certificate)
         return killed - opened, saved, down_s, result
     finally:
         for process in processes:

@@ -15,7 +15,7 @@ from distributed import Client
 import dpbb
 from dpbb.cluster.checkpoint_folder import load_checkpoint
 from dpbb.errors import CheckpointError
-from tests.cluster.support import LARGE
+from tests.cluster.support import LARGE, books_hold
 
 pytestmark = [
     pytest.mark.cluster,
@@ -68,6 +68,7 @@ def test_detached_run_outlives_its_scheduler(tmp_path, how):
                 cutoff=ub,
                 heuristics="none",
                 checkpoint=str(folder),
+                certificate=str(tmp_path / "proof.json.gz"),
                 checkpoint_interval_s=0.2,
                 report_interval_s=0.1,
             )
@@ -99,6 +100,7 @@ def test_detached_run_outlives_its_scheduler(tmp_path, how):
         result = json.loads(answer.stdout)
         assert [result["decomposed"], result["leaves"]] == golden
         assert result["termination"] == "exhausted"
+        assert books_hold(tmp_path / "proof.json.gz")
         assert not (folder / "owner.json").exists()
     finally:
         stop(processes)

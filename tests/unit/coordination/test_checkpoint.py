@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from dpbb.coordination.checkpoint_format import (
     decode_header,
     header_length,
 )
+from dpbb.engines.base import Tuning
 from dpbb.errors import CheckpointError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import BranchingRule, TreeOptions
@@ -147,6 +148,34 @@ def flow_shop_state(rounds=12):
     saved = world.coordinator.checkpoint(world.now)
     assert saved.units
     return replace(saved, extras={"note": b"abc"})
+
+
+def test_every_field_of_a_run_is_saved():
+    """But for limits, which whoever goes on takes from the request, or anew."""
+    spec = flow_shop_state().spec
+    others = {
+        "engine": "cpu",
+        "tuning": Tuning(slice_s=0.5),
+        "all_optima": True,
+        "report_interval_s": 9.0,
+        "full_interval_s": 8.0,
+        "units_per_seat": 7,
+        "lease_timeout_s": 6.0,
+        "checkpoint": "folder",
+        "checkpoint_keep": 5,
+        "certificate": True,
+        "estimates": False,
+        "instance": "another",
+    }
+    same = ("run_id", "problem", "tree", "upper_bound", "permutation", "request")
+    limits = ("time_limit_s", "node_limit", "gap_limit")
+    constants = ("max_reports", "max_report_bytes")
+    assert {f.name for f in fields(spec)} == {*others, *same, *limits, *constants}
+    world = World(replace(spec, **others))
+    again = from_bytes(to_bytes(world.coordinator.checkpoint(world.now))).spec
+    for name, value in others.items():
+        assert getattr(again, name) == value
+        assert getattr(spec, name) != value
 
 
 def test_a_flow_shop_needs_nothing_but_the_file():
