@@ -65,8 +65,9 @@ VALUES = {
 
 
 @pytest.fixture
-def saved(tmp_path):
-    """Write a checkpoint of a run of an instance of six jobs."""
+def saved(tmp_path, monkeypatch):
+    """Write a checkpoint of a run of an instance of six jobs, into this folder."""
+    monkeypatch.chdir(tmp_path)
     problem = FlowShopProblem(FlowShopInstance("six", np.array(TIMES)))
     plan = make_plan(problem, "six", BEFORE, began=0.0)
     world = World(plan.spec(0.0, "reference"), ("a",))
@@ -119,15 +120,13 @@ def test_every_option_is_here():
 
 
 @pytest.mark.parametrize("name", [name for name in VALUES if name != "cutoff"])
-def test_an_option_as_a_flag(dpbb, saved, resumed, name, monkeypatch):
-    monkeypatch.chdir(saved.parent)
+def test_an_option_as_a_flag(dpbb, saved, resumed, name):
     ran = dpbb("resume", saved, *as_flag(name, VALUES[name]))
     check(ran, resumed, name, VALUES[name])
 
 
 @pytest.mark.parametrize("name", [name for name in VALUES if name != "cutoff"])
-def test_an_option_of_a_toml_file(dpbb, saved, resumed, name, monkeypatch):
-    monkeypatch.chdir(saved.parent)
+def test_an_option_of_a_toml_file(dpbb, saved, resumed, name):
     config = saved.parent / "config.toml"
     config.write_text(as_toml(name, VALUES[name]))
     ran = dpbb("resume", saved, "--config", config)
@@ -135,8 +134,7 @@ def test_an_option_of_a_toml_file(dpbb, saved, resumed, name, monkeypatch):
 
 
 @pytest.mark.parametrize("short", ["-q", "-v", "--log-json", "--json"])
-def test_short_flags(dpbb, saved, resumed, short, monkeypatch):
-    monkeypatch.chdir(saved.parent)
+def test_short_flags(dpbb, saved, resumed, short):
     assert dpbb("resume", saved, short).code == 4
     assert len(resumed) == 1
 
@@ -148,8 +146,7 @@ def test_a_cutoff_is_refused(dpbb, saved, resumed):
 
 
 @pytest.mark.parametrize("style", ["plain", "none", "json"])
-def test_a_run_goes_on_to_its_end_in_every_style(dpbb, saved, style, monkeypatch):
-    monkeypatch.chdir(saved.parent)
+def test_a_run_goes_on_to_its_end_in_every_style(dpbb, saved, style):
     ran = dpbb("resume", saved, "--progress", style, "--engine", "reference", "--json")
     assert ran.code == 0, ran.err
     values = json.loads(ran.out)
