@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpbb.coordination.snapshot import RunState
+from dpbb.estimation.result import MOST_NODES
 from dpbb.flowshop import FlowShopProblem
 
 if TYPE_CHECKING:
@@ -247,6 +248,8 @@ def text_of(found: Remainder) -> str:
     """Text of an event."""
     between = f"{found.low:.2g} to {found.high:.2g}"
     text = f"about {found.nodes:.3g} nodes left ({between})"
+    if found.nodes >= MOST_NODES:
+        text = "more than 10^300 nodes left"
     if found.reasons:
         return f"{text}, not shown as it is not reliable: {found.reasons[0]}"
     return text

@@ -13,6 +13,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -102,22 +103,25 @@ def estimate_apart(request: bytes, is_wanted: Callable[[], bool]) -> Remainder |
         The process failed; says how.
     """
     command = (sys.executable, "-m", "dpbb.estimation.background", str(NICENESS))
-    process = subprocess.Popen(  # noqa: S603 - our own module
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,  # the terminal's Ctrl-C is not for it
-    )
-    given: bytes | None = request
+    # A file, no pipe: of what is longer than a pipe's buffer, communicate() of Python
+    # 3.11 sends nothing any more once it has timed out.
+    with tempfile.TemporaryFile() as file:
+        file.write(request)
+        file.seek(0)
+        process = subprocess.Popen(  # noqa: S603 - our own module
+            command,
+            stdin=file,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # the terminal's Ctrl-C is not for it
+        )
     try:
         while True:
             if not is_wanted():
                 return None
             with contextlib.suppress(subprocess.TimeoutExpired):
-                out, err = process.communicate(given, timeout=LOOK_S)
+                out, err = process.communicate(timeout=LOOK_S)
                 break
-            given = None  # it is being sent
     finally:
         if process.poll() is None:
             process.kill()

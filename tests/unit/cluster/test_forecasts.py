@@ -228,3 +228,5 @@ def test_an_open_run_is_sampled_by_a_process(hub, monkeypatch):
 def test_events_say_whether_it_is_reliable():
     assert text_of(FOUND) == "about 1e+03 nodes left (9e+02 to 1.1e+03)"
     assert text_of(DOUBTFUL).endswith("not reliable: the probes disagree")
+    beyond = Remainder(1e300, 5.0, 1e300, False, ("too many",))
+    assert text_of(beyond).startswith("more than 10^300 nodes left, not shown")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -34,6 +36,20 @@ def test_the_process_answers_what_this_one_does():
     assert found == here
     assert 16_114 / 5 < found.nodes < 16_114 * 5
     assert found.low <= found.nodes <= found.high
+
+
+def test_a_request_that_is_longer_than_a_pipe_arrives(monkeypatch):
+    """Of 500 jobs it is; the process reads long after the first look at it."""
+    monkeypatch.setattr(background, "LOOK_S", 0.01)
+    problem = FlowShopProblem(taillard_instance("ta111"))
+    ub = problem.root_bound + 1
+    roots = RootSample.of(WorkUnit.from_paths(500, [(v,) for v in range(500)]))
+    long = background.encode(problem, TreeOptions(), ub, roots, 1e-6, 0)
+    assert len(long) > 65_536
+    end = time.monotonic() + 60
+    found = background.estimate_apart(long, lambda: time.monotonic() < end)
+    assert found is not None
+    assert found == background.answer(long)
 
 
 def test_the_options_of_the_tree_travel():
