@@ -10,13 +10,13 @@ from __future__ import annotations
 import argparse
 import atexit
 import gc
-import os
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 import dpbb
 from dpbb.bench import SUITES
+from dpbb.cli.output import checked_stdout, silence
 from dpbb.errors import DpbbError, InstanceError, OptionError
 from dpbb.option_kinds import nearest
 from dpbb.option_table import option_rows
@@ -62,8 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Python's last collection goes through all of Numba: 0.3 s for nothing.
         atexit.register(gc.freeze)
     try:
-        args = _parse(sys.argv[1:] if arguments is None else list(arguments))
-        return int(args.run(args))
+        with checked_stdout():
+            args = _parse(sys.argv[1:] if arguments is None else list(arguments))
+            return int(args.run(args))
     except (InstanceError, OptionError) as error:
         print(f"dpbb: error: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
@@ -71,8 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"dpbb: error: {error}", file=sys.stderr)
         return EXIT_ERROR
     except BrokenPipeError:
-        # Whoever read our output is gone; a flush at exit would complain once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence()  # whoever read our output is gone
         return EXIT_ERROR
     except KeyboardInterrupt:
         print("dpbb: interrupted", file=sys.stderr)

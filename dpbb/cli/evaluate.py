@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpbb.cli.arguments import add_instance, add_output
-from dpbb.cli.shared import instance_of, writable, write_csv
+from dpbb.cli.output import writable, write_csv
+from dpbb.cli.shared import instance_of
 from dpbb.json_text import json_text
 from dpbb.permutations import parse_permutation
 

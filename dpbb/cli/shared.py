@@ -1,4 +1,4 @@
-"""What commands share: options, instances, files, log, signals."""
+"""What commands share: options, instances, log, signals."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import os
 import signal
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpbb.errors import DpbbError, OptionError
+from dpbb.cli import EXIT_INTERRUPTED
+from dpbb.cli.output import writable, write_schedule
 from dpbb.option_table import option_rows, read_toml
 from dpbb.options import SolveOptions, Verbosity
 from dpbb.progress.base import Progress
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from dpbb.flowshop import FlowShopInstance
-    from dpbb.schedule import Schedule
 
 EXIT_CODES = {
     Status.OPTIMAL: 0,
@@ -80,9 +79,11 @@ def run_and_show(
         progress = shown_by(None, options)
         asked.alert = progress.alert
         result = search(progress=progress, should_stop=asked)
-    if output is not None:
-        write_schedule(result, output)
-    print(result.to_json() if args.json else result.summary())
+    try:
+        if output is not None:
+            write_schedule(result, output)
+    finally:  # what was found is not lost with a full disk
+        print(result.to_json() if args.json else result.summary())
     return EXIT_CODES[result.status]
 
 
@@ -96,36 +97,6 @@ def instance_of(args: argparse.Namespace) -> FlowShopInstance:
         orientation=args.orientation,
         data_dir=args.data,
     )
-
-
-def writable(path: str) -> Path:
-    """Refuse a path that cannot be written to now, not after hours of search."""
-    try:
-        with Path(path).open("a"):
-            return Path(path)
-    except OSError as error:
-        raise OptionError(
-            f"--output: expected a file that can be written, got {path}: "
-            f"{error.strerror or error}"
-        ) from error
-
-
-def write_schedule(result: Result, path: Path) -> None:
-    """Write the schedule of a result, if it has one."""
-    if result.operations is None:
-        if not path.stat().st_size:  # made when its writability was tested
-            path.unlink()
-        print(f"dpbb: no schedule to write to {path}", file=sys.stderr)
-    else:
-        write_csv(result.schedule(), path)
-
-
-def write_csv(schedule: Schedule, path: Path) -> None:
-    """Write a schedule; DpbbError if that fails."""
-    try:
-        schedule.write_csv(path)
-    except OSError as error:
-        raise DpbbError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 class _StderrHandler(logging.Handler):
@@ -174,7 +145,7 @@ class Asked:
         """Whether there was a signal."""
         return self._count > 0
 
-    def on_signal(self, number: int, _frame: FrameType | None) -> None:
+    def on_signal(self, _number: int, _frame: FrameType | None) -> None:
         """Note the first signal; the second one ends this process."""
         self._count += 1
         if self._count == 1:
@@ -183,7 +154,7 @@ class Asked:
         if os.isatty(2):  # a live view may have left the cursor at the end of a line
             os.write(2, b"\r\n")
         # At once, whatever hangs: the worker process ends with its standard input.
-        os._exit(128 + number)
+        os._exit(EXIT_INTERRUPTED)
 
 
 @contextmanager

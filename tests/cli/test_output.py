@@ -1,0 +1,184 @@
+"""Where commands write: nothing is lost, left behind or removed that was not theirs."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpbb.cli import output
+from dpbb.errors import DpbbError, EngineUnavailable
+from dpbb.schedule import Schedule
+
+NOTHING_BELOW = ("solve", "ta001", "--cutoff", "1000", "-q")
+"""Ends without a schedule."""
+
+FULL = Path("/dev/full")
+
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="needs a /dev/full")
+
+
+def kind(path):
+    return stat.S_IFMT(path.lstat().st_mode)
+
+
+@pytest.fixture
+def device(tmp_path):
+    path = tmp_path / "nul"
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        path.open("w").close()
+    except OSError as error:
+        pytest.skip(f"needs a device node: {error}")
+    return path
+
+
+def test_what_was_there_stays_when_there_is_no_schedule(dpbb, tmp_path):
+    empty, link = tmp_path / "empty", tmp_path / "link"
+    empty.touch()
+    link.symlink_to(empty)
+    for path in (empty, link):
+        ran = dpbb(*NOTHING_BELOW, "--output", path)
+        assert (ran.code, ran.err) == (0, f"dpbb: no schedule to write to {path}\n")
+    assert kind(link) == stat.S_IFLNK
+    assert empty.read_bytes() == b""
+
+
+def test_a_device_stays(dpbb, device):
+    assert dpbb(*NOTHING_BELOW, "--output", device).code == 0
+    assert kind(device) == stat.S_IFCHR
+    order = " ".join(map(str, range(20)))
+    assert dpbb("evaluate", "ta001", order, "--output", device).code == 0
+    assert kind(device) == stat.S_IFCHR
+
+
+def test_nothing_is_left_without_a_schedule(dpbb, tmp_path):
+    dpbb(*NOTHING_BELOW, "--output", tmp_path / "s.csv")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(EngineUnavailable("no gpu"), 1), (KeyboardInterrupt(), 130)],
+)
+def test_nothing_is_left_by_a_failed_solve(dpbb, tmp_path, monkeypatch, error, code):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr("dpbb.api.solve", fail)
+    assert dpbb("solve", "ta001", "-q", "--output", tmp_path / "s.csv").code == code
+    assert not list(tmp_path.iterdir())
+
+
+def test_nothing_is_left_by_refused_options(dpbb, tmp_path):
+    bad = ("--initial", "0 1 2", "--output", tmp_path / "s.csv")
+    assert dpbb("solve", "ta001", *bad).code == 2
+    assert dpbb("evaluate", "ta001", "0 1", "--output", tmp_path / "s.csv").code == 2
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_link_to_nothing_gets_its_file(dpbb, tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "s.csv")
+    output.writable(str(link))
+    assert [path.name for path in tmp_path.iterdir()] == ["link"]
+    assert dpbb("evaluate", "ta001", *order(), "--output", link).code == 0
+    assert kind(link) == stat.S_IFLNK
+    assert (tmp_path / "s.csv").read_text().startswith("position,job")
+
+
+def order():
+    return (" ".join(map(str, range(20))),)
+
+
+def test_a_pipe_is_not_opened_before_there_is_a_schedule(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    output.writable(str(tmp_path / "pipe"))  # opening it would wait for a reader
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), KeyboardInterrupt()])
+def test_part_of_a_schedule_stays_only_in_a_file_of_before(
+    tmp_path, monkeypatch, error
+):
+    def fail(_self, path):
+        Path(path).write_text("position,")
+        raise error
+
+    monkeypatch.setattr(Schedule, "write_csv", fail)
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.touch()
+    for path in (old, new):
+        with pytest.raises((DpbbError, KeyboardInterrupt)):
+            output.write_csv(Schedule((), None, None), path)
+    assert list(tmp_path.iterdir()) == [old]
+
+
+@needs_full
+def test_the_result_is_shown_though_its_schedule_cannot_be_written(dpbb):
+    ran = dpbb("solve", "ta001", "-q", "--json", "--output", FULL)
+    assert ran.code == 1
+    assert ran.err == (
+        "dpbb: error: /dev/full: cannot be written: No space left on device\n"
+    )
+    assert json.loads(ran.out)["makespan"] == 1278
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("", "--output: expected the path of a file, got ''"),
+        (" ", "--output: expected the path of a file, got ' '"),
+        (".", "--output: expected a file that can be written, got .: Is a directory"),
+        ("x" * 300, "x: File name too long"),
+        ("a\0b", "embedded null byte"),
+    ],
+)
+def test_what_is_no_file_is_refused(dpbb, path, message):
+    ran = dpbb("solve", "ta001", "--output", path)
+    assert ran.code == 2
+    assert message in ran.err
+
+
+@needs_full
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("info", "ta001"),
+        ("--help",),
+        ("engines", "--json"),
+        ("evaluate", "ta120", " ".join(map(str, range(500))), "--json"),  # > a buffer
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_full_disk_under_standard_output_is_told(arguments):
+    with FULL.open("w") as full:
+        done = subprocess.run(  # noqa: S603
+            [sys.executable, "-m", "dpbb", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=100,
+        )
+    assert (done.returncode, done.stderr) == (
+        1,
+        "dpbb: error: standard output: cannot be written: No space left on device\n",
+    )
+
+
+def test_closed_standard_output_is_no_error():
+    done = subprocess.run(  # noqa: S602
+        f"{sys.executable} -m dpbb info ta001 >&-",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
