@@ -3,6 +3,21 @@
 from __future__ import annotations
 
 
+def shown(value: object, most: int = 80) -> str:
+    """Return any value as messages show it: shortened, as a text may be a whole book.
+
+    Parameters
+    ----------
+    most
+        Characters at most.
+    """
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 (an integer of > 4300 digits, or any class's own)
+        return f"a value of type {type(value).__name__} that cannot be printed"
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
 class DpbbError(Exception):
     """Base of all errors raised on purpose."""
 

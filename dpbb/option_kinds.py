@@ -6,10 +6,12 @@ import difflib
 import math
 import numbers
 import operator
+import os
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from dpbb.errors import OptionError
+from dpbb.errors import OptionError, shown
 from dpbb.permutations import check_permutation, parse_permutation
 
 if TYPE_CHECKING:
@@ -46,11 +48,7 @@ class Kind:
 
 
 def _refuse(name: str, allowed: str, got: Any) -> NoReturn:  # noqa: ANN401
-    shown = repr(got)  # a text may be a whole book
-    raise OptionError(
-        f"{name}: expected {allowed}, got "
-        f"{shown if len(shown) <= 80 else shown[:77] + '...'}"
-    )
+    raise OptionError(f"{name}: expected {allowed}, got {shown(got)}")
 
 
 def whole(least: int, most: int = LARGEST) -> Kind:
@@ -62,7 +60,10 @@ def whole(least: int, most: int = LARGEST) -> Kind:
     def check(value: Any, name: str) -> int:  # noqa: ANN401
         if isinstance(value, bool) or not isinstance(value, numbers.Integral):
             _refuse(name, allowed, value)
-        number = operator.index(value)
+        try:
+            number = operator.index(value)
+        except TypeError:  # a duration of NumPy calls itself integral
+            _refuse(name, allowed, value)
         if number > LARGEST:
             _refuse(name, f"{allowed} and <= 2**62", value)
         if not least <= number <= most:
@@ -101,7 +102,10 @@ def number(
     def check(value: Any, name: str) -> float:  # noqa: ANN401
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             _refuse(name, allowed, value)
-        result = float(value)
+        try:
+            result = float(value)
+        except OverflowError:
+            _refuse(name, f"{allowed} that a float can hold", value)
         inside = (
             math.isfinite(result)
             and (least is None or result >= least)
@@ -140,12 +144,26 @@ def text(metavar: str, allowed: str) -> Kind:
     """Non-empty texts; paths become texts."""
 
     def check(value: Any, name: str) -> str:  # noqa: ANN401
-        plain = value.__fspath__() if hasattr(value, "__fspath__") else value
+        plain = os.fspath(value) if isinstance(value, os.PathLike) else value
         if not isinstance(plain, str) or not plain.strip():
             _refuse(name, allowed, value)
         return plain
 
     return Kind(allowed, check, check, metavar)
+
+
+def address() -> Kind:
+    """Addresses of schedulers: with a port, in a scheduler file, or in this process."""
+    allowed = "the address of a Dask scheduler, or its scheduler file (.json)"
+    plain = text("ADDRESS", allowed)
+
+    def check(value: Any, name: str) -> str:  # noqa: ANN401
+        result: str = plain.check(value, name)
+        if not re.fullmatch(r".+\.json|inproc://.+|\S+:\d+(/\S*)?", result):
+            _refuse(name, f"{allowed}, such as tcp://host:8786", value)
+        return result
+
+    return Kind(allowed, check, check, plain.metavar)
 
 
 def flag() -> Kind:
@@ -164,8 +182,14 @@ def flag() -> Kind:
 
 
 def permutation() -> Kind:
-    """Permutations of the jobs 0 to n-1; as text, the jobs or a file with them."""
-    allowed = "the jobs 0 to n-1 in any order, or a file with them"
+    """Permutations of the jobs 0 to n-1; as text, the jobs or a file with them.
+
+    A text is none where values are: whoever sends options must not have files read.
+    """
+    allowed = (
+        "the jobs 0 to n-1 in any order; on the command line and in TOML also a file "
+        "with them"
+    )
     return Kind(allowed, check_permutation, parse_permutation, "FILE")
 
 

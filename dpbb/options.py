@@ -156,7 +156,7 @@ class SolveOptions:
     )
     scheduler: str | None = _option(
         None,
-        kinds.optional(kinds.text("ADDRESS", "the address of a Dask scheduler"), "own"),
+        kinds.optional(kinds.address(), "own"),
         "existing Dask cluster to explore on, such as tcp://host:8786",
     )
     branching: BranchingRule = _option(
@@ -224,7 +224,8 @@ class SolveOptions:
     report_interval_s: float = _option(
         1.0,
         kinds.number(above=0),
-        "seconds between reports of a seat and progress rows",
+        "seconds between reports of a seat and progress rows; in long runs the rows "
+        "become rarer",
     )
     checkpoint_interval_s: float = _option(
         30.0,

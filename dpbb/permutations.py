@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import numbers
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from dpbb.errors import OptionError
+from dpbb.errors import OptionError, shown
 
 
 def check_permutation(
@@ -34,13 +33,19 @@ def check_permutation(
         Says which value is none of the jobs, which job comes twice, or how many jobs
         were expected.
     """
-    if isinstance(jobs, (str, bytes)) or not isinstance(jobs, Iterable):
-        raise OptionError(f"{name}: expected a sequence of jobs, got {jobs!r}")
-    values = list(jobs)
+    try:
+        values = None if isinstance(jobs, (str, bytes)) else list(jobs)
+    except TypeError:  # also of an array without dimensions
+        values = None
+    if values is None:
+        raise OptionError(f"{name}: expected a sequence of jobs, got {shown(jobs)}")
     for position, job in enumerate(values):
-        if isinstance(job, bool) or not isinstance(job, numbers.Integral):
+        # A duration of NumPy calls itself integral, but is no index.
+        whole = isinstance(job, numbers.Integral) and hasattr(job, "__index__")
+        if isinstance(job, bool) or not whole:
             raise OptionError(
-                f"{name}: expected a whole number at position {position}, got {job!r}"
+                f"{name}: expected a whole number at position {position}, got "
+                f"{shown(job)}"
             )
     order = tuple(int(job) for job in values)
     if n_jobs is not None and len(order) != n_jobs:
@@ -52,7 +57,7 @@ def check_permutation(
     for position, job in enumerate(order):
         if job in seen:
             raise OptionError(
-                f"{name}: expected every job once, got job {job} again at "
+                f"{name}: expected every job once, got job {shown(job)} again at "
                 f"position {position}"
             )
         if not 0 <= job < n_jobs:
@@ -60,7 +65,7 @@ def check_permutation(
             hint = "; jobs count from 0, subtract 1 from each" if one_based else ""
             raise OptionError(
                 f"{name}: expected jobs 0 to {n_jobs - 1} (there are {n_jobs} values), "
-                f"got {job} at position {position}{hint}"
+                f"got {shown(job)} at position {position}{hint}"
             )
         seen.add(job)
     return order

@@ -6,6 +6,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from dpbb import option_kinds as kinds
 from dpbb.errors import OptionError
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def address_of(given: str | None) -> str:
     Raises
     ------
     OptionError
-        There is none.
+        There is none, or it is none.
     """
     address = given or os.environ.get(VARIABLE)
     if not address:
@@ -51,7 +52,7 @@ def address_of(given: str | None) -> str:
             f"--scheduler: expected the address of a Dask scheduler, got none, nor one "
             f"in ${VARIABLE} or in Dask's setting scheduler-address"
         )
-    return str(address)
+    return str(kinds.address().check(address, "--scheduler"))
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpbb.errors import InstanceError
+from dpbb.errors import InstanceError, shown
 from dpbb.flowshop import table_formats
 from dpbb.flowshop.instance import FlowShopInstance, Orientation
 from dpbb.flowshop.table_formats import Table
@@ -161,9 +161,9 @@ def _only(found: Sequence[Any], where: str, index: int | None) -> tuple[int, Any
         )
     number = 0 if index is None else index
     if isinstance(number, bool) or not isinstance(number, int):
-        refuse("index", "a whole number from 0", repr(number))
+        refuse("index", "a whole number from 0", shown(number))
     if not 0 <= number < len(found):
-        refuse(where, f"an index from 0 to {len(found) - 1}", str(number))
+        refuse(where, f"an index from 0 to {len(found) - 1}", shown(number))
     return number, found[number]
 
 
@@ -172,7 +172,7 @@ def _orientation(value: str | Orientation) -> Orientation:
         return Orientation(value)
     except ValueError:
         allowed = " or ".join(repr(str(one)) for one in Orientation)
-        refuse("orientation", allowed, repr(value))
+        refuse("orientation", allowed, shown(value))
 
 
 def _refuse_extras(name: str, index: int | None, rows: Orientation | None) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb import markup
-from dpbb.errors import InstanceError
+from dpbb.errors import InstanceError, shown
 from dpbb.flowshop.best_known import BestKnown, best_known_of_digest
 from dpbb.flowshop.times import as_times
 
@@ -98,7 +98,7 @@ class FlowShopInstance:
         except ValueError:
             allowed = " or ".join(repr(str(o)) for o in Orientation)
             raise InstanceError(
-                f"orientation: expected {allowed}, got {orientation!r}"
+                f"orientation: expected {allowed}, got {shown(orientation)}"
             ) from None
         times = as_times(data, name)
         return cls(name, times.T if rows is Orientation.MACHINES_ROWS else times)
@@ -140,9 +140,9 @@ class FlowShopInstance:
             "best known makespan": self.best_known or "unknown",
             "digest": self.digest[:12],
         }
-        shown = self.times[:SHOWN_JOBS, :SHOWN_MACHINES].tolist()
+        corner = self.times[:SHOWN_JOBS, :SHOWN_MACHINES].tolist()
         heat = markup.heat_table(
-            shown, corner="job \\ machine", what="jobs", shape=self.times.shape
+            corner, corner="job \\ machine", what="jobs", shape=self.times.shape
         )
         return markup.card(self.name, "flow shop", [markup.table(facts.items()), heat])
 

@@ -138,11 +138,13 @@ def _json_object(data: dict[str, Any], where: str) -> Table:
 
 def _separator(text: str, path: str) -> str:
     """Separator by the first line that is not blank."""
-    first = next((line for line in text.splitlines() if line.strip()), "")
+    lines = enumerate(text.splitlines(), 1)
+    number, first = next(((n, line) for n, line in lines if line.strip()), (1, ""))
     present = [mark for mark in ";,\t" if mark in first]
     if len(present) > 1:
         names = " and ".join(map(repr, present))
-        refuse(path, "one kind of separator (',', ';' or tab)", f"{names} in line 1")
+        where = f"{path}, line {number}"
+        refuse(where, "one kind of separator (',', ';' or tab)", names)
     return present[0] if present else ","
 
 

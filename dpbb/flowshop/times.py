@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from dpbb.errors import InstanceError
+from dpbb.errors import InstanceError, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,7 +81,7 @@ def _as_table(data: Any, name: str) -> NDArray[Any]:  # noqa: ANN401
     if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
         refuse(name, expected, "a masked array with missing values")
     if isinstance(data, (str, bytes, numbers.Number)) or data is None:
-        refuse(name, expected, repr(data))
+        refuse(name, expected, shown(data))
     if isinstance(data, Sequence):
         table = _from_rows(data, name)
     elif isinstance(data, np.ndarray) or hasattr(data, "__array__"):
@@ -109,8 +109,10 @@ def _from_rows(rows: Sequence[Any], name: str) -> NDArray[Any]:
         refuse(name, "at least one job and one machine", "an empty table")
     lengths = []
     for index, row in enumerate(rows):
-        if isinstance(row, (str, bytes)) or not isinstance(row, (Sequence, np.ndarray)):
-            refuse(f"{name}, row {index}", "a row of processing times", repr(row))
+        # An array without dimensions has no length.
+        is_row = isinstance(row, Sequence) or (isinstance(row, np.ndarray) and row.ndim)
+        if isinstance(row, (str, bytes)) or not is_row:
+            refuse(f"{name}, row {index}", "a row of processing times", shown(row))
         lengths.append(len(row))
         if lengths[index] != lengths[0]:
             refuse(
@@ -129,7 +131,9 @@ def _whole_numbers(table: NDArray[Any], name: str) -> NDArray[Any]:
     """Object array of exact Python integers from one of any values."""
     result = np.empty(table.shape, dtype=object)
     for (row, column), value in np.ndenumerate(table):
-        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        whole = isinstance(value, int | np.integer) and not isinstance(
+            value, bool | np.timedelta64
+        )
         if isinstance(value, float | np.floating):
             whole = math.isfinite(value) and value == int(value)
         if not whole:
@@ -145,8 +149,9 @@ def _refuse_first(table: NDArray[Any], bad: NDArray[np.bool_], name: str) -> Non
 
 
 def _refuse_value(value: Any, row: int, column: int, name: str) -> NoReturn:  # noqa: ANN401
-    shown = value.item() if isinstance(value, np.generic) else value
-    refuse(f"{name}, row {row}, column {column}", "a whole number >= 0", repr(shown))
+    plain = value.item() if isinstance(value, np.generic) else value
+    where = f"{name}, row {row}, column {column}"
+    refuse(where, "a whole number >= 0", shown(plain))
 
 
 def refuse(where: str, expected: str, got: str) -> NoReturn:

@@ -71,6 +71,8 @@ SHOP = "job,cut,weld\ndoor,3,2\nframe,1,4\n"
             ("solve", "ta001", "--scheduler", "tcp://host:1", "--workers", "2"),
             "workers: expected without scheduler",
         ),
+        (("solve", "ta001", "--scheduler", "host"), "such as tcp://host:8786, got"),
+        (("list", "--scheduler", "host"), "--scheduler: expected the address of a"),
         (("evaluate", "ta001"), "the following arguments are required: PERMUTATION"),
         (("evaluate", "ta001", "0 1"), "permutation: expected 20 jobs, got 2"),
         (("evaluate", "ta001", "0 1 x"), "expected job numbers separated by commas"),
@@ -123,6 +125,24 @@ def test_bad_config_is_named(dpbb, tmp_path):
     assert (ran.code, "did you mean threads?" in ran.err) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            "threads = 0x1" + "0" * 5000,
+            "threads: expected a whole number",
+        ),
+        ("time_limit_s = 1" + "0" * 400, "time_limit_s: expected a number > 0"),
+    ],
+    ids=["threads", "time_limit_s"],
+)
+def test_huge_numbers_of_a_config_are_refused(dpbb, tmp_path, line, message):
+    file = tmp_path / "run.toml"
+    file.write_text(f"[solve]\n{line}\n")
+    ran = dpbb("solve", "ta001", "--config", file)
+    assert (ran.code, message in ran.err) == (2, True)
+
+
 def test_missing_engine_is_an_error_not_bad_input(dpbb, monkeypatch):
     def unavailable(*_):
         raise EngineUnavailable("engine 'gpu' cannot run this here: no gpu")
@@ -136,7 +156,7 @@ def test_missing_engine_is_an_error_not_bad_input(dpbb, monkeypatch):
 
 
 @pytest.mark.cluster
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "host", "http://host:80"])
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "http://host:80"])
 def test_missing_scheduler_is_an_error_with_its_address(dpbb, monkeypatch, address):
     monkeypatch.setattr("dpbb.cluster.local.CONNECT_S", 0.3)
     ran = dpbb("solve", "ta001", "--scheduler", address, "-q")

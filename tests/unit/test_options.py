@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,6 +28,11 @@ def test_options_are_frozen():
         ("threads", True, "threads: expected a whole number from 1 to 1024, got True"),
         ("threads", "4", "threads: expected a whole number from 1 to 1024, got '4'"),
         ("workers", -1, "workers: expected a whole number from 1 to 1024, got -1"),
+        ("threads", np.timedelta64(3), "threads: expected a whole number"),
+        ("time_limit_s", 10**400, "time_limit_s: expected a number > 0 that a float"),
+        ("scheduler", "foo", r"scheduler: .* such as tcp://host:8786, got 'foo'"),
+        ("scheduler", "tcp://foo", "scheduler: expected the address of a Dask"),
+        ("checkpoint", Path, "checkpoint: expected a path or fsspec URL"),
         ("scheduler", " ", "scheduler: expected the address of a Dask scheduler"),
         ("branching", "best", "branching: expected one of minmin, minbranch, maxsum"),
         ("branching_ub", -1, "branching_ub: expected a whole number >= 0, got -1"),
@@ -80,6 +86,20 @@ def test_contradicting_options_are_refused():
         SolveOptions(upper_bound=5, cutoff=5)
     with pytest.raises(OptionError, match="workers: expected without scheduler"):
         SolveOptions(scheduler="tcp://host:1", workers=2)
+
+
+def test_what_python_does_not_print_is_refused():
+    with pytest.raises(OptionError, match=r"threads: .* type int that cannot be"):
+        SolveOptions(threads=10**5000)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["tcp://host:8786", "host:8786", "tls://[::1]:8786", "wss://h:443/dask", "s.json",
+     "inproc://10.0.0.1/7/1"],
+)  # fmt: skip
+def test_addresses_of_dask_are_taken(address):
+    assert SolveOptions(scheduler=address).scheduler == address
 
 
 def test_values_become_their_final_types():

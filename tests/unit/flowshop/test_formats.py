@@ -217,7 +217,8 @@ BAD_FILES = [
     ("c.csv", "1,x,3\n4,5,6\n", "line 1: expected a header .* got a mixture"),
     ("c.csv", ",7,3\n1,5,6\n", "line 1: expected a header .* got a mixture"),
     ("c.csv", "0,1,2\n5,6,7\n", "line 1: .* got 0, 1, 2, ..., which may be either"),
-    ("c.csv", "1,2;3\n", "expected one kind of separator .* got ';' and ',' in line 1"),
+    ("c.csv", "1,2;3\n", "line 1: expected one kind of separator .* got ';' and ','"),
+    ("c.csv", "\n \n1,2;3\n", "line 3: expected one kind of separator"),
     ("c.csv", '1,"2\n3,4\n', "expected CSV, got an error"),
     # JSON
     ("j.json", "", "j.json: expected JSON, got an empty file"),

@@ -72,6 +72,14 @@ def test_every_kind_of_table_of_whole_numbers_is_taken(data):
             "row 1, column 0: .* got (<NA>|nan)",
         ),
         ([[MAX_TOTAL_TIME, 1]], "sum to at most 1,073,741,822 .* of 1,073,741,823"),
+        (
+            [[-(10**5000)]],
+            "column 0: .* a value of type int that cannot be printed",
+        ),
+        ([10**5000], "row 0: .* got a value of type int that cannot be printed"),
+        ([np.array(3)], r"row 0: expected a row of processing times, got array\(3\)"),
+        ([[np.timedelta64(3)]], "row 0, column 0: expected a whole number >= 0"),
+        ([["x" * 500]], r"got 'x{76}\.\.\.$"),
         ([[10**5000]], "sum to at most 1,073,741,822"),
         (np.full((4, 4), 2**63, np.uint64), "sum to at most 1,073,741,822"),
         (np.array([[1e30]]), "sum to at most 1,073,741,822"),
@@ -80,6 +88,12 @@ def test_every_kind_of_table_of_whole_numbers_is_taken(data):
 def test_bad_table_is_refused_with_what_was_expected_and_came(data, message):
     with pytest.raises(InstanceError, match=message):
         as_times(data)
+
+
+def test_what_python_does_not_print_is_refused():
+    """Not among the cases above: pytest prints them in the names of the tests."""
+    with pytest.raises(InstanceError, match="a value of type int that cannot be"):
+        as_times(10**5000)
 
 
 def test_largest_allowed_sum_is_taken():
