@@ -6,10 +6,10 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from dpbb.errors import DpbbError
+from dpbb import result_fields
+from dpbb.errors import DpbbError, OptionError, shown
 from dpbb.json_text import json_text
-from dpbb.options import SolveOptions
-from dpbb.result import Improvement, Proof, Result, Status, Termination
+from dpbb.result import Result
 
 SCHEMA = 1
 """Version of the JSON form; a reader refuses any other."""
@@ -67,47 +67,12 @@ def from_json(text: str) -> Result:
         raise DpbbError(f"result: expected JSON, got: {error}") from error
     if not isinstance(values, dict) or values.get("schema") != SCHEMA:
         got = values.get("schema") if isinstance(values, dict) else type(values)
-        raise DpbbError(f"result: expected a JSON object of schema {SCHEMA}, got {got}")
+        raise DpbbError(
+            f"result: expected a JSON object of schema {SCHEMA}, got {shown(got)}"
+        )
     try:
-        return _result(values)
-    except (KeyError, TypeError, ValueError) as error:
+        return Result(**result_fields.checked(values))
+    except OptionError as error:
         raise DpbbError(
             f"result: expected the JSON of a result, got: {error}"
         ) from error
-
-
-def _result(values: dict[str, Any]) -> Result:
-    permutation = values["permutation"]
-    optima = values["optima"]
-    plain = (
-        "makespan", "lower_bound", "decomposed", "leaves", "seconds", "tree_seconds",
-        "explore_seconds", "engine", "instance", "digest", "n_jobs", "n_machines",
-        "n_optima", "units", "donations", "requeues",
-    )  # fmt: skip
-    return Result(
-        status=Status(values["status"]),
-        termination=Termination(values["termination"]),
-        proof=Proof(values["proof"]),
-        permutation=None if permutation is None else tuple(permutation),
-        energy_j=values.get("energy_j"),  # results of before have none
-        n_optima_written=values.get("n_optima_written"),
-        objective=values.get("objective", "makespan"),
-        seats=tuple(values["seats"]),
-        trajectory=tuple(Improvement(**step) for step in values["trajectory"]),
-        optima=None if optima is None else tuple(tuple(jobs) for jobs in optima),
-        options=SolveOptions.from_mapping(values["options"]),
-        versions=tuple(values["versions"].items()),
-        operations=_schedule(permutation, values.get("schedule")),
-        **{name: values[name] for name in plain},
-    )
-
-
-def _schedule(permutation: list[int] | None, arrays: dict[str, Any] | None) -> Any:  # noqa: ANN401
-    if permutation is None or arrays is None:
-        return None
-    import numpy as np
-
-    from dpbb.schedule import Schedule
-
-    start, end = (np.array(arrays[side], dtype=np.int64) for side in ("start", "end"))
-    return Schedule(tuple(permutation), start, end)

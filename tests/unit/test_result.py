@@ -114,10 +114,13 @@ def test_json_without_the_schedule_is_equal_but_has_none():
         ("{", "expected JSON, got"),
         ("[]", "expected a JSON object of schema 1, got"),
         ('{"schema": 99}', "expected a JSON object of schema 1, got 99"),
-        ('{"schema": 1}', "expected the JSON of a result, got: 'permutation'"),
+        (
+            '{"schema": 1}',
+            "got: result: expected the keys status, termination, proof, ",
+        ),
         (
             UNKNOWN.to_json().replace('"unknown"', '"great"'),
-            "expected the JSON of a result, got: 'great' is not a valid Status",
+            "result.status: expected one of optimal, .* got 'great'",
         ),
         ("[" * 100_000, "expected JSON, got: maximum recursion depth"),
         (None, "expected JSON, got: the JSON object must be str"),
@@ -126,6 +129,73 @@ def test_json_without_the_schedule_is_equal_but_has_none():
 def test_what_is_no_result_is_refused(text, message):
     with pytest.raises(DpbbError, match=message):
         Result.from_json(text)
+
+
+def field(**changes):
+    return json.dumps({**json.loads(OPTIMAL.to_json()), **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"versions": []}, r"result\.versions: expected an object, got \[\]"),
+        ({"versions": {"dpbb": 1}}, r"result\.versions\.dpbb: expected a text, got 1"),
+        ({"leaves": None}, r"result\.leaves: expected a whole number >= 0, got None"),
+        ({"decomposed": 1.5}, r"result\.decomposed: expected a whole number"),
+        ({"makespan": "6"}, r"result\.makespan: expected a whole number"),
+        ({"lower_bound": True}, r"result\.lower_bound: expected a whole number"),
+        ({"seconds": -1}, r"result\.seconds: expected a number >= 0, got -1"),
+        ({"seconds": 10**400}, r"result\.seconds: expected a number >= 0 that a float"),
+        ({"permutation": [0, 0]}, r"result\.permutation: .* got job 0 again"),
+        ({"permutation": [0, "x"]}, r"result\.permutation: .* position 1, got 'x'"),
+        ({"permutation": "10"}, r"result\.permutation: expected a sequence of jobs"),
+        ({"permutation": [0, 2, 1]}, "permutation: expected 2 jobs, got 3"),
+        ({"optima": [[0, 2, 1]]}, r"optima\[0\]: expected 2 jobs, got 3"),
+        ({"optima": [3]}, r"result\.optima\[0\]: expected a sequence of jobs, got 3"),
+        ({"n_jobs": "q"}, r"result\.n_jobs: expected a whole number >= 0, got 'q'"),
+        ({"seats": "one"}, r"result\.seats: expected a list, got 'one'"),
+        ({"seats": [1]}, r"result\.seats\[0\]: expected a text, got 1"),
+        ({"instance": None}, r"result\.instance: expected a text, got None"),
+        ({"trajectory": [{}]}, r"trajectory\[0\]: expected the keys seconds, value, s"),
+        ({"trajectory": [3]}, r"trajectory\[0\]: expected an object, got 3"),
+        ({"options": []}, r"result\.options: expected an object, got \[\]"),
+        ({"options": {"threads": 0}}, "threads: expected a whole number from 1"),
+        ({"energy_j": "5"}, r"result\.energy_j: expected a number >= 0, got '5'"),
+        ({"schedule": []}, r"result\.schedule: expected an object, got \[\]"),
+        ({"schedule": {"start": [[0]]}}, r"result\.schedule: expected the keys end"),
+        (
+            {"schedule": {"start": [[10**30]], "end": [[0]]}},
+            r"result\.schedule\.start\[0\]\[0\]: expected a whole number >= 0 and <=",
+        ),
+        (
+            {"schedule": {"start": [[0, 1]], "end": [[1, 2]]}},
+            r"schedule\.start: expected 2 rows of 2 times",
+        ),
+        (
+            {"schedule": {"start": [[0, 1], [2, 3]], "end": [[1, 2], [3]]}},
+            r"schedule\.end: expected 2 rows of 2 times",
+        ),
+        ({"makespan": 5}, "lower bound 6 above makespan 5"),
+    ],
+)
+def test_bad_field_of_a_result_is_named(changes, message):
+    with pytest.raises(DpbbError, match=message):
+        Result.from_json(field(**changes))
+
+
+@pytest.mark.parametrize("junk", [None, [], {}, "x", -1, 1.5, [[]], [{}], [None], 1e30])
+@pytest.mark.parametrize("name", json.loads(OPTIMAL.to_json()))
+def test_what_is_read_works_and_all_else_is_refused(name, junk):
+    """Never another error: not when it is read, and not later."""
+    try:
+        result = Result.from_json(field(**{name: junk}))
+    except DpbbError:
+        return
+    assert result.summary()
+    assert Result.from_json(result.to_json()) == result
+    assert result._repr_html_()
+    if result.operations is not None:
+        assert str(result.schedule())
 
 
 def test_schedule_is_refused_without_one():
