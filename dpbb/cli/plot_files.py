@@ -79,10 +79,10 @@ def _checkpoint(file: str) -> Plotted:
 def _json(text: str, file: str) -> Plotted:
     try:
         values = [json.loads(text)]
-    except ValueError:  # perhaps an object a line
+    except (ValueError, RecursionError):  # perhaps an object a line
         try:
             values = [json.loads(line) for line in text.splitlines() if line.strip()]
-        except ValueError:
+        except (ValueError, RecursionError):
             raise _unknown(file, f"{text[:60]!r}") from None
     shots = [value for value in values if isinstance(value, dict) and "run_id" in value]
     if shots:
