@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from concurrent.futures import wait
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 POLL_S = 0.1
 """Seconds between looks at ``should_stop`` while a run goes on."""
+
+START_POLL_S = 0.02
+"""Seconds between looks at the limits while a cluster starts."""
 
 
 def solve(
@@ -95,12 +99,14 @@ def _run(task: Task, client: Any) -> Any:  # noqa: ANN401
 
 
 def _explore(task: Task, client: Any) -> Result:  # noqa: ANN401
-    with task.client(client) as get_client:
+    with task.client(client) as starting:
         plan = task.plan()
         result = task.early(plan)
+        while result is None and not wait([starting], START_POLL_S).done:
+            result = task.early(plan)
         if result is not None:
             return result
-        with task.open(plan, get_client()) as run:
+        with task.open(plan, starting.result()) as run:
             snapshot = None
             for snapshot in run.stream(POLL_S):
                 if task.look(snapshot):
@@ -159,9 +165,9 @@ def submit(
     if client is not None and client.asynchronous:
         return _submit_async(task, client)
     with ExitStack() as stack:
-        get_client = stack.enter_context(task.client(client))
+        starting = stack.enter_context(task.client(client))
         plan = task.plan()
-        run = task.open(plan, get_client())
+        run = task.open(plan, starting.result())
         run.on_close(stack.pop_all().close)
         return run
 

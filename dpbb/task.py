@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from dpbb.engines.registry import explain_engines
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
     from dpbb.result import Improvement, Result
 
 
+SHORT_S = 5.0
+"""A time limit that may be over before there is a tree."""
+
+
 @dataclass(slots=True)
 class Task:
     """One call of ``solve`` or ``submit``, blocking or asynchronous."""
@@ -50,26 +55,31 @@ class Task:
     def client(
         self,
         given: Any,  # noqa: ANN401
-    ) -> AbstractContextManager[Callable[[], Any]]:
-        """Get a client, in a thread while the heuristics run; call what is yielded."""
+    ) -> AbstractContextManager[Future[Any]]:
+        """Get a client, in a thread while the heuristics run."""
         if given is not None:
             return _background(lambda: _nothing(given))
-        address = self.options.scheduler
+        address, limit = self.options.scheduler, self.options.time_limit_s
         if address is not None:
-            return _background(lambda: _connect(address))
+            return _background(lambda: _connect(address, limit))
         return self._embedded()
 
     @contextmanager
-    def _embedded(self) -> Iterator[Callable[[], Any]]:
+    def _embedded(self) -> Iterator[Future[Any]]:
         self.embedded = True
-        # What can fail is looked at first, what cannot while the cluster starts.
-        sure = self._is_sure()
+        # What can fail is looked at first, what cannot while the cluster starts, or,
+        # as it takes a second, when there is a tree: there may be no time for one.
+        sure, limit = self._is_sure(), self.options.time_limit_s
         if not sure:
             self._choose_engine()
-        with _background(self._start) as get_client:
-            if sure:
+        unwanted = Event()
+        with _background(lambda: self._start(unwanted)) as starting:
+            if sure and (limit is None or limit > SHORT_S):
                 self._choose_engine()
-            yield get_client
+            try:
+                yield starting
+            finally:
+                unwanted.set()
 
     def _is_sure(self) -> bool:
         """Whether the engine can run here, as far as a look of milliseconds can tell.
@@ -98,7 +108,7 @@ class Task:
         return self.options.tree(self.problem.trivial_ub)
 
     @contextmanager
-    def _start(self) -> Iterator[Any]:
+    def _start(self, unwanted: Event) -> Iterator[Any]:
         from dpbb.cluster.local import embedded_cluster
 
         cluster = embedded_cluster(
@@ -106,6 +116,7 @@ class Task:
             threads=self.options.threads,
             engine=str(self.options.engine),
             warm_up=(self.problem, self._warm_up_tree(), None),
+            unwanted=unwanted.is_set,
         )
         with cluster as (_, client):
             yield client
@@ -143,7 +154,9 @@ class Task:
 
         if client.dashboard_link:
             self.progress.note(f"dashboard {page_address(client.dashboard_link)}")
-        if self.engine is None:
+        if self.embedded and self.engine is None:
+            self._choose_engine()
+        elif self.engine is None:
             tree = self._warm_up_tree()
             why = explain_engines(str(self.options.engine), self.problem, tree)
             self.progress.note(f"engine {why}")
@@ -283,10 +296,10 @@ def shown_by(progress: Progress | str | None, options: SolveOptions) -> Progress
     return make_progress(style, interval_s=options.report_interval_s)
 
 
-def _connect(address: str) -> AbstractContextManager[Any]:
+def _connect(address: str, limit: float | None) -> AbstractContextManager[Any]:
     from dpbb.cluster.local import connect
 
-    return connect(address)
+    return connect(address, limit)
 
 
 @contextmanager
@@ -297,11 +310,11 @@ def _nothing(value: Any) -> Iterator[Any]:  # noqa: ANN401
 @contextmanager
 def _background(
     make: Callable[[], AbstractContextManager[Any]],
-) -> Iterator[Callable[[], Any]]:
-    """Enter a context manager in a thread; yields what waits for its value."""
+) -> Iterator[Future[Any]]:
+    """Enter a context manager in a thread; yields the future of its value."""
     with ThreadPoolExecutor(1, "dpbb-start") as pool, ExitStack() as stack:
         future = pool.submit(lambda: stack.enter_context(make()))
         try:
-            yield future.result
+            yield future
         finally:
             wait([future])  # to be left, it must have been entered

@@ -33,6 +33,9 @@ A GPU may hold millions of roots, and a full report of 4 million took more than 
 (ta056 at 3679 on an H100); of a few thousand it takes milliseconds.
 """
 
+FIRST_SLICE_S = 0.001
+"""With a node limit a lease begins with such a slice; each is twice the one before."""
+
 ROOT_S = 5e-6
 """Seconds of a full report for each open root, until a large one has been timed."""
 
@@ -169,6 +172,9 @@ class Exploration:
         self._full_share = jittered(1.0)
         self._full_since = clock()
         self._slice_s = None if spec.tuning is None else spec.tuning.slice_s
+        # Decomposed nodes after which the lease alone has reached the run's limit
+        self._node_limit = spec.node_limit
+        self._most_s = FIRST_SLICE_S
         self.next: Lease | None = None
 
     def run(self) -> bool:
@@ -204,7 +210,12 @@ class Exploration:
                     order = self._donate(most)
                 elif self._full_due(now) or len(self._optima) >= MAX_OPTIMA:
                     order = self._report_full()
-                elif self._best is not None or self._wanted() or now >= light_at:
+                elif (
+                    self._best is not None
+                    or self._wanted()
+                    or now >= light_at
+                    or self._reached_limit()
+                ):
                     order = self._report()
                 else:
                     continue
@@ -220,6 +231,14 @@ class Exploration:
         rest = open_roots * self._root_s / FULL_REPORT_SHARE
         interval = self._full_share * self._full_s
         return now >= self._full_since + max(interval, rest)
+
+    def _reached_limit(self) -> bool:
+        """Whether the node limit has to be told of; once."""
+        limit = self._node_limit
+        if limit is None or self._counters.decomposed < limit:
+            return False
+        self._node_limit = None
+        return True
 
     def _wanted(self) -> bool:
         """Whether a hint asks for a report at once; cleared by looking."""
@@ -243,6 +262,9 @@ class Exploration:
             self._ub = hinted
         begin = self._clock()
         slice_s = self._session.slice_s if self._slice_s is None else self._slice_s
+        if self._node_limit is not None:
+            slice_s = min(slice_s, self._most_s)
+            self._most_s *= 2
         part = self._session.advance(self._ub, slice_s)
         self._explore_s += self._clock() - begin
         self._counters = self._counters.plus(part.decomposed, part.leaves, part.closed)

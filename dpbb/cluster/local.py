@@ -23,7 +23,7 @@ from dpbb.errors import ClusterError, OptionError
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from distributed import Client, LocalCluster
 
@@ -44,6 +44,7 @@ def embedded_cluster(
     dashboard_address: str | None = None,
     engine: str = "auto",
     warm_up: tuple[Problem[Any], TreeOptions, int | None] | None = None,
+    unwanted: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[LocalCluster, Client]]:
     """Start a cluster on this machine, and close it at the end of the block.
 
@@ -61,6 +62,8 @@ def embedded_cluster(
     warm_up
         Problem, tree and UB of the run to come: the worker loads the engine's code
         for it while the cluster starts.
+    unwanted
+        Polled while it starts: True ends that with a ClusterError.
 
     Yields
     ------
@@ -96,7 +99,9 @@ def embedded_cluster(
                 )
             if cluster is None:
                 message = None if warm_up is None else (engine, *warm_up)
-                cluster = _own_cluster(stack, environs, threads_each, address, message)
+                cluster = _own_cluster(
+                    stack, environs, threads_each, address, message, unwanted
+                )
             else:
                 stack.enter_context(cluster)
         yield cluster, stack.enter_context(_client(cluster))
@@ -108,6 +113,7 @@ def _own_cluster(
     threads: int,
     dashboard_address: str,
     warm_up: tuple[str, Problem[Any], TreeOptions, int | None] | None,
+    unwanted: Callable[[], bool],
 ) -> LocalCluster:
     """Start a ``LocalCluster`` of our own worker processes; ``stack`` closes it."""
     spares: dict[int, subprocess.Popen[bytes]] = {}
@@ -123,6 +129,8 @@ def _own_cluster(
     from dpbb.cluster.local_worker import encode_warm_up
     from dpbb.cluster.quiet import quiet_dask
 
+    if unwanted():
+        raise ClusterError("expected a use of the cluster, got none while it started")
     started: list[Any] = []
     stack.enter_context(quiet_dask())
     cluster = LocalCluster(
@@ -151,13 +159,15 @@ def _client(cluster: LocalCluster) -> Client:
 
 
 @contextmanager
-def connect(address: str) -> Iterator[Client]:
+def connect(address: str, most_s: float | None = None) -> Iterator[Client]:
     """Connect to the cluster of a scheduler, for the length of the block.
 
     Parameters
     ----------
     address
         Such as ``tcp://host:8786``, or the path of a scheduler file (``.json``).
+    most_s
+        Do not wait longer than this for an answer, or than usual.
 
     Raises
     ------
@@ -168,7 +178,8 @@ def connect(address: str) -> Iterator[Client]:
 
     try:
         where = _address_in(address) if address.endswith(".json") else address
-        client = Client(where, timeout=CONNECT_S, set_as_default=False)
+        timeout = CONNECT_S if most_s is None else min(CONNECT_S, most_s)
+        client = Client(where, timeout=timeout, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ClusterError(
             f"expected a Dask scheduler at {address}, got {error}; start one with "
@@ -202,6 +213,7 @@ def free_dashboard_address() -> str:
 
 def _end_all(processes: Iterable[subprocess.Popen[bytes]]) -> None:
     for process in processes:
+        process.kill()  # nobody has told it what to do
         end(process)
 
 

@@ -142,6 +142,13 @@ def test_dear_full_reports_come_seldom(monkeypatch):
     assert full == [200, 400, 600, 700]
 
 
+def test_node_limit_is_told_of_as_soon_as_a_lease_has_reached_it():
+    """Once, whatever the answer; without one the next report is the last."""
+    link = ScriptedLink()
+    explore(link, 9, node_limit=25)
+    assert [report.decomposed for report in link.reports] == [30, 90]
+
+
 def test_better_permutation_is_reported_at_once_and_once():
     """And lowers the UB of the next slice."""
     link = ScriptedLink()
