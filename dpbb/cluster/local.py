@@ -7,9 +7,11 @@ Dask is even imported here, and a run may be submitted before they have joined.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Lock
@@ -179,6 +181,7 @@ def connect(address: str, most_s: float | None = None) -> Iterator[Client]:
     try:
         where = _address_in(address) if address.endswith(".json") else address
         timeout = CONNECT_S if most_s is None else min(CONNECT_S, most_s)
+        _shake_hands(where, timeout)
         client = Client(where, timeout=timeout, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ClusterError(
@@ -187,6 +190,28 @@ def connect(address: str, most_s: float | None = None) -> Iterator[Client]:
         ) from error
     with client:
         yield client
+
+
+def _shake_hands(address: str, most_s: float) -> None:
+    """Raise OSError where nobody speaks Dask: a client would wait there for ever."""
+    from distributed import Security
+    from distributed.comm.core import connect as connect_to
+
+    async def meet() -> None:
+        arguments = Security().get_connection_args("client")
+        comm = await connect_to(address, timeout=most_s, **arguments)
+        await comm.close()
+
+    async def meet_in_time() -> None:
+        try:  # Dask's limit ends with the connection, not with what is said on it
+            await asyncio.wait_for(meet(), most_s + 1)
+        except TimeoutError:
+            raise OSError(f"no answer within {most_s + 1:g} s") from None
+
+    if address.startswith("inproc:"):
+        return
+    with ThreadPoolExecutor(1, "dpbb-connect") as pool:  # the caller may have a loop
+        pool.submit(lambda: asyncio.run(meet_in_time())).result()
 
 
 def _address_in(path: str) -> str:

@@ -155,6 +155,16 @@ def test_connect_to_nobody(monkeypatch):
         pass
 
 
+def test_connect_to_somebody_who_never_answers():
+    """The port is open, and nobody speaks Dask: no waiting for ever."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        pytest.raises(ClusterError, match="expected a Dask scheduler at tcp://"),
+        connect(f"tcp://127.0.0.1:{server.getsockname()[1]}", most_s=0.5),
+    ):
+        pass
+
+
 def test_two_dashboards_on_one_host():
     """The second cluster takes another port, without a warning."""
     with embedded_cluster() as (first, _), embedded_cluster() as (second, _):
