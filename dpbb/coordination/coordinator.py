@@ -28,7 +28,12 @@ from dpbb.coordination.checkpoint import resumed_incumbent
 from dpbb.coordination.dispatch import Dispatcher
 from dpbb.coordination.events import EventLog
 from dpbb.coordination.incumbent import Incumbent, evaluate_candidate
-from dpbb.coordination.journal import WITNESS_ROOTS, Journal
+from dpbb.coordination.journal import (
+    WITNESS_ROOTS,
+    WITNESSES,
+    Journal,
+    chosen_apart,
+)
 from dpbb.coordination.messages import GiftWanted, Lease, Order, OrderKind
 from dpbb.coordination.pace import Pace
 from dpbb.coordination.reading import RateMeter, RunRecord
@@ -305,7 +310,7 @@ class Coordinator(RunSteering):
                 least_lb = max(least_lb, report.least_lb)
             worth_s = now - lease.since
             if lease.id in self._witnesses:
-                portions = donated.split(len(donated))
+                portions = chosen_apart(donated, self.spec.run_id)
             else:
                 portions = balance.portions(donated, worth_s)
             for portion in portions:
@@ -356,7 +361,7 @@ class Coordinator(RunSteering):
         journal = self._work.book.journal
         return (
             journal is not None
-            and lease.open_roots > WITNESS_ROOTS
+            and lease.open_roots > WITNESSES
             and journal.wants_witness(now, self._run.opened)
         )
 

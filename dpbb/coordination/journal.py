@@ -12,6 +12,7 @@ counts, node by node. Some units are made for that (``wants_witness``).
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpbb.coordination.records import LeaseRecord, Unit
+    from dpbb.tree.work_unit import WorkUnit
 
 MAX_ROOTS = 64
 """Roots of a unit that has more are not listed, only counted."""
@@ -37,12 +39,43 @@ LISTED_BYTES = 5_000_000
 """Beyond so many, compressed and by estimate, neither: a certificate stays below 10 MB,
 also with the leases of units that are listed and still open."""
 
-WITNESS_ROOTS = 4
-"""Roots that are asked for at a time, each to be a unit of its own."""
+WITNESS_ROOTS = 64
+"""Roots that are asked for at a time."""
+
+WITNESSES = 4
+"""So many of them become units of their own; see ``chosen_apart``."""
 
 WITNESS_S = 0.5
 WITNESS_SHARE = 0.05
 """Between two such requests: so many seconds, or this part of the run's time."""
+
+
+def chosen_apart(donated: WorkUnit, run_id: str) -> list[WorkUnit]:
+    """Cut off some roots as units of their own, for witnesses.
+
+    Those with the least hashes of run and path: who gives the roots away cannot say
+    which of them will be looked at.
+
+    Parameters
+    ----------
+    donated
+        At least one root.
+    run_id
+        Of the run.
+
+    Returns
+    -------
+    list of WorkUnit
+        Up to ``WITNESSES`` single roots, then the others, if any.
+    """
+    hashes = []
+    for index in range(len(donated)):
+        path = " ".join(map(str, donated.path(index)))
+        hashes.append(hashlib.sha256(f"{run_id} {path}".encode()).digest())
+    order = np.array(sorted(range(len(hashes)), key=hashes.__getitem__), np.intp)
+    portions = [donated.take(order[i : i + 1]) for i in range(WITNESSES)]
+    portions.append(donated.take(np.sort(order[WITNESSES:])))
+    return [portion for portion in portions if len(portion)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,36 @@ import numpy as np
 import pytest
 
 from dpbb.coordination import journal
-from dpbb.coordination.journal import MAX_ROOTS, Journal
+from dpbb.coordination.journal import MAX_ROOTS, WITNESSES, Journal, chosen_apart
 from dpbb.proof.certificate import MAX_BYTES
 from dpbb.tree.counters import Counters
 from dpbb.tree.work_unit import WorkUnit
+
+
+def paths_of(units):
+    return [[unit.path(i) for i in range(len(unit))] for unit in units]
+
+
+@pytest.mark.parametrize("n_roots", [1, 3, WITNESSES, 5, 64])
+def test_some_roots_become_units_of_their_own(n_roots):
+    donated = WorkUnit.from_paths(20, [(3, i // 8, i % 8) for i in range(n_roots)])
+    *single, last = chosen_apart(donated, "run")
+    assert all(len(unit) == 1 for unit in single)
+    assert len(single) + (len(last) == 1) >= min(n_roots, WITNESSES)
+    together = WorkUnit.concatenate([*single, last])
+    assert sorted(paths_of([together])[0]) == paths_of([donated])[0]
+    last.check()
+
+
+def test_which_ones_is_a_matter_of_run_and_path():
+    paths = [(3, i // 8, i % 8) for i in range(64)]
+    one = paths_of(chosen_apart(WorkUnit.from_paths(20, paths), "run"))
+    kept = {path for (path,) in one[:WITNESSES]}
+    # the others do not change which of them are chosen
+    less = [path for path in paths if path in kept or path[2] % 2]
+    assert paths_of(chosen_apart(WorkUnit.from_paths(20, less), "run"))[:4] == one[:4]
+    other = paths_of(chosen_apart(WorkUnit.from_paths(20, paths), "other"))
+    assert {path for (path,) in other[:WITNESSES]} != kept
 
 
 def noisy_unit(rng, number, n_jobs, n_roots, depth):
