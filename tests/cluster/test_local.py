@@ -227,7 +227,8 @@ def test_a_script_needs_no_main_guard(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
         "from dpbb.cluster.local import embedded_cluster\n"
-        "with embedded_cluster(workers=2) as (cluster, client):\n"
+        "at = '127.0.0.1:0'  # another program may take the usual port just now\n"
+        "with embedded_cluster(workers=2, dashboard_address=at) as (_, client):\n"
         "    client.wait_for_workers(2)\n"
         "    print('workers', len(client.scheduler_info()['workers']))\n"
     )
