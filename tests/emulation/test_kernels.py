@@ -229,6 +229,25 @@ def test_a_hopeless_tree_does_not_fill_the_memory(pages, monkeypatch):
         session.remaining().check()
 
 
+def test_pages_without_hope_are_freed_at_a_better_upper_bound(pages, monkeypatch):
+    """By all warps at once, as one explorer alone may be left to go on."""
+    have(monkeypatch, 1600)
+    problem = problem_of("ta041")
+    ub = problem.trivial_ub
+    with pages.session(problem, TreeOptions(), ub=ub) as session:
+        parts = []
+        while session._budget.limit != 1:
+            parts.append(session.advance(ub, 0.0))
+        rest = session.remaining()
+        parts.append(session.advance(problem.root_bound, 0.0))
+    assert len(rest) > 1000
+    assert parts[-1].exhausted
+    assert parts[-1].decomposed == 0
+    closed = sum(part.closed for part in parts)
+    leaves = sum(int(n) * n_leaves(50 - depth) for depth, n in enumerate(closed))
+    assert leaves == n_leaves(50)
+
+
 def test_an_error_when_not_even_one_explorer_has_pages(pages, monkeypatch):
     name, ub, _ = TA041
     have(monkeypatch, 60)

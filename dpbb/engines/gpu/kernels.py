@@ -62,6 +62,7 @@ class Kernels:
             self._paths = self._module.get_function("paths")
             self._release = self._module.get_function("release")
             self._settle = self._module.get_function("settle")
+            self._prune = self._module.get_function("prune")
             attributes = cupy.cuda.Device(device).attributes
             self.n_multiprocessors = int(attributes["MultiProcessorCount"])
             blocks = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
@@ -105,9 +106,16 @@ class Kernels:
 
     def survey(self, stream: Any, arena: Any) -> None:  # noqa: ANN401
         """Count and bound the open roots."""
+        self._look_at_pool(self._survey, stream, arena)
+
+    def prune(self, stream: Any, arena: Any) -> None:  # noqa: ANN401
+        """Free pages without a node below the upper bound; collect all in ``out``."""
+        self._look_at_pool(self._prune, stream, arena)
+
+    def _look_at_pool(self, kernel: Any, stream: Any, arena: Any) -> None:  # noqa: ANN401
         with stream:
             grid = (self.n_multiprocessors * 2,)
-            self._survey(grid, (self._threads,), (arena,))
+            kernel(grid, (self._threads,), (arena,))
 
     def walk(
         self,

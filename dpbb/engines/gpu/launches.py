@@ -72,6 +72,7 @@ class Launches:
         self._pending: list[WorkUnit] = []
         self._open_roots = 0
         self._pool_side = 0
+        self._pruned_at = NO_VALUE
         self._memory: DeviceMemory | None = None
         self._interruptible = False
         self._guard = threading.Lock()  # of what interrupts
@@ -179,6 +180,8 @@ class Launches:
     def _limited(self) -> int:
         """Explorers of the next launch; where pages limit them, the pool in order."""
         budget = self._budget
+        if budget.limit is not None and self._ub < self._pruned_at:
+            self._prune()
         budget.look(self._free_pages)
         if budget.limit is None:
             return self._n_warps
@@ -187,6 +190,27 @@ class Launches:
         pool = self._require_memory().pools[self._pool_side]
         pool[: len(pages)].set(pages[deepest_first])
         return min(self._n_warps, budget.limit)
+
+    def _prune(self) -> None:
+        """Free the pages that a better upper bound has left without a node to explore.
+
+        Explorers close such nodes, too, but there may be one explorer for all of them.
+        """
+        self._pruned_at = self._ub
+        self._control["ub"] = self._ub
+        self._control["n_out"] = 0
+        self._send()
+        self._kernels.prune(
+            self._stream, self._require_memory().arenas[self._pool_side]
+        )
+        self._receive()
+        self._take_out()
+
+    def _take_out(self) -> None:
+        """What the last kernel has left in ``out`` is the pool."""
+        self._pool_side = 1 - self._pool_side
+        self._control["pool_size"] = self._control["n_out"]
+        self._control["pool_next"] = 0
 
     def _launch(
         self,
@@ -219,9 +243,7 @@ class Launches:
         self._receive(totals)
         with self._guard:
             self._interruptible = False
-        self._pool_side = 1 - self._pool_side
-        control["pool_size"] = control["n_out"]
-        control["pool_next"] = 0
+        self._take_out()
         self._check_stop(totals)
         self._collect(found)
 

@@ -20,6 +20,34 @@ extern "C" __global__ void settle(const Arena *arena_at) {
     arena.out[atomicAdd(&control->n_out, 1u)] = arena.pool[i];
 }
 
+// Free the pages of the pool on which no node is below the upper bound any more; the
+// others go to `out`. Grid: any; block: WARPS * 32.
+extern "C" __global__ void prune(const Arena *arena_at) {
+  const Arena arena = *arena_at;
+  Control *const control = arena.control;
+  const int lane = threadIdx.x % LANES;
+  const u32 warp = (blockIdx.x * blockDim.x + threadIdx.x) / LANES;
+  const u32 n_warps = gridDim.x * blockDim.x / LANES;
+  PageCache cache;
+  for (u32 i = warp; i < control->pool_size; i += n_warps) {
+    const u32 page = arena.pool[i];
+    const u32 meta = arena.meta[page];
+    const int records = (int)(meta & 255), depth = (int)(meta >> 8);
+    Node node;
+    Pair remain[HALF];
+    load_state(page_at(arena, page), lane < records ? lane : 0, node.x, remain);
+    fill_y(node, remain);
+    // as in explore: the tree's root is decomposed whatever its bound
+    if (depth == 0 || __any_sync(ALL_LANES, node_bound(node) < control->ub)) {
+      if (lane == 0) arena.out[atomicAdd(&control->n_out, 1u)] = page;
+    } else {
+      if (lane == 0) atomicAdd(arena.closed + depth, (u64)records);
+      cache.give(arena, page, lane);
+    }
+  }
+  cache.give_back_all(arena, lane);
+}
+
 // Number of open roots in the pool and their least bound. Grid: any; block: WARPS * 32.
 extern "C" __global__ void survey(const Arena *arena_at) {
   const Arena arena = *arena_at;
