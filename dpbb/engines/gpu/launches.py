@@ -308,7 +308,8 @@ class Launches:
             )
         budget.used_up(int(self._control["n_warps"][0]), self._free_pages)
         logger.warning(
-            "pages of device memory used up: going on with %d of %d explorers",
+            "pages of device memory used up: going on with %d of %d explorers "
+            "(balance=steal needs less memory)",
             budget.limit,
             self._n_warps,
         )
