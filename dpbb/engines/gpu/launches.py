@@ -207,7 +207,7 @@ class Launches:
         self._take_out()
 
     def _take_out(self) -> None:
-        """What the last kernel has left in ``out`` is the pool."""
+        """Make what the last kernel has left in ``out`` the pool."""
         self._pool_side = 1 - self._pool_side
         self._control["pool_size"] = self._control["n_out"]
         self._control["pool_next"] = 0
