@@ -43,10 +43,13 @@ TITLE_PAD = 24.0
 """Points between axes and title: a legend of one row fits in between."""
 
 TITLE_SHARE = 0.88
-"""Part of the width of a figure that a title may have: it begins at the axes."""
+"""Part of the width of a figure that a title or a legend may have, from the axes on."""
 
 CHARACTER = 0.6
 """Width of a character of Matplotlib's own font, as a share of its size."""
+
+KEY = 4.0
+"""Width of a legend's line and gaps beside its text, as a share of its size."""
 
 LEAST_NAME = 16
 """Characters of a name that are shown in any case."""
@@ -105,11 +108,15 @@ def title(ax: Axes, name: str, text: str) -> None:
     A name that the figure has no room for is shortened in the middle. It is somebody
     else's: no formula, though it may have dollar signs.
     """
-    points = 72 * ax.figure.bbox.width / ax.figure.dpi
-    room = int(TITLE_SHARE * points / (CHARACTER * NORMAL)) - len(text)
+    room = int(_room(ax) / (CHARACTER * NORMAL)) - len(text)
     name = shortened(name, max(LEAST_NAME, room))
     shown = ax.set_title(f"{name}{text}", loc="left", fontsize=NORMAL, pad=TITLE_PAD)
     shown.set_parse_math(False)
+
+
+def _room(ax: Axes) -> float:
+    """Points that text above the axes may take in width."""
+    return float(TITLE_SHARE * 72 * ax.figure.bbox.width / ax.figure.dpi)
 
 
 def shortened(name: str, most: int) -> str:
@@ -123,13 +130,15 @@ def shortened(name: str, most: int) -> str:
 
 
 def legend_above(ax: Axes, handles: Sequence[Any] | None = None) -> Legend:
-    """Put the legend above the axes, where it covers nothing; four in a row."""
+    """Put the legend above the axes, where it covers nothing; up to four in a row."""
     entries: Any = ax.get_legend_handles_labels()[0] if handles is None else handles
+    longest = max((len(str(entry.get_label())) for entry in entries), default=0)
+    fit = int(_room(ax) / (SMALL * (KEY + CHARACTER * longest)))
     legend = ax.legend(
         handles=entries,
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),
-        ncols=min(4, max(1, len(entries))),
+        ncols=max(1, min(4, len(entries), fit)),
         fontsize=SMALL,
         frameon=False,
         borderaxespad=0.2,

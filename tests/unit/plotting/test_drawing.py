@@ -28,9 +28,16 @@ def test_every_kind_becomes_a_file(kind, suffix, tmp_path):
     assert pyplot.get_fignums() == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_legend_and_title_cover_nothing(kind):
-    figure = figure_of(DATA[kind], kind)
+MANY_SERIES = [
+    {"series": f"instance_{name}, many nodes", "gpus": n, "seconds": 1 / n}
+    for name in "abcde"
+    for n in (1, 2)
+]
+
+
+@pytest.mark.parametrize(("kind", "data"), [*DATA.items(), ("speedup", MANY_SERIES)])
+def test_legend_and_title_cover_nothing(kind, data):
+    figure = figure_of(data, kind)
     figure.canvas.draw()
     ax = figure.axes[0]
     axes, key = ax.get_window_extent(), ax.get_legend().get_window_extent()
