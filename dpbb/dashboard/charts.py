@@ -53,7 +53,7 @@ class Makespan:
         chart.add_tools(
             HoverTool(
                 renderers=[dots],
-                tooltips=[("makespan", "@y"), ("at", "@x{0.0} s"), ("by", "@source")],
+                tooltips=[("incumbent", "@y"), ("at", "@x{0.0} s"), ("by", "@source")],
             )
         )
         self._legend = legend(chart, look)
@@ -133,7 +133,9 @@ class Rates:
         self._before.visible, self._legend.visible = False, True
         rates = history.rates()
         total = [sum(parts) for parts in zip(*rates.values(), strict=True)]
-        self._total.data = {"x": history.seconds[:] if total else [], "y": total}
+        if not rates:  # nobody has reported: that is a rate, too
+            total = [0.0] * len(history.seconds)
+        self._total.data = {"x": history.seconds[:], "y": total}
         names = list(rates)
         self._engines.data = {
             "xs": [history.seconds[:] for _ in names],

@@ -121,7 +121,7 @@ class Gantt:
             "line": [line] * start.size,
         }
         self._end.location = last
-        self.root.x_range.end = last * 1.01
+        self.root.x_range.end = max(1, last) * 1.01
         self.root.y_range.start = n_machines - 0.5
         self._axes(visible=True)
 

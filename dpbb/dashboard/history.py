@@ -92,7 +92,7 @@ class History:
 
     def _thin_out(self) -> None:
         self.step_s *= 2
-        # in place: nobody else holds these lists, and the newest sample stays
+        # in place: nobody else holds these lists; the first sample tells a resumed run
         all_series: tuple[list[Any], ...] = (
             self.seconds,
             self.lower_bound,
@@ -100,4 +100,4 @@ class History:
             *self.nodes.values(),
         )
         for series in all_series:
-            del series[:-1:2]
+            del series[1:-1:2]

@@ -104,7 +104,6 @@ class Buttons:
 
     def __init__(self, controls: Controls, picker: Picker) -> None:
         self._controls = controls
-        self._state: RunState | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._message = ""
         self._about = ""  # the run that the message is about

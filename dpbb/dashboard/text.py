@@ -32,11 +32,11 @@ def short(number: float) -> str:
         return "∞" if number > 0 else "–"  # noqa: RUF001
     if abs(number) >= 999.5e18:
         return _power(number)
-    if abs(number) < 1000:
+    if abs(number) < 999.5:
         return f"{number:.3g}" if isinstance(number, float) else str(number)
     power = 0
     value = float(number)
-    while abs(value) >= 999.5 and power < len(_PREFIXES) - 1:
+    while abs(value) >= 999.5:
         value /= 1000
         power += 1
     digits = 2 if abs(value) < 9.995 else 1 if abs(value) < 99.95 else 0

@@ -69,7 +69,7 @@ def test_a_long_run_is_sampled_less_often():
         history.note(replace(BASE, seconds=float(second), lower_bound=second))
     assert MAX_SAMPLES // 2 <= len(history.seconds) <= MAX_SAMPLES
     assert history.seconds == sorted(history.seconds)
-    assert history.seconds[0] < 200
+    assert history.seconds[0] == 0  # as late as this a run is one that was resumed
     assert history.seconds[-1] >= 9_999 - history.step_s
     assert history.lower_bound == history.seconds
     lengths = {len(series) for series in (history.cells, *history.nodes.values())}

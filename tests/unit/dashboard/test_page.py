@@ -20,6 +20,7 @@ from dpbb.dashboard.look import DARK, LIGHT
 from dpbb.dashboard.page import PARTS, show
 from dpbb.dashboard.picker import Buttons, Picker
 from dpbb.dashboard.text import duration
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from tests.unit.dashboard.fakes import BASE, FakeControls, FakeFeed, seat, view
 
 
@@ -402,6 +403,11 @@ def test_the_map_over_time_of_a_resumed_run_is_blank_before_that():
     early, late = data(part.root)["image"][0]
     assert (early == space.UNKNOWN).all()
     assert (late == 2).all()
+    long = History()
+    for second in range(1000):
+        long.note(replace(snapshot, seconds=float(second)))
+    part.update(RunView(snapshot, long, None))
+    assert (data(part.root)["image"][0] == 2).all()
     started = history.seconds[0] = 0.2
     assert started < history.step_s
     part = space.Eaten(LIGHT)
@@ -425,6 +431,22 @@ def test_rates_of_the_engines_make_up_the_total():
     assert engines["engine"] == ["cpu", "gpu"]
     assert engines["ys"][1][-1] == pytest.approx(1e5)
     assert total["y"][-1] == pytest.approx(150_000.7)
+
+
+def test_before_the_first_report_there_is_a_rate_of_nothing():
+    """Else Bokeh finds no ranges: a run may wait for its first seat for hours."""
+    part = charts.Rates(LIGHT)
+    part.update(view(engine_nodes=(), seats=()))
+    total = data(part.root, 1)
+    assert total["x"] == [0.0, 10.0]
+    assert total["y"] == [0.0, 0.0]
+
+
+def test_a_shop_without_any_work_has_a_gantt_chart():
+    part = gantt.Gantt(LIGHT)
+    idle = FlowShopProblem(FlowShopInstance("idle", np.zeros((3, 2), int)))
+    part.update(RunView(BASE, History(), idle))
+    assert part.root.x_range.end > part.root.x_range.start
 
 
 def test_depths_leave_out_what_is_not_closed():

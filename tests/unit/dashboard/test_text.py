@@ -13,6 +13,7 @@ from dpbb.dashboard.text import duration, middle, percent, plural, short, size
         (0, "0"),
         (999, "999"),
         (0.5, "0.5"),
+        (999.7, "1.00 k"),
         (1000, "1.00 k"),
         (12_345, "12.3 k"),
         (999_600, "1.00 M"),
