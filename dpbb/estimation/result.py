@@ -177,9 +177,9 @@ class Estimate:
 
 
 def number(value: float) -> str:
-    """Three digits for people, such as 448 M or 2.08e+11."""
+    """Three digits for people, such as 448 M or 2.08e+12."""
     for factor, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if factor <= value < 1000 * factor:
+        if 0.9995 * factor <= value < 999.5 * factor:
             return f"{value / factor:.3g}{unit}"
     return f"{value:.3g}"
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from dpbb.coordination.snapshot import RunState
 from dpbb.progress.base import TROUBLE
+from dpbb.progress.rows import format_event
 from dpbb.progress.text import (
     clean,
     format_best,
@@ -252,5 +253,5 @@ def _events(snapshot: Snapshot, offset_s: float) -> Iterator[Text]:
     elsewhere = ("incumbent", "checkpoint", "donation", *TROUBLE)
     latest = [event for event in snapshot.events if event.kind not in elsewhere]
     for event in latest[-N_EVENTS:]:
-        when = format_seconds(event.seconds + offset_s)
-        yield _text(f"{when:>{NAME_WIDTH}} {clean(event.text)}", "dim")
+        text = format_event(event, offset_s=offset_s, width=NAME_WIDTH)
+        yield Text(text, style="dim", no_wrap=True, overflow="ellipsis")

@@ -119,9 +119,13 @@ def format_row(
     return format_cells(cells, columns, mark=mark)
 
 
-def format_event(event: EventRecord, *, offset_s: float = 0.0) -> str:
+def format_event(event: EventRecord, *, offset_s: float = 0.0, width: int = 7) -> str:
     """Return a line for something that happened, its time as in the rows."""
-    return f" {format_seconds(event.seconds + offset_s):>7} {clean(event.text)}"
+    text = clean(event.text)
+    if event.count > 1:
+        since = format_seconds(event.since_s + offset_s)
+        text = f"{text} ({event.count:,} times since {since})"
+    return f" {format_seconds(event.seconds + offset_s):>{width}} {text}"
 
 
 def format_incumbent(

@@ -21,6 +21,8 @@ def format_best(snapshot: Snapshot) -> str:
 
 def format_count(count: float) -> str:
     """Three significant digits and a unit, such as ``41.2 M``."""
+    if count >= 9999.5e12:
+        return f"{count:.0e}"
     for unit in ("", " k", " M", " G", " T"):
         if count < 999.5 or unit == " T":
             break

@@ -123,7 +123,14 @@ def test_instances_of_all_kinds_are_taken():
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(7, "7"), (1234, "1.23 k"), (4.4799e8, "448 M"), (2e12, "2e+12")],
+    [
+        (7, "7"),
+        (999.7, "1 k"),
+        (1234, "1.23 k"),
+        (999_700, "1 M"),
+        (4.4799e8, "448 M"),
+        (2e12, "2e+12"),
+    ],
 )
 def test_numbers_for_people(value, text):
     assert number(value) == text

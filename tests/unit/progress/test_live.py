@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from dpbb.coordination.snapshot import CheckpointSnapshot, RunState
+from dpbb.coordination.snapshot import CheckpointSnapshot, EventRecord, RunState
 from dpbb.progress.live import LiveProgress, SteadyConsole
 from dpbb.progress.live_panel import (
     FINISHED,
@@ -70,6 +70,12 @@ def test_no_line_is_wider_than_the_terminal(width, snapshot):
     for line in panel(snapshot, width=width, dashboard=long, alert="x" * 300):
         assert len(line) <= min(width, 250)
     assert len(panel(snapshot, width=width)[0]) <= min(width, 100)
+
+
+def test_repeats_are_told_with_their_number():
+    joined = EventRecord(9.0, "seat", "cpu7 joined", 8, 1.0)
+    text = panel(replace(SNAPSHOT, events=(joined,)))
+    assert text[-1].split(maxsplit=1) == ["9.0s", "cpu7 joined (8 times since 1.0s)"]
 
 
 def test_narrow_terminals_have_one_fact_a_line():

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from dpbb.coordination.events import ROWS_OF_A_KIND, EventLog
 from dpbb.progress import ProgressPrinter, format_count, format_seconds
 from dpbb.progress.rows import HEADER, fitting, format_header, format_row
 from dpbb.progress.text import clean, format_left, format_share
@@ -27,6 +28,7 @@ def lines(stream):
         (41_200_012, "41.2 M"),
         (5e12, "5.00 T"),
         (7e15, "7000 T"),
+        (3.2e40, "3e+40"),
     ],
 )
 def test_counts_have_three_digits(count, text):
@@ -170,6 +172,19 @@ def test_a_run_that_was_attached_to_shows_its_past():
     assert now.endswith(" 3h05m")
     progress.update(BUSY)  # nothing of it twice
     assert len(lines(stream)) == 4
+
+
+def test_events_that_were_merged_are_all_told_of():
+    """As when a rack of seats is lost between two snapshots."""
+    stream = io.StringIO()
+    log = EventLog(0.0)
+    for number in range(40):
+        log.add(5.0 + number / 100, "seat-lost", f"gpu{number} left")
+    ProgressPrinter(stream).update(replace(SNAPSHOT, events=log.latest()))
+    told = lines(stream)
+    assert len(told) == ROWS_OF_A_KIND + 2  # and the header, and a row
+    assert told[0] == "    5.2s gpu24 left (25 times since 5.0s)"
+    assert told[1] == "    5.2s gpu25 left"
 
 
 def test_what_would_steer_a_terminal_is_replaced():
