@@ -210,7 +210,10 @@ class SolveOptions:
     )
     heuristic_time_s: float | None = _option(
         None,
-        kinds.optional(kinds.number(least=0), "by size"),
+        kinds.optional(
+            kinds.number(least=0),
+            "by size; of a time limit at most half, three quarters with compiling",
+        ),
         "seconds that the heuristics may take",
     )
     all_optima: bool = _option(

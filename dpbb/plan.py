@@ -1,4 +1,4 @@
-"""From an instance and options to a run, and from its outcome to the result.
+"""From what is known before the tree to a run, and from its outcome to the result.
 
 No cluster in here: what is decided before the tree is explored (the problem, the first
 incumbent, the upper bound, the tree's options) and what the end of it proves.
@@ -7,31 +7,24 @@ incumbent, the upper bound, the tree's options) and what the end of it proves.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-import numpy as np
-
 from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.engines.base import Tuning
-from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopProblem, schedule
-from dpbb.flowshop.heuristics import default_time_s
-from dpbb.flowshop.heuristics.in_time import incumbent_in_time
 from dpbb.installed import versions
 from dpbb.objective import objective_of
-from dpbb.options import EngineName, Estimates, Heuristics, SolveOptions
-from dpbb.problem import root_bound
+from dpbb.options import EngineName, Estimates, SolveOptions
 from dpbb.result import Improvement, Proof, Result, Status, Termination
 from dpbb.schedule import Schedule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from dpbb.coordination.outcome import Outcome
-    from dpbb.flowshop.heuristics import Incumbent
     from dpbb.problem import Problem
 
 
@@ -304,101 +297,3 @@ class Plan:
             objective=objective_of(self.problem),
             **known,
         )
-
-
-def check_fit(problem: Problem[Any], options: SolveOptions) -> None:
-    """Raise OptionError for an option that does not fit the instance."""
-    for option in ("initial", "root_order"):
-        jobs = getattr(options, option)
-        if jobs is not None and len(jobs) != problem.n_jobs:
-            raise OptionError(
-                f"{option}: expected {problem.n_jobs} jobs, got {len(jobs)}"
-            )
-    if options.certificate is not None and not isinstance(problem, FlowShopProblem):
-        raise OptionError(
-            f"certificate: expected a flow shop, got {problem.name}: a checker has to "
-            "know the bounds"
-        )
-    none = options.heuristics is Heuristics.NONE
-    if none or not isinstance(problem, FlowShopProblem):
-        given = (options.initial, options.upper_bound, options.cutoff)
-        options.tree(None if given == (None, None, None) else 0)
-
-
-def make_plan(
-    problem: Problem[Any],
-    name: str,
-    options: SolveOptions,
-    *,
-    began: float,
-    on_incumbent: Callable[[Improvement, int], None] = lambda _step, _bound: None,
-    should_stop: Callable[[], bool] = lambda: False,
-) -> Plan:
-    """Run the start heuristics.
-
-    Parameters
-    ----------
-    problem, name, options, began
-        See ``Plan``.
-    on_incumbent
-        Called with every incumbent and the root bound, in this thread.
-    should_stop
-        Polled every few milliseconds; True ends the heuristics early.
-
-    Raises
-    ------
-    OptionError
-        An option does not fit the instance.
-    """
-    check_fit(problem, options)
-    bound = root_bound(problem)
-    plan = Plan(problem, name, options, began, bound)
-    if not isinstance(problem, FlowShopProblem):
-        return _with_initial(plan)
-    steps: list[Improvement] = []
-
-    def found(incumbent: Incumbent) -> None:
-        seconds = time.monotonic() - began
-        steps.append(Improvement(seconds, incumbent.value, incumbent.source))
-        on_incumbent(steps[-1], bound)
-
-    def enough() -> bool:
-        known = steps[-1].value if steps else None
-        return replace(plan, makespan=known).within_gap or should_stop()
-
-    limit = options.heuristic_time_s
-    left = plan.seconds_left(time.monotonic())
-    if left is not None:
-        left = max(left, 0.0)
-        if limit is None:  # a part of the time, however short, is the tree's
-            instance = problem.instance
-            limit = default_time_s(instance.n_jobs, instance.n_machines)
-            limit = min(limit, left / 2)
-        limit = min(limit, left)
-    incumbent = incumbent_in_time(
-        problem.instance,
-        end=None if left is None else time.monotonic() + left,
-        method=Heuristics.NONE if options.cutoff is not None else options.heuristics,
-        time_limit_s=limit,
-        threads=options.threads,
-        seed=options.seed,
-        initial=options.initial,
-        lower_bound=bound,
-        on_improvement=found,
-        should_stop=enough,
-    )
-    if incumbent is None:
-        return plan
-    jobs = tuple(incumbent.permutation.tolist())
-    known = incumbent.value
-    return replace(plan, makespan=known, permutation=jobs, trajectory=tuple(steps))
-
-
-def _with_initial(plan: Plan) -> Plan:
-    """Plan of a problem that there are no heuristics for."""
-    jobs = plan.options.initial
-    if jobs is None:
-        return plan
-    value = plan.problem.evaluate(np.array(jobs, dtype=np.intp))
-    steps = (Improvement(time.monotonic() - plan.began, value, "initial"),)
-    return replace(plan, makespan=value, permutation=jobs, trajectory=steps)

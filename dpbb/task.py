@@ -15,7 +15,7 @@ from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopProblem
 from dpbb.flowshop.formats import read_instance
 from dpbb.options import EngineName, ProgressStyle, SolveOptions, Verbosity
-from dpbb.plan import check_fit, make_plan
+from dpbb.planning import check_fit, make_plan
 from dpbb.problem import Problem
 from dpbb.progress import Progress, make_progress
 from dpbb.proof.certificate import check_target, make_certificate

@@ -12,7 +12,7 @@ from dpbb.coordination.checkpoint_file import to_bytes
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.option_table import option_rows
 from dpbb.options import BranchingRule, SolveOptions
-from dpbb.plan import make_plan
+from dpbb.planning import make_plan
 from dpbb.result import Termination
 from tests.unit.coordination.world import TIMES, World
 

@@ -8,9 +8,9 @@ import pytest
 from dpbb.coordination.incumbent import Optima
 from dpbb.coordination.outcome import Outcome
 from dpbb.errors import OptionError
-from dpbb.flowshop import FlowShopInstance, FlowShopProblem, taillard_instance
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import SolveOptions
-from dpbb.plan import make_plan
+from dpbb.planning import make_plan
 from dpbb.problem import root_bound
 from dpbb.result import Improvement, Proof, Status, Termination
 from dpbb.tree.counters import Counters
@@ -83,50 +83,6 @@ def test_smallest_known_value_prunes(options, threshold, branching_ub):
     assert plan.branching_ub == branching_ub
 
 
-def test_cutoff_switches_the_heuristics_off():
-    assert plan_of(heuristics="auto", cutoff=99).makespan is None
-    assert plan_of(heuristics="neh", upper_bound=99).makespan is not None
-
-
-def test_heuristics_announce_what_they_find():
-    steps = []
-    options = SolveOptions(heuristic_time_s=0.1)
-    plan = make_plan(
-        FlowShopProblem(taillard_instance("ta021")),
-        "ta021",
-        options,
-        began=time.monotonic(),
-        on_incumbent=lambda step, bound: steps.append((step, bound)),
-    )
-    assert tuple(step for step, _ in steps) == plan.trajectory
-    assert plan.trajectory[-1].value == plan.makespan
-    assert {bound for _, bound in steps} == {plan.root_bound}
-    assert not plan.proved
-
-
-@pytest.mark.parametrize(
-    ("options", "limit"),
-    [
-        ({}, None),
-        ({"heuristic_time_s": 7}, 7),
-        ({"time_limit_s": 0.4}, 0.2),  # half of it is the tree's
-        ({"time_limit_s": 1000}, 5),  # what is usual for this size
-        ({"time_limit_s": 4, "heuristic_time_s": 7}, 4),
-        ({"time_limit_s": 4, "heuristic_time_s": 3}, 3),
-    ],
-)
-def test_heuristics_leave_time_for_the_tree(monkeypatch, options, limit):
-    given = []
-    monkeypatch.setattr("dpbb.plan.default_time_s", lambda _n, _m: 5.0)
-    monkeypatch.setattr(
-        "dpbb.plan.incumbent_in_time", lambda _i, **more: given.append(more)
-    )
-    plan_of(heuristics="auto", **options)
-    assert given[0]["time_limit_s"] == (
-        None if limit is None else pytest.approx(limit, abs=0.1)
-    )
-
-
 def test_root_bound_proves_only_where_no_tree_is_wanted():
     problem = FlowShopProblem(FlowShopInstance("one", np.array([[3], [4], [5]])))
     order = {"initial": (2, 0, 1)}
@@ -148,12 +104,6 @@ def test_gap_limit_counts_from_the_root_bound():
     assert not plan_of(gap_limit=0.5).within_gap
     one = FlowShopProblem(FlowShopInstance("one", np.array([[3], [4], [5]])))
     assert not plan_of(one, initial=(2, 0, 1), gap_limit=0.5).within_gap
-
-
-@pytest.mark.parametrize("option", ["initial", "root_order"])
-def test_permutation_of_another_size_is_refused(option):
-    with pytest.raises(OptionError, match=f"^{option}: expected 4 jobs, got 3"):
-        plan_of(**{option: (0, 1, 2)})
 
 
 def test_options_reach_the_run():

@@ -18,7 +18,7 @@ from dpbb.flowshop.heuristics.search import Search, improve
 from dpbb.options import Heuristics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -35,6 +35,7 @@ def incumbent_in_time(
     *,
     end: float | None,
     method: Heuristics,
+    initial: Sequence[int] | None = None,
     on_improvement: Callable[[Incumbent], None],
     should_stop: Callable[[], bool],
     **how: Any,  # noqa: ANN401
@@ -45,16 +46,16 @@ def incumbent_in_time(
     ----------
     end
         ``time.monotonic()`` after which it is not waited for; None: never.
-    method, on_improvement, should_stop
-        As there, both called in this thread.
+    method, initial, on_improvement, should_stop
+        As there; the functions are called in this thread.
     **how
         Other arguments of it.
 
     Returns
     -------
     Incumbent or None
-        The best so far; if the end came before any, the jobs in their own order, or
-        in Palmer's if that is better.
+        The best so far; if the end came before any, the best of ``initial``, the jobs
+        in their own order and in Palmer's.
     """
     events: SimpleQueue[Incumbent | BaseException | None] = SimpleQueue()  # None: end
     stop = Event()
@@ -64,6 +65,7 @@ def incumbent_in_time(
             first_incumbent(
                 instance,
                 method=method,
+                initial=initial,
                 on_improvement=events.put,
                 should_stop=stop.is_set,
                 **how,
@@ -92,12 +94,13 @@ def incumbent_in_time(
             on_improvement(best)
     finally:
         stop.set()
-    if best is None and method != Heuristics.NONE:
-        search_now = Search(
-            instance, lower_bound=0, threads=1, seed=0, on_improvement=on_improvement
-        )
-        best = improve(search_now, None, range(instance.n_jobs), "own order")
-        best = improve(search_now, best, palmer(instance), "palmer")
+    if best is None:
+        search_now = Search(instance, lower_bound=0, on_improvement=on_improvement)
+        if initial is not None:
+            best = improve(search_now, None, initial, "initial")
+        if method != Heuristics.NONE:
+            best = improve(search_now, best, range(instance.n_jobs), "own order")
+            best = improve(search_now, best, palmer(instance), "palmer")
     return best
 
 
