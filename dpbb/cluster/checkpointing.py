@@ -66,6 +66,7 @@ class Keeper:
         self.hangs = asyncio.Event()
         self.closing = False
         self.closed = False
+        self._last: bool | None = None  # whether the last one was written, after it
         self._interval_s = spec.full_interval_s
         self._written_at: float | None = None
         self._failed_at: float | None = None
@@ -97,18 +98,21 @@ class Keeper:
         )
 
     async def write(self, run: OpenRun) -> bool:
-        """Write a checkpoint; False if that failed."""
+        """Write a checkpoint; False if that failed. After the last one: none."""
         async with self.lock:
-            began = time.monotonic()
-            saved = run.coordinator.checkpoint(began)
-            try:
-                written = await self._call(run, self._write, saved)
-            except CheckpointError as error:
-                self._failed(run, error)
-                return False
-            finally:
-                self._next_at = self._later(time.monotonic())
-            now = self._written_at = time.monotonic()
+            return await self._write_now(run) if self._last is None else self._last
+
+    async def _write_now(self, run: OpenRun) -> bool:
+        began = time.monotonic()
+        saved = run.coordinator.checkpoint(began)
+        try:
+            written = await self._call(run, self._write, saved)
+        except CheckpointError as error:
+            self._failed(run, error)
+            return False
+        finally:
+            self._next_at = self._later(time.monotonic())
+        now = self._written_at = time.monotonic()
         self._status = replace(
             self._status,
             written=self._status.written + 1,
@@ -165,8 +169,9 @@ class Keeper:
 
     async def end(self, run: OpenRun, *, ended: bool) -> None:
         """Write the last checkpoint, and leave the folder."""
-        await self.write(run)
-        await self.release(ended=ended)
+        async with self.lock:
+            self._last = await self._write_now(run)
+            await self.release(ended=ended)
 
     async def release(self, *, ended: bool) -> None:
         """Leave the folder; unless the run has ended, somebody should go on from it."""

@@ -1,0 +1,48 @@
+"""Who writes into a folder of checkpoints, and until when."""
+
+import asyncio
+import time
+
+from dpbb.cluster.checkpointing import Checkpointer
+from dpbb.cluster.claim import NAME, Claim
+from dpbb.cluster.hub import Hub
+from dpbb.result import Termination
+from tests.unit.cluster.support import FakeShell, tiny_spec
+
+
+def test_a_save_that_comes_late_leaves_the_folder_of_a_run_that_is_over_alone(
+    tmp_path, monkeypatch
+):
+    """Else the folder would hold a run that nobody ended, which goes on by itself."""
+    renew = Claim.renew
+
+    def when_it_is_released(claim):
+        if list(tmp_path.glob("*.dpbb")):
+            deadline = time.monotonic() + 1
+            while (tmp_path / NAME).exists() and time.monotonic() < deadline:
+                time.sleep(0.01)
+        renew(claim)
+
+    monkeypatch.setattr(Claim, "renew", when_it_is_released)
+    hub = Hub(FakeShell())
+    checkpointer = Checkpointer(hub)
+    spec = tiny_spec(checkpoint=str(tmp_path))
+
+    async def both():
+        keeper = await checkpointer.keeper(spec, None)
+        hub._shell.write_last = checkpointer.write_last
+        hub.open(spec, b"", keeper=keeper)
+        run = hub.runs[spec.run_id]
+        run.coordinator.request_stop(Termination.STOPPED, time.monotonic())
+        hub.advance(spec.run_id)
+        while not keeper.lock.locked():
+            await asyncio.sleep(0)
+        status = await checkpointer.save_now(run)
+        await checkpointer.close()
+        return status
+
+    status = asyncio.run(both())
+    assert spec.run_id in hub.finished
+    assert status.written == 1
+    assert status.files == ("checkpoint-000001.dpbb",)
+    assert not (tmp_path / NAME).exists()
