@@ -138,6 +138,8 @@ class OptimaFile:
         if not self.begun or optima.value != self.value:
             self.begin(optima.value, optima.first)
         rows = optima.permutations.tolist()
+        if not rows:
+            return
         self._write("".join(" ".join(map(str, row)) + "\n" for row in rows).encode())
         self.count += len(rows)
         self.position = optima.end

@@ -95,7 +95,7 @@ class FoundOptima:
         """Take what was found, or what there is room for."""
         self.n_found += len(rows)
         most = MAX_OPTIMA_BYTES // (2 * self._rows.shape[1])
-        if self._n_held + len(rows) > most:
+        if self._n_held + len(rows) > most and self._read > self.first:
             self._drop_read()
         kept = rows[: max(0, most - self._n_held)]
         if not kept:

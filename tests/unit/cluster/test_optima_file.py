@@ -33,6 +33,15 @@ def test_better_value_starts_the_file_again(tmp_path):
     assert (file.value, file.position, file.count) == (8, 1, 1)
 
 
+def test_to_ask_in_vain_costs_no_disk(tmp_path, monkeypatch):
+    """A reader asks every second, maybe for a week."""
+    file = OptimaFile(tmp_path / "optima.txt", SAME)
+    file.write(optima(9, (0, 1, 2)))
+    monkeypatch.setattr(file, "_write", None)
+    file.write(optima(9, first=1))
+    assert (file.position, file.count) == (1, 1)
+
+
 def test_a_run_without_any_leaves_an_empty_file(tmp_path):
     path = tmp_path / "optima.txt"
     path.write_text("old\n")
