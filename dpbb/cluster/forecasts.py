@@ -81,7 +81,7 @@ class Forecast:
         What was explored since is taken to be the same share of every tree.
         """
         fall, left = self.ub - ub, self.left(explored)
-        if left is None or not 0 < fall < len(self.by_ub):
+        if left is None or not self.by_ub[0] or not 0 < fall < len(self.by_ub):
             return None
         share = left / self.by_ub[0]
         return Forecast(tuple(n * share for n in self.by_ub[fall:]), explored, ub)

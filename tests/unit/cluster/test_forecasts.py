@@ -85,6 +85,13 @@ def test_what_is_left_is_scaled_when_the_ub_falls():
     assert forecast.follow(1700, 98) is None  # it was too low
 
 
+def test_where_nothing_was_left_nothing_is_known_of_a_smaller_tree():
+    """Lost leases are not explored: then something is left after all."""
+    forecast = Forecast((0.0, 0.0), explored=500, ub=99)
+    assert forecast.left(400) == 100
+    assert forecast.follow(400, 98) is None
+
+
 def test_a_better_schedule_leaves_less(hub, asked):
     hub.open(spec(), b"")
     run = hub.runs["run"]
