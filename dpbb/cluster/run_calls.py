@@ -137,8 +137,7 @@ class RunCalls:
         if not await self._wait(timeout):
             raise TimeoutError(f"run {self.run_id} goes on after {timeout} s")
         if self._outcome is None:
-            unwritten = self._file is None or self._why_unwritten() is not None
-            answer = await self._call("outcome", optima=unwritten)
+            answer = await self._call("outcome", optima=not self._is_written())
             outcome: Outcome = pickle.loads(answer["outcome"])
             if outcome.error is not None:
                 kind = InvariantError if answer["broken"] else ClusterError
@@ -148,12 +147,14 @@ class RunCalls:
             self._outcome = outcome
         return self._outcome
 
-    def _why_unwritten(self) -> BaseException | None:
-        """Why not all optimal permutations are in the file, once the run is over."""
-        error = None if self._writer is None else self._writer.exception()
+    def _is_written(self) -> bool:
+        """Whether all optimal permutations are in a file, once the run is over."""
+        if self._writer is None or self._writer.cancelled():  # this handle let go
+            return False
+        error = self._writer.exception()
         if error is not None:
             logger.error("run %s: %s", self.run_id, error)
-        return error
+        return error is None
 
     async def _result(self, timeout: float | None) -> Result:
         outcome = await self._get_outcome(timeout)

@@ -109,6 +109,7 @@ def test_a_handle_that_lets_go_says_that_the_file_is_not_whole(
     assert lines_of(path) == expected
     with dpbb.attach(run.run_id, client) as again:
         assert len(again.result().optima) == len(expected)
+    assert len(run.result().optima) == len(expected)  # its file is not whole
 
 
 def test_beyond_the_limit_the_file_is_the_record(
