@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         InstanceError,
         InvariantError,
         OptionError,
+        UnwrittenError,
     )
     from dpbb.estimation.estimating import estimate
     from dpbb.estimation.result import Estimate
@@ -46,6 +47,7 @@ __all__ = [
     "SolveOptions",
     "Status",
     "Termination",
+    "UnwrittenError",
     "attach",
     "estimate",
     "evaluate",
@@ -69,6 +71,7 @@ _HOMES = {
         "InstanceError",
         "InvariantError",
         "OptionError",
+        "UnwrittenError",
     ),
     "dpbb.estimation.estimating": ("estimate",),
     "dpbb.estimation.result": ("Estimate",),

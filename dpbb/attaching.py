@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dpbb.errors import ClusterError
 from dpbb.options import SolveOptions
 from dpbb.plan import Plan
-from dpbb.task import certified
+from dpbb.proof.certificate import certified
 
 if TYPE_CHECKING:
     from collections.abc import Callable

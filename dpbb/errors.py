@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 def shown(value: object, most: int = 80) -> str:
     """Return any value as messages show it: shortened, as a text may be a whole book.
@@ -44,6 +46,22 @@ class ClusterError(DpbbError, RuntimeError):
 
 class StaleLeaseError(DpbbError):
     """Late report of a released lease: ignore it."""
+
+
+class UnwrittenError(DpbbError):
+    """A file of a result could not be written; ``result`` is the result all the same.
+
+    Parameters
+    ----------
+    message
+        Which file, and why.
+    result
+        The ``Result``.
+    """
+
+    def __init__(self, message: str, result: Any) -> None:  # noqa: ANN401
+        super().__init__(message)
+        self.result = result
 
 
 class InvariantError(DpbbError, RuntimeError):

@@ -334,7 +334,7 @@ class SolveOptions:
 
         return cls.from_mapping(read_toml(path))
 
-    def replace(self, **values: Any) -> SolveOptions:  # noqa: ANN401
+    def replace(self, /, **values: Any) -> SolveOptions:  # noqa: ANN401
         """Copy with some options changed."""
         known = [option.name for option in fields(self)]
         for name in values:

@@ -13,6 +13,7 @@ from dpbb.cluster.optima_file import OptimaFile
 from dpbb.coordination.checkpoint_file import to_bytes
 from dpbb.engines.base import Tuning
 from dpbb.errors import CheckpointError, OptionError
+from dpbb.files import check_writable
 from dpbb.options import EngineName, Estimates, SolveOptions
 from dpbb.plan import Plan
 from dpbb.problem import root_bound
@@ -192,6 +193,14 @@ def read_saved(
             "certificate: expected a run that kept a journal from its start (option "
             f"certificate), got one that did not: {options.certificate}"
         )
+    if options.certificate is not None:
+        try:
+            check_writable(options.certificate, "certificate")
+        except OptionError as error:
+            if "certificate" in changes:
+                raise
+            logger.warning("the run goes on without its file: %s", error)
+            options = options.replace(certificate=None)
     if options.cutoff is not None:
         raise OptionError(
             f"cutoff: expected upper_bound, which may be smaller than before, got "

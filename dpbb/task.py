@@ -11,14 +11,15 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from dpbb.engines.registry import explain_engines
-from dpbb.errors import OptionError
+from dpbb.errors import DpbbError, OptionError, UnwrittenError
+from dpbb.files import check_writable
 from dpbb.flowshop import FlowShopProblem
 from dpbb.flowshop.formats import read_instance
 from dpbb.options import EngineName, ProgressStyle, SolveOptions, Verbosity
 from dpbb.planning import check_fit, make_plan
 from dpbb.problem import Problem
 from dpbb.progress import Progress, make_progress
-from dpbb.proof.certificate import check_target, make_certificate
+from dpbb.proof.certificate import certified
 from dpbb.result import Termination
 
 if TYPE_CHECKING:
@@ -139,14 +140,18 @@ class Task:
         """Return the result if there is nothing to explore, or no time."""
         left = plan.seconds_left(time.monotonic())
         if plan.proved:
-            return plan.result_without_tree(Termination.EXHAUSTED)
-        if plan.within_gap:
-            return plan.result_without_tree(Termination.GAP_LIMIT)
-        if self.should_stop():
-            return plan.result_without_tree(Termination.STOPPED)
-        if left is not None and left <= 0:
-            return plan.result_without_tree(Termination.TIME_LIMIT)
-        return None
+            end = Termination.EXHAUSTED
+        elif plan.within_gap:
+            end = Termination.GAP_LIMIT
+        elif self.should_stop():
+            end = Termination.STOPPED
+        elif left is not None and left <= 0:
+            end = Termination.TIME_LIMIT
+        else:
+            return None
+        if self.options.certificate is not None:
+            self.progress.note(f"no certificate: there was no tree ({end})")
+        return plan.result_without_tree(end)
 
     def open(self, plan: Plan, client: Any) -> Any:  # noqa: ANN401
         """Open the run; awaitable if the client is asynchronous."""
@@ -171,11 +176,16 @@ class Task:
         def make_result(outcome: Outcome) -> Result:
             result = plan.result(outcome, opened=opened, engine=engine)
             result = certified(spec, outcome, result)
-            if self.options.certificate is not None:
-                if result.certificate is None:
-                    self.progress.note(f"no certificate: {result.termination}")
-                else:
-                    result.certificate.write(self.options.certificate)
+            path, certificate = self.options.certificate, result.certificate
+            if path is None:
+                return result
+            if certificate is None:
+                self.progress.note(f"no certificate: {result.termination}")
+                return result
+            try:
+                certificate.write(path)
+            except DpbbError as error:
+                raise UnwrittenError(str(error), result) from error
             return result
 
         return submit_run(
@@ -249,19 +259,11 @@ def make_task(
         problem, name = FlowShopProblem(found), found.name
     check_fit(problem, chosen)
     if chosen.certificate is not None:
-        check_target(chosen.certificate)
+        check_writable(chosen.certificate, "certificate")
     shown = shown_by(progress, chosen)
     task = Task(problem, name, chosen, shown, should_stop, began)
     task.optima_file()  # refused now if it cannot be written
     return task
-
-
-def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
-    """Return the result with its certificate, if the run has what one takes."""
-    if outcome.journal is None or not outcome.exhausted:
-        return result
-    certificate = make_certificate(spec.problem, spec.tree, outcome, result)
-    return replace(result, certificate=certificate)
 
 
 def check_client(client: Any, options: SolveOptions) -> None:  # noqa: ANN401

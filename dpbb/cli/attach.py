@@ -10,9 +10,9 @@ from dpbb.cli.arguments import add_log_json, add_option
 from dpbb.cli.remote import add_run, attached
 from dpbb.cli.shared import EXIT_CODES, EXIT_CODES_TEXT, stopping
 from dpbb.errors import DpbbError, OptionError
+from dpbb.files import check_writable
 from dpbb.option_table import option_rows
 from dpbb.options import SolveOptions
-from dpbb.proof.certificate import check_target
 
 if TYPE_CHECKING:
     import argparse
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     style = SolveOptions().replace(progress=given).progress
     message = "dpbb: leaving the run, which goes on; Ctrl-C again quits at once"
     if args.certificate is not None:
-        check_target(args.certificate)
+        check_writable(args.certificate, "--certificate")
     with (
         attached(args, optima_file=args.optima_file) as handle,
         stopping(message) as should_leave,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpbb.cli.arguments import add_instance, add_output
-from dpbb.cli.output import writable, write_csv
+from dpbb.cli.output import write_csv
 from dpbb.cli.shared import instance_of
+from dpbb.files import check_writable
 from dpbb.json_text import json_text
 from dpbb.permutations import parse_permutation
 
@@ -34,11 +36,12 @@ def run(args: argparse.Namespace) -> int:
     from dpbb import api
 
     instance = instance_of(args)
-    output = None if args.output is None else writable(args.output)
+    if args.output is not None:
+        check_writable(args.output, "--output")
     order = parse_permutation(args.permutation, one_based=args.one_based)
     schedule = api.evaluate(instance, order)
-    if output is not None:
-        write_csv(schedule, output)
+    if args.output is not None:
+        write_csv(schedule, Path(args.output))
     if args.json:
         values = {
             "instance": instance.name,

@@ -2,49 +2,20 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from contextlib import contextmanager, redirect_stdout
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
-from dpbb.errors import DpbbError, OptionError
+from dpbb.errors import DpbbError
+from dpbb.files import make_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from dpbb.result import Result
     from dpbb.schedule import Schedule
-
-
-def writable(path: str) -> Path:
-    """Refuse a path that cannot be written to now, not after hours of search.
-
-    Nothing is left behind, however this process ends: a file that had to be made to
-    find out is removed at once.
-
-    Raises
-    ------
-    OptionError
-        Not the path of a file, or it cannot be written to.
-    """
-    if not path.strip():
-        raise OptionError(f"--output: expected the path of a file, got {path!r}")
-    try:
-        made = _make(path)
-        if made is not None:
-            made.unlink()
-        elif Path(path).is_file() or Path(path).is_dir():
-            Path(path).open("ab").close()
-        elif not os.access(path, os.W_OK):  # opening a pipe may wait for its reader
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    except (OSError, ValueError) as error:
-        raise OptionError(
-            f"--output: expected a file that can be written, got {path}: "
-            f"{getattr(error, 'strerror', None) or error}"
-        ) from error
-    return Path(path)
 
 
 def write_schedule(result: Result, path: Path) -> None:
@@ -65,7 +36,7 @@ def write_csv(schedule: Schedule, path: Path) -> None:
     """
     made = None
     try:
-        made = _make(path)
+        made = make_file(path)
         schedule.write_csv(path)
     except BaseException as error:
         if made is not None:
@@ -73,18 +44,6 @@ def write_csv(schedule: Schedule, path: Path) -> None:
         if isinstance(error, OSError):
             raise DpbbError(f"{path}: cannot be written: {error.strerror}") from error
         raise
-
-
-def _make(path: str | Path) -> Path | None:
-    """Make an empty file; None if there is anything already, which stays as it is."""
-    if os.path.exists(path):
-        return None
-    file = Path(os.path.realpath(path))  # a link may lead to what is not there yet
-    try:
-        file.open("x").close()
-    except FileExistsError:
-        return None
-    return file
 
 
 class _Stdout:

@@ -7,10 +7,13 @@ import os
 import signal
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbb.cli import EXIT_INTERRUPTED
-from dpbb.cli.output import writable, write_schedule
+from dpbb.cli.output import write_schedule
+from dpbb.errors import UnwrittenError
+from dpbb.files import check_writable
 from dpbb.option_table import option_rows, read_toml
 from dpbb.options import SolveOptions, Verbosity
 from dpbb.progress.base import Progress
@@ -72,16 +75,23 @@ def run_and_show(
     int
         The exit code.
     """
-    output = None if args.output is None else writable(args.output)
+    if args.output is not None:
+        check_writable(args.output, "--output")
+    unwritten = None
     with logging_to_stderr(options.verbosity), stopping() as asked:
         from dpbb.task import shown_by
 
         progress = shown_by(None, options)
         asked.alert = progress.alert
-        result = search(progress=progress, should_stop=asked)
+        try:
+            result = search(progress=progress, should_stop=asked)
+        except UnwrittenError as error:
+            unwritten, result = error, error.result
     try:
-        if output is not None:
-            write_schedule(result, output)
+        if args.output is not None:
+            write_schedule(result, Path(args.output))
+        if unwritten is not None:
+            raise unwritten
     finally:  # what was found is not lost with a full disk
         print(result.to_json() if args.json else result.summary())
     return EXIT_CODES[result.status]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +14,8 @@ from dpbb.proof import checker
 from dpbb.tree.branching import TREE_RULE_VERSION
 
 if TYPE_CHECKING:
+    from dpbb.coordination.messages import RunSpec
     from dpbb.coordination.outcome import Outcome
-    from dpbb.options import TreeOptions
-    from dpbb.problem import Problem
     from dpbb.result import Result
 
 MAX_BYTES = 10_000_000
@@ -55,39 +53,17 @@ class Certificate:
             ) from error
 
 
-def check_target(path: str | Path) -> None:
-    """Raise OptionError unless a file can be written there: before a run, not after."""
-    folder = Path(path).absolute().parent
-    if Path(path).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise OptionError(
-            "certificate: expected a file in a folder that exists and can be written "
-            f"to, got {Path(path).absolute()}"
-        )
+def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
+    """Return the result with its certificate, if the run has what one takes.
 
-
-def make_certificate(
-    problem: Problem[Any], tree: TreeOptions, outcome: Outcome, result: Result
-) -> Certificate:
-    """Return the certificate of a finished run.
-
-    Raises
-    ------
-    OptionError
-        The run kept no journal, is of another problem than the flow shop, or was not
-        exhausted: there is nothing to certify.
+    That is a journal of a tree that is exhausted, and a flow shop: a checker has to
+    know the bounds.
     """
+    problem, tree = spec.problem, spec.tree
     if not isinstance(problem, FlowShopProblem):
-        raise OptionError(
-            f"certificate: expected a flow shop, got {problem.name}: a checker has to "
-            "know the bounds"
-        )
-    if outcome.journal is None:
-        raise OptionError("certificate: expected a run with the option certificate")
-    if not outcome.exhausted:
-        raise OptionError(
-            f"certificate: expected a tree that is exhausted, got one that ended by "
-            f"{outcome.termination}"
-        )
+        return result
+    if outcome.journal is None or not outcome.exhausted:
+        return result
     instance = problem.instance
     closed = [[d, int(c)] for d, c in enumerate(outcome.counters.closed) if c]
     content = {
@@ -125,4 +101,4 @@ def make_certificate(
         **outcome.journal.to_json(),
     }
     # as it will be read: tuples are lists there
-    return Certificate(json.loads(json.dumps(content)))
+    return replace(result, certificate=Certificate(json.loads(json.dumps(content))))

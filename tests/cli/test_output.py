@@ -14,6 +14,7 @@ import pytest
 
 from dpbb.cli import output
 from dpbb.errors import DpbbError, EngineUnavailable
+from dpbb.files import check_writable
 from dpbb.schedule import Schedule
 
 NOTHING_BELOW = ("solve", "ta001", "--cutoff", "1000", "-q")
@@ -86,7 +87,7 @@ def test_nothing_is_left_by_refused_options(dpbb, tmp_path):
 def test_a_link_to_nothing_gets_its_file(dpbb, tmp_path):
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "s.csv")
-    output.writable(str(link))
+    check_writable(link, "--output")
     assert [path.name for path in tmp_path.iterdir()] == ["link"]
     assert dpbb("evaluate", "ta001", *order(), "--output", link).code == 0
     assert kind(link) == stat.S_IFLNK
@@ -99,7 +100,7 @@ def order():
 
 def test_a_pipe_is_not_opened_before_there_is_a_schedule(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    output.writable(str(tmp_path / "pipe"))  # opening it would wait for a reader
+    check_writable(tmp_path / "pipe", "--output")  # opening it would wait for a reader
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), KeyboardInterrupt()])
@@ -127,6 +128,17 @@ def test_the_result_is_shown_though_its_schedule_cannot_be_written(dpbb):
         "dpbb: error: /dev/full: cannot be written: No space left on device\n"
     )
     assert json.loads(ran.out)["makespan"] == 1278
+
+
+@needs_full
+def test_the_result_is_shown_though_its_certificate_cannot_be_written(dpbb):
+    cutoff = ("ta016", "--cutoff", "1397", "--engine", "cpu")
+    ran = dpbb("solve", *cutoff, "-q", "--json", "--certificate", FULL)
+    assert ran.code == 1
+    assert ran.err == (
+        "dpbb: error: /dev/full: cannot be written: No space left on device\n"
+    )
+    assert json.loads(ran.out)["decomposed"] == 1_586
 
 
 @pytest.mark.parametrize(

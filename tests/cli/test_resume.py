@@ -9,6 +9,7 @@ import pytest
 
 from dpbb import api
 from dpbb.coordination.checkpoint_file import to_bytes
+from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.option_table import option_rows
 from dpbb.options import BranchingRule, SolveOptions
@@ -143,6 +144,26 @@ def test_a_cutoff_is_refused(dpbb, saved, resumed):
     ran = dpbb("resume", saved, "--cutoff", "50")
     assert (ran.code, resumed) == (2, [])
     assert "cutoff: expected upper_bound" in ran.err
+
+
+def test_a_certificate_that_could_not_be_written_is_refused(dpbb, saved, resumed):
+    ran = dpbb("resume", saved, "--certificate", "missing/proof.json.gz")
+    assert (ran.code, resumed) == (2, [])
+    assert "certificate: expected a file that can be written, got missing" in ran.err
+
+
+def test_a_run_goes_on_without_the_folder_of_its_certificate(
+    dpbb, saved, resumed, monkeypatch
+):
+    """It may have been made on another machine."""
+    monkeypatch.setattr("dpbb.resuming.check_writable", refuse)
+    ran = dpbb("resume", saved)
+    check(ran, resumed, "certificate", None)
+    assert "the run goes on without its file: certificate: nowhere" in ran.err
+
+
+def refuse(_path, name):
+    raise OptionError(f"{name}: nowhere")
 
 
 @pytest.mark.parametrize("style", ["plain", "none", "json"])

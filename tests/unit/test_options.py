@@ -75,6 +75,8 @@ def test_bad_value_is_refused_with_what_is_allowed(name, value, message):
 def test_unknown_name_is_refused_with_the_nearest():
     with pytest.raises(OptionError, match=r"time_limit: .*did you mean time_limit_s"):
         SolveOptions.from_mapping({"time_limit": 3})
+    with pytest.raises(OptionError, match=r"^self: expected the name of an option"):
+        SolveOptions.from_mapping({"self": 1})
     with pytest.raises(
         OptionError, match="xyzzy: expected the name of an option; all: "
     ):

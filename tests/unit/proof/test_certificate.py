@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,9 @@ from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
 from dpbb.proof.verify import verify
 from tests.oracle import TinyFlowShop
+from tests.unit.proof.conftest import SHOP
+
+FAST = {"engine": "reference", "verbosity": "quiet", "report_interval_s": 0.05}
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
@@ -280,9 +284,29 @@ def test_there_is_none_for_other_problems():
         dpbb.solve(problem, certificate="c.json.gz", verbosity="quiet")
 
 
-@pytest.mark.parametrize("name", ["missing/proof.json.gz", "."])
+@pytest.mark.parametrize(
+    "name", ["missing/proof.json.gz", ".", "file/proof", "x" * 300, "a\0b"]
+)
 def test_a_certificate_that_could_not_be_written_is_refused_before_the_run(
     tmp_path, name
 ):
-    with pytest.raises(OptionError, match="a folder that exists"):
-        dpbb.solve("ta001", certificate=str(tmp_path / name), verbosity="quiet")
+    (tmp_path / "file").touch()
+    path = str(tmp_path / name)
+    with pytest.raises(OptionError, match=r"^certificate: expected a file that can"):
+        dpbb.solve("ta001", certificate=path, verbosity="quiet")
+
+
+def test_a_solve_without_a_tree_says_that_it_has_no_certificate(tmp_path, capsys):
+    path = tmp_path / "proof.json.gz"
+    dpbb.solve([[1, 2], [2, 1]], certificate=str(path), progress="plain")
+    assert "no certificate: there was no tree (exhausted)" in capsys.readouterr().err
+    assert not path.exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a /dev/full")
+def test_the_result_is_not_lost_with_its_certificate():
+    with pytest.raises(dpbb.UnwrittenError, match="/dev/full: cannot be") as raised:
+        dpbb.solve(SHOP, heuristics="none", certificate="/dev/full", **FAST)
+    result = raised.value.result
+    assert result.status == "optimal"
+    assert result.certificate is not None

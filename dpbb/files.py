@@ -1,0 +1,56 @@
+"""Files to write to: whether that is possible, and new ones."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+from dpbb.errors import OptionError
+
+
+def check_writable(path: str | Path, name: str) -> None:
+    """Refuse a path that cannot be written to now, not after hours of search.
+
+    Nothing is left behind, however this process ends: a file that had to be made to
+    find out is removed at once.
+
+    Parameters
+    ----------
+    path
+        Of a file, there or not.
+    name
+        What the message calls it.
+
+    Raises
+    ------
+    OptionError
+        Not the path of a file, or it cannot be written to.
+    """
+    if not str(path).strip():
+        raise OptionError(f"{name}: expected the path of a file, got {path!r}")
+    try:
+        made = make_file(path)
+        if made is not None:
+            made.unlink()
+        elif Path(path).is_file() or Path(path).is_dir():
+            Path(path).open("ab").close()
+        elif not os.access(path, os.W_OK):  # opening a pipe may wait for its reader
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except (OSError, ValueError) as error:
+        raise OptionError(
+            f"{name}: expected a file that can be written, got {path}: "
+            f"{getattr(error, 'strerror', None) or error}"
+        ) from error
+
+
+def make_file(path: str | Path) -> Path | None:
+    """Make an empty file; None if there is anything already, which stays as it is."""
+    if os.path.exists(path):
+        return None
+    file = Path(os.path.realpath(path))  # a link may lead to what is not there yet
+    try:
+        file.open("x").close()
+    except FileExistsError:
+        return None
+    return file
