@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpbb.cli.remote import add_scheduler, connected
+from dpbb.text import clean, middle
 
 if TYPE_CHECKING:
     import argparse
@@ -45,7 +46,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _row(snapshot: Snapshot) -> tuple[str, ...]:
-    from dpbb.dashboard.text import middle
     from dpbb.progress import format_count, format_seconds
 
     state = str(snapshot.state)
@@ -53,7 +53,7 @@ def _row(snapshot: Snapshot) -> tuple[str, ...]:
         state = snapshot.termination
     return (
         snapshot.run_id,
-        middle(snapshot.instance, NAME_WIDTH),
+        middle(clean(snapshot.instance), NAME_WIDTH),
         state,
         format_seconds(snapshot.seconds),
         "-" if snapshot.value is None else str(snapshot.value),

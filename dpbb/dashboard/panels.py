@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from bokeh.models import Div, InlineStyleSheet
 
 from dpbb.coordination.snapshot import RunState
-from dpbb.dashboard.text import duration, middle, percent, plural, short, size
+from dpbb.dashboard.text import duration, percent, plural, short, size
+from dpbb.text import middle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +46,9 @@ td.kind { white-space: nowrap; font-weight: 600; }
 td.text { width: 100%%; overflow-wrap: anywhere; }
 .bad { color: var(--bad); } .good { color: var(--good); }
 """
+
+NAME_WIDTH = 40
+"""Characters of a name on the status line; the others only on the mouse."""
 
 
 class _Panel:
@@ -95,8 +99,9 @@ class Status(_Panel):
         if now.state is RunState.FINISHED and now.termination:
             label = now.termination.replace("_", " ")
         name = now.instance or now.run_id
+        shown = escape(middle(name, NAME_WIDTH))
         badge = (
-            f'<span class="name" title="{escape(name)}">{escape(middle(name))}</span>'
+            f'<span class="name" title="{escape(name)}">{shown}</span>'
             f'<span class="state {state}">{escape(label)}</span>'
         )
         tiles = [

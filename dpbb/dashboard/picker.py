@@ -18,8 +18,8 @@ from bokeh.models import (
 )
 
 from dpbb.coordination.snapshot import RunState
-from dpbb.dashboard.text import middle
 from dpbb.errors import DpbbError
+from dpbb.text import middle
 
 if TYPE_CHECKING:
     from dpbb.dashboard.feed import Controls, Feed, RunView

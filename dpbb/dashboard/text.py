@@ -9,17 +9,6 @@ _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 _DAY_S = 86400
 _YEAR_S = 365.25 * _DAY_S
 
-_LONGEST = 40
-"""Characters of a name that the page shows; the others only on the mouse."""
-
-
-def middle(text: str, width: int = _LONGEST) -> str:
-    """Shorten a text in its middle: names tell by their begin and their end."""
-    if len(text) <= width:
-        return text
-    end = (width - 1) // 2
-    return f"{text[: width - 1 - end]}…{text[len(text) - end :]}"
-
 
 def plural(count: int, name: str) -> str:
     """Write ``1 job``, ``2,000 jobs``."""

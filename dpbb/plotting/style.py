@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import DpbbError
+from dpbb.text import middle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,13 +121,9 @@ def _room(ax: Axes) -> float:
 
 
 def shortened(name: str, most: int) -> str:
-    """Return a name of at most ``most`` characters, without its middle if need be."""
+    """Return a name of at most ``most`` characters, in one line."""
     plain = "".join(char if char.isprintable() else " " for char in name)
-    if len(plain) <= most:
-        return plain
-    end = (most - 1) // 2
-    first, last = plain[: most - 1 - end], plain[len(plain) - end :]
-    return f"{first}\N{HORIZONTAL ELLIPSIS}{last}"
+    return middle(plain, most)
 
 
 def legend_above(ax: Axes, handles: Sequence[Any] | None = None) -> Legend:

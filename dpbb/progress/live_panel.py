@@ -13,13 +13,13 @@ from dpbb.coordination.snapshot import RunState
 from dpbb.progress.base import TROUBLE
 from dpbb.progress.rows import format_event
 from dpbb.progress.text import (
-    clean,
     format_best,
     format_count,
     format_left,
     format_seconds,
     format_share,
 )
+from dpbb.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

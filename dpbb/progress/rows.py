@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, TextIO
 
 from dpbb.progress.base import News, Progress
 from dpbb.progress.text import (
-    clean,
     format_count,
     format_left,
     format_seconds,
     format_share,
 )
+from dpbb.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -64,8 +64,3 @@ def format_share(share: float) -> str:
     if share < 5e-5:
         return f"{100 * share:.1e}%"
     return f"{min(share, 0.9999):.2%}"
-
-
-def clean(text: str) -> str:
-    """Replace what would steer a terminal: names and texts come from anywhere."""
-    return "".join(char if char.isprintable() else "?" for char in text)

@@ -13,3 +13,4 @@ def test_a_long_name_does_not_make_wide_rows():
     assert row[1].startswith("shop_")
     assert row[1].endswith("v17")
     assert list_runs._row(SNAPSHOT)[1] == "ta021"
+    assert list_runs._row(replace(SNAPSHOT, instance="a\x1b[31mb"))[1] == "a?[31mb"

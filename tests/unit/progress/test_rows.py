@@ -8,7 +8,7 @@ import pytest
 from dpbb.coordination.events import ROWS_OF_A_KIND, EventLog
 from dpbb.progress import ProgressPrinter, format_count, format_seconds
 from dpbb.progress.rows import HEADER, fitting, format_header, format_row
-from dpbb.progress.text import clean, format_left, format_share
+from dpbb.progress.text import format_left, format_share
 from tests.unit.progress.fakes import BUSY, SNAPSHOT
 
 
@@ -185,7 +185,3 @@ def test_events_that_were_merged_are_all_told_of():
     assert len(told) == ROWS_OF_A_KIND + 2  # and the header, and a row
     assert told[0] == "    5.2s gpu24 left (25 times since 5.0s)"
     assert told[1] == "    5.2s gpu25 left"
-
-
-def test_what_would_steer_a_terminal_is_replaced():
-    assert clean("a\x1b[31mb\n") == "a?[31mb?"
