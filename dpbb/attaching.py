@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,20 +59,8 @@ def attach(
     """
     from dpbb.cluster.run import attach_run
 
-    if optima_file is None:
-        return attach_run(client, run_id, _result_maker)
-
-    def make_result(spec: RunSpec, seconds: float) -> Callable[[Outcome], Result]:
-        make = _result_maker(spec, seconds)
-
-        def made(outcome: Outcome) -> Result:
-            result = make(outcome)
-            options = result.options.replace(optima_file=str(optima_file))
-            return replace(result, options=options)
-
-        return made
-
-    return attach_run(client, run_id, make_result, Path(optima_file))
+    path = None if optima_file is None else Path(optima_file)
+    return attach_run(client, run_id, partial(_result_maker, path), path)
 
 
 def runs(client: Any) -> Any:  # noqa: ANN401
@@ -94,7 +82,9 @@ def runs(client: Any) -> Any:  # noqa: ANN401
     return list_runs(client)
 
 
-def _result_maker(spec: RunSpec, seconds: float) -> Callable[[Outcome], Result]:
+def _result_maker(
+    optima_file: Path | None, spec: RunSpec, seconds: float
+) -> Callable[[Outcome], Result]:
     opened = time.monotonic() - seconds
 
     def make_result(outcome: Outcome) -> Result:
@@ -104,6 +94,8 @@ def _result_maker(spec: RunSpec, seconds: float) -> Callable[[Outcome], Result]:
                 "has an outcome, but nothing to make a result of"
             )
         options = SolveOptions.from_mapping(spec.request["options"])
+        if optima_file is not None:
+            options = options.replace(optima_file=str(optima_file))
         plan = Plan.from_request(
             spec.problem, spec.instance, spec.request, opened=opened, options=options
         )
