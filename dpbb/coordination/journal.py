@@ -196,7 +196,7 @@ class Journal:
         self._next_witness = now + max(WITNESS_S, WITNESS_SHARE * (now - opened))
         return True
 
-    def copy(self, leases: Iterable[LeaseRecord] = (), ub: int = 0) -> Journal:
+    def copy(self, leases: Iterable[LeaseRecord], ub: int) -> Journal:
         """Return the journal as it is now, which does not change any more.
 
         Parameters

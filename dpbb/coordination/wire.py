@@ -13,18 +13,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from dpbb.coordination.messages import (
-    Assignment,
     FullReport,
     Lease,
     LeaseId,
     Order,
     OrderKind,
     Report,
-    Seat,
-    SeatId,
     UnitId,
 )
-from dpbb.engines.base import Candidate, Device
+from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError
 from dpbb.tree.wire import KEYS, unpack
 from dpbb.tree.work_unit import WorkUnit
@@ -35,49 +32,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Message = dict[str, Any]
-
-
-def encode_assignment(assignment: Assignment) -> Message:
-    """Turn an assignment into a message."""
-    return {
-        "unit": assignment.unit,
-        "attempt": assignment.attempt,
-        "seat": assignment.seat,
-    }
-
-
-def decode_assignment(message: Mapping[str, Any]) -> Assignment:
-    """Inverse of ``encode_assignment``."""
-    return Assignment(
-        UnitId(message["unit"]), int(message["attempt"]), SeatId(message["seat"])
-    )
-
-
-def encode_seat(seat: Seat) -> Message:
-    """Turn a seat into a message."""
-    device = seat.device
-    return {
-        "id": seat.id,
-        "worker": seat.worker,
-        "engine": seat.engine,
-        "kind": device.kind,
-        "uuid": device.uuid,
-        "index": device.index,
-        "threads": device.threads,
-        "name": device.name,
-    }
-
-
-def decode_seat(message: Mapping[str, Any]) -> Seat:
-    """Inverse of ``encode_seat``."""
-    device = Device(
-        message["kind"],
-        message["uuid"],
-        int(message["index"]),
-        int(message["threads"]),
-        message["name"],
-    )
-    return Seat(SeatId(message["id"]), message["worker"], device, message["engine"])
 
 
 def encode_order(order: Order) -> Message:

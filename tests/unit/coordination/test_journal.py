@@ -93,7 +93,7 @@ def test_it_is_as_full_after_a_checkpoint(monkeypatch):
     listed = len(full.units)
     again = Journal.from_json(50, json.loads(json.dumps(full.to_json())))
     assert again.to_json() == full.to_json()
-    for one in (full.copy(), again):
+    for one in (full.copy((), 0), again):
         unit = noisy_unit(np.random.default_rng(0), listed + 5, 50, 5, 20)
         one.made(unit, 1)
         assert len(one.units) == listed
