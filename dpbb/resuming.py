@@ -34,7 +34,7 @@ FIXED = ("branching", "branching_ub", "bound", "root_order", "all_optima")
 ANEW = (
     "engine", "threads", "workers", "scheduler", "explorers", "block_size", "balance",
     "upper_bound", "cutoff", "initial", "time_limit_s", "node_limit", "gap_limit",
-    "optima_file", "progress", "verbosity",
+    "progress", "verbosity",
 )  # fmt: skip
 """What says nothing of the continuation: the default, unless it is given."""
 
@@ -105,11 +105,6 @@ class ResumeTask(Task):
         )
         return spec, to_bytes(saved)
 
-    def optima_file(self) -> OptimaFile | None:
-        """See ``Task.optima_file``; it has what the checkpoint does not."""
-        path, saved = self.options.optima_file, self._saved
-        return None if path is None else file_going_on(path, saved, self.options)
-
     def early(self, plan: Plan) -> None:
         """Nothing ends a run before it goes on; see ``Task.early``."""
 
@@ -120,33 +115,16 @@ class ResumeTask(Task):
         return self.saved
 
 
-def file_going_on(
-    path: str | Path, saved: Checkpoint, options: SolveOptions
-) -> OptimaFile:
-    """Return what writes all optimal permutations of a run that goes on.
-
-    Raises
-    ------
-    OptionError
-        The file cannot be written, or does not have those that it alone had.
-    """
-    file = OptimaFile(Path(path), saved.spec.problem)
-    if options.initial is None:  # else they may be optimal no more
-        file.check(saved.value, saved.first_optimum)
-    return file
-
-
-def _file_before(saved: Checkpoint, options: SolveOptions) -> str | None:
-    """Return the file of optimal permutations as it was, if that can go on."""
-    path: str | None = saved.spec.request.get("options", {}).get("optima_file")
+def _check_file(name: str, saved: Checkpoint, options: SolveOptions) -> None:
+    """Raise OptionError if a file cannot be written, or not go on as it is."""
+    path = getattr(options, name)
     if path is None:
-        return None
-    try:
-        file_going_on(path, saved, options)
-    except OptionError as error:
-        logger.warning("the run goes on without its file: %s", error)
-        return None
-    return path
+        return
+    check_writable(path, name)
+    # with a better schedule they may be optimal no more
+    if name == "optima_file" and options.initial is None:
+        file = OptimaFile(Path(path), saved.spec.problem)
+        file.check(saved.value, saved.first_optimum)
 
 
 def read_saved(
@@ -193,21 +171,19 @@ def read_saved(
             "certificate: expected a run that kept a journal from its start (option "
             f"certificate), got one that did not: {options.certificate}"
         )
-    if options.certificate is not None:
-        try:
-            check_writable(options.certificate, "certificate")
-        except OptionError as error:
-            if "certificate" in changes:
-                raise
-            logger.warning("the run goes on without its file: %s", error)
-            options = options.replace(certificate=None)
     if options.cutoff is not None:
         raise OptionError(
             f"cutoff: expected upper_bound, which may be smaller than before, got "
             f"{options.cutoff}"
         )
-    if "optima_file" not in changes:
-        options = options.replace(optima_file=_file_before(saved, options))
+    for name in ("certificate", "optima_file"):
+        try:
+            _check_file(name, saved, options)
+        except OptionError as error:
+            if name in changes:
+                raise
+            logger.warning("the run goes on without its file: %s", error)
+            options = options.replace(**{name: None})
     if options.engine is EngineName.AUTO and saved.spec.engine == EngineName.REFERENCE:
         options = options.replace(engine=EngineName.REFERENCE)
     return saved, options

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpbb.errors import DpbbError, OptionError
+from dpbb.files import check_writable
 from dpbb.permutations import check_permutation
 
 if TYPE_CHECKING:
@@ -57,13 +59,7 @@ class OptimaFile:
         self.value: int | None = None
         self.position = self.count = 0
         self.begun = False
-        try:
-            with path.open("ab"):
-                pass
-        except OSError as error:
-            raise OptionError(
-                f"optima_file: expected a file that can be written, got {path}: {error}"
-            ) from error
+        check_writable(path, "optima_file")
 
     def check(self, value: int | None, first: int) -> int:
         """Return how many bytes the first ``first`` permutations take in the file.
@@ -77,7 +73,7 @@ class OptimaFile:
             return 0
         n_bytes = n_lines = 0
         step = max(1, first // EVALUATED)
-        with self.path.open("rb") as file:
+        with suppress(FileNotFoundError), self.path.open("rb") as file:
             for line in file:
                 if n_lines == first:
                     break

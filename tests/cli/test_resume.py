@@ -146,10 +146,11 @@ def test_a_cutoff_is_refused(dpbb, saved, resumed):
     assert "cutoff: expected upper_bound" in ran.err
 
 
-def test_a_certificate_that_could_not_be_written_is_refused(dpbb, saved, resumed):
-    ran = dpbb("resume", saved, "--certificate", "missing/proof.json.gz")
+@pytest.mark.parametrize("option", ["certificate", "optima_file"])
+def test_a_file_that_could_not_be_written_is_refused(dpbb, saved, resumed, option):
+    ran = dpbb("resume", saved, f"--{option.replace('_', '-')}", "missing/file")
     assert (ran.code, resumed) == (2, [])
-    assert "certificate: expected a file that can be written, got missing" in ran.err
+    assert f"{option}: expected a file that can be written, got missing" in ran.err
 
 
 def test_a_run_goes_on_without_the_folder_of_its_certificate(
