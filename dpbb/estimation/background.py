@@ -127,7 +127,7 @@ def estimate_apart(request: bytes, is_wanted: Callable[[], bool]) -> Remainder |
             process.kill()
             process.communicate()
     if process.returncode:
-        last = err.decode(errors="replace").strip().splitlines()[-1:]
+        last = "".join(err.decode(errors="replace").strip().splitlines()[-1:])
         raise DpbbError(f"the estimate ended with {process.returncode}: {last}")
     values = json.loads(out)
     values["reasons"], values["by_ub"] = map(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import DpbbError
+from dpbb.objective import objective_of
 from dpbb.plotting import style
 from dpbb.result import Improvement, Result
 
@@ -36,6 +37,7 @@ class Curve:
     incumbents: tuple[tuple[float, int], ...]
     bounds: tuple[tuple[float, int], ...]
     end_s: float
+    objective: str = "makespan"
 
     @property
     def bound(self) -> int | None:
@@ -51,7 +53,7 @@ def convergence(
 ) -> Axes:
     """Draw incumbents, lower bound and gap over time, as steps.
 
-    The gap, (makespan - lower bound) / makespan, has the lower part of the axes for
+    The gap, (incumbent - lower bound) / incumbent, has the lower part of the axes for
     itself, and the scale on the right.
 
     Parameters
@@ -92,7 +94,8 @@ def convergence(
             label="lower bound at the end" if steady else "lower bound",
         )
     gaps = gaps_of(curve)
-    style.dress(ax, x="", y="makespan (time units)")
+    unit = " (time units)" if curve.objective == "makespan" else ""
+    style.dress(ax, x="", y=curve.objective + unit)
     _value_axis(ax, [value for _, value in steps + bounds], room=bool(gaps))
     _time(ax, end_s, x or [end_s], log_time=log_time)
     handles = ax.get_legend_handles_labels()[0]
@@ -106,14 +109,16 @@ def convergence(
 def curve_of(data: Any) -> Curve:  # noqa: ANN401
     """Return what ``convergence`` draws of its data."""
     steps: Sequence[Improvement]
+    objective = "makespan"
     if isinstance(data, Result):
         name, end_s, value = data.instance, data.seconds, data.makespan
         bounds = [(0.0, data.lower_bound)]
-        steps = data.trajectory
+        steps, objective = data.trajectory, data.objective
     elif isinstance(data, Checkpoint):
         name, value = data.spec.instance, data.value
-        open_bounds = [unit.least_lb for unit in data.units]
-        bounds = [(0.0, min([data.ub, *open_bounds]))]
+        objective = objective_of(data.spec.problem)
+        known = [data.cutoff, *(unit.least_lb for unit in data.units)]
+        bounds = [(0.0, min(known if value is None else [*known, value]))]
         steps, before_s = _all_steps(data)
         end_s = before_s + data.seconds
     else:
@@ -127,7 +132,7 @@ def curve_of(data: Any) -> Curve:  # noqa: ANN401
     incumbents = _incumbents(steps, value)
     if not incumbents and not bounds:
         raise DpbbError("convergence: expected incumbents or a lower bound, got none")
-    return Curve(name, incumbents, tuple(bounds), end_s)
+    return Curve(name, incumbents, tuple(bounds), end_s, objective)
 
 
 def _all_steps(saved: Checkpoint) -> tuple[list[Improvement], float]:
@@ -248,6 +253,6 @@ def _title(curve: Curve) -> str:
         return f": no schedule; lower bound {curve.bound}"
     value = curve.incumbents[-1][1]
     if curve.bound is None:
-        return f": makespan {value}"
+        return f": {curve.objective} {value}"
     gap = (value - curve.bound) / max(value, 1)
-    return f": makespan {value}, lower bound {curve.bound}, gap {gap:.2%}"
+    return f": {curve.objective} {value}, lower bound {curve.bound}, gap {gap:.2%}"

@@ -72,5 +72,5 @@ def test_what_is_not_wanted_any_more_ends_at_once():
 
 
 def test_a_process_that_fails_says_why():
-    with pytest.raises(DpbbError, match="the estimate ended with 1"):
+    with pytest.raises(DpbbError, match=r"the estimate ended with 1: \w"):
         background.estimate_apart(b"nonsense", lambda: True)

@@ -57,6 +57,24 @@ def test_a_checkpoint_has_the_least_bound_of_its_units(ax):
     assert line(ax, "lower bound at the end") == [(0, 31), (4, 31)]
 
 
+def test_the_bound_of_a_checkpoint_is_never_above_its_incumbent(ax):
+    """With all optima what prunes is, as no schedule of that value is looked for."""
+    saved = checkpoint()
+    spec = replace(saved.spec, all_optima=True)
+    over = replace(saved, spec=spec, units=())
+    assert over.ub == over.value + 1
+    convergence(over, ax)
+    assert ax.get_title("left").endswith("makespan 36, lower bound 36, gap 0.00%")
+    assert curve_of(replace(over, cutoff=30)).bound == 30
+
+
+def test_the_cost_is_called_what_the_problem_calls_it(ax):
+    convergence(result(objective="tardiness"), ax)
+    assert ax.get_ylabel() == "tardiness"
+    assert ax.get_title("left").startswith("joinery: tardiness 36, lower bound 30")
+    assert curve_of(checkpoint()).objective == "makespan"
+
+
 def test_a_checkpoint_begins_with_the_heuristics():
     saved = checkpoint()
     request = {"seconds": 1.0, "trajectory": [[0.25, 60, "neh"], [0.5, 50, "ig"]]}
