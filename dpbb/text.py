@@ -1,4 +1,4 @@
-"""Names and texts of others, as every output may show them."""
+"""Names of others and shares, as more than one kind of output shows them."""
 
 from __future__ import annotations
 
@@ -14,3 +14,15 @@ def middle(text: str, width: int) -> str:
         return text
     end = (width - 1) // 2
     return f"{text[: width - 1 - end]}…{text[len(text) - end :]}"
+
+
+def percent(share: float) -> str:
+    """Write a share; as many digits as tell it from 0 and 1."""
+    if share in (0.0, 1.0):
+        return f"{100 * share:.0f} %"
+    if share < 1e-12:  # of 500 jobs it is below what a float can hold
+        return "< 1e-10 %"
+    if share < 1e-4:
+        return f"{100 * share:.1e} %"
+    digits = 2 if 0.001 <= share <= 0.999 else 4
+    return f"{min(100 * share, 99.9999):.{digits}f} %"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from bokeh.models import Div, InlineStyleSheet
 
 from dpbb.coordination.snapshot import RunState
-from dpbb.dashboard.text import duration, percent, plural, short, size
-from dpbb.text import middle
+from dpbb.dashboard.text import duration, plural, short, size
+from dpbb.text import middle, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

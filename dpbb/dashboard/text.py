@@ -74,15 +74,3 @@ def size(n_bytes: int) -> str:
     if n_bytes < 1000:
         return f"{n_bytes} B"
     return f"{short(n_bytes)}B"
-
-
-def percent(share: float) -> str:
-    """Write a share; as many digits as tell it from 0 and 1."""
-    if share in (0.0, 1.0):
-        return f"{share:.0%}".replace("%", " %")
-    if share < 1e-12:  # of 500 jobs it is below what a float can hold
-        return "< 1e-10 %"
-    if share < 1e-4:
-        return f"{100 * share:.1e} %"
-    digits = 2 if 0.001 <= share <= 0.999 else 4
-    return f"{min(100 * share, 99.9999):.{digits}f} %"

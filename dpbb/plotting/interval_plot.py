@@ -12,6 +12,7 @@ from dpbb.coordination.snapshot import Snapshot
 from dpbb.coordination.span_map import N_CELLS, STATES, SpanMap, cells_of, states_of
 from dpbb.errors import DpbbError
 from dpbb.plotting import style
+from dpbb.text import percent
 from dpbb.tree.counters import closed_leaves
 from dpbb.tree.factoradic import n_leaves
 
@@ -174,5 +175,6 @@ def _key(moments: Sequence[Moment], names: dict[str, str]) -> list[Any]:
 
 
 def _title(moment: Moment) -> str:
-    share = f"{moment.explored:.2%}".replace("%", " %")
-    return f": {share} of n! finished after {moment.seconds:.3g} s"
+    unit_s, unit = style.time_unit(moment.seconds)
+    after = f"{moment.seconds / unit_s:.3g} {unit}"
+    return f": {percent(moment.explored)} of n! finished after {after}"

@@ -148,6 +148,14 @@ def legend_above(ax: Axes, handles: Sequence[Any] | None = None) -> Legend:
     return legend
 
 
+def time_unit(seconds: float) -> tuple[float, str]:
+    """Return the unit that suits a time: its seconds, and its name."""
+    return next(
+        ((unit_s, name) for least, unit_s, name in _UNITS if seconds >= least),
+        (1.0, "s"),
+    )
+
+
 def time_axis(axis: Axis, longest_s: float) -> str:
     """Have an axis of seconds show the unit that fits; returns ``time (unit)``.
 
@@ -155,10 +163,7 @@ def time_axis(axis: Axis, longest_s: float) -> str:
     """
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    unit_s, name = next(
-        ((unit_s, name) for least, unit_s, name in _UNITS if longest_s >= least),
-        (1.0, "s"),
-    )
+    unit_s, name = time_unit(longest_s)
 
     class Ticks(MaxNLocator):
         def tick_values(self, vmin: float, vmax: float) -> Any:  # noqa: ANN401

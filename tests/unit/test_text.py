@@ -1,6 +1,8 @@
-"""Names and texts of others."""
+"""Names of others, and shares."""
 
-from dpbb.text import clean, middle
+import pytest
+
+from dpbb.text import clean, middle, percent
 
 
 def test_what_would_steer_a_terminal_is_replaced():
@@ -18,3 +20,18 @@ def test_long_names_are_shortened_in_the_middle():
         assert name.endswith(end)
         assert 0 <= len(begin) - len(end) <= 1
     assert middle(name, 131) == name
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.0, "0 %"),
+        (1.0, "100 %"),
+        (1e-300, "< 1e-10 %"),
+        (0.2849, "28.49 %"),
+        (0.99999999, "99.9999 %"),
+        (3e-9, "3.0e-07 %"),
+    ],
+)
+def test_percent(share, text):
+    assert percent(share) == text

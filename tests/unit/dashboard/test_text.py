@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dpbb.dashboard.text import duration, percent, plural, short, size
+from dpbb.dashboard.text import duration, plural, short, size
 
 
 @pytest.mark.parametrize(
@@ -49,21 +49,6 @@ def test_short(number, text):
 )
 def test_duration(seconds, text):
     assert duration(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("share", "text"),
-    [
-        (0.0, "0 %"),
-        (1.0, "100 %"),
-        (1e-300, "< 1e-10 %"),
-        (0.2849, "28.49 %"),
-        (0.99999999, "99.9999 %"),
-        (3e-9, "3.0e-07 %"),
-    ],
-)
-def test_percent(share, text):
-    assert percent(share) == text
 
 
 @pytest.mark.parametrize("exponent", [*range(-5, 40), 60, 200, 308])
