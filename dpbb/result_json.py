@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import Any
 
 from dpbb import result_fields
@@ -17,37 +16,14 @@ SCHEMA = 1
 
 def to_json(result: Result, *, schedule: bool, indent: int | None) -> str:
     """Write a result as one JSON object; see ``Result.to_json``."""
+    names = [*result_fields.CHECKS, *result_fields.LATER]
+    names.remove("schedule")
     values: dict[str, Any] = {
         "schema": SCHEMA,
-        "status": result.status,
-        "termination": result.termination,
-        "proof": result.proof,
-        "objective": result.objective,
-        "makespan": result.makespan,
-        "lower_bound": result.lower_bound,
+        **{name: getattr(result, name) for name in names},
         "gap": result.gap,
-        "permutation": result.permutation,
-        "decomposed": result.decomposed,
-        "leaves": result.leaves,
-        "seconds": result.seconds,
-        "tree_seconds": result.tree_seconds,
-        "explore_seconds": result.explore_seconds,
-        "energy_j": result.energy_j,
         "nodes_per_second": result.nodes_per_second,
-        "engine": result.engine,
-        "seats": result.seats,
-        "instance": result.instance,
-        "digest": result.digest,
-        "n_jobs": result.n_jobs,
-        "n_machines": result.n_machines,
-        "trajectory": [asdict(step) for step in result.trajectory],
-        "optima": result.optima,
-        "n_optima": result.n_optima,
         "n_optima_listed": None if result.optima is None else len(result.optima),
-        "n_optima_written": result.n_optima_written,
-        "units": result.units,
-        "donations": result.donations,
-        "requeues": result.requeues,
         "options": result.options.to_mapping(),
         "versions": dict(result.versions),
     }

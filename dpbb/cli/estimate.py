@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpbb.cli.arguments import add_instance
-from dpbb.cli.shared import instance_of
+from dpbb.cli.arguments import add_instance, add_option
+from dpbb.cli.shared import flags_given, instance_of
 from dpbb.estimation.result import USED_OPTIONS
 from dpbb.option_table import option_rows
 
 if TYPE_CHECKING:
     import argparse
+
+    from dpbb.option_table import OptionRow
 
 EPILOG = """\
 The tree is that of a solve with a schedule of makespan U at hand. What the interval
@@ -44,27 +46,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--gpus", type=int, default=1, metavar="N", help="H100s to give the time for"
     )
     group = parser.add_argument_group("options of the tree and of this machine")
-    for row in option_rows():
-        if row.name not in USED_OPTIONS:
-            continue
-        text = f"{row.help} (default: {row.default_text})"
-        if row.kind.metavar is None:
-            group.add_argument(row.flag, action="store_true", help=text)
-        else:
-            group.add_argument(row.flag, metavar=row.kind.metavar, help=text)
+    for row in _rows():
+        add_option(group, row)
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+
+def _rows() -> list[OptionRow]:
+    return [row for row in option_rows() if row.name in USED_OPTIONS]
 
 
 def run(args: argparse.Namespace) -> int:
     """Estimate and show."""
     from dpbb.estimation.estimating import estimate
 
-    values = {}
-    for row in option_rows():
-        given = getattr(args, row.name, None) if row.name in USED_OPTIONS else None
-        if given is not None:
-            text = isinstance(given, str)
-            values[row.name] = row.kind.parse(given, row.flag) if text else given
     result = estimate(
         instance_of(args),
         upper_bound=args.upper_bound,
@@ -73,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         probes=args.probes,
         seed=args.seed,
         gpus=args.gpus,
-        **values,
+        **flags_given(args, _rows()),
     )
     print(result.to_json() if args.json else result.summary())
     return 0

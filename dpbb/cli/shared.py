@@ -15,16 +15,18 @@ from dpbb.cli.output import write_schedule
 from dpbb.errors import UnwrittenError
 from dpbb.files import check_writable
 from dpbb.option_table import option_rows, read_toml
-from dpbb.options import SolveOptions, Verbosity
+from dpbb.options import Verbosity
 from dpbb.progress.base import Progress
 from dpbb.result import Result, Status
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from types import FrameType
 
     from dpbb.flowshop import FlowShopInstance
+    from dpbb.option_table import OptionRow
+    from dpbb.options import SolveOptions
 
 EXIT_CODES = {
     Status.OPTIMAL: 0,
@@ -39,15 +41,16 @@ input; 3 a schedule, not proved optimal; 4 nothing known; 130 interrupted twice.
 Ctrl-C once (or SIGTERM) stops the search and still prints the best schedule."""
 
 
-def solve_options(args: argparse.Namespace) -> SolveOptions:
-    """Defaults, then the TOML file, then the flags."""
-    return SolveOptions.from_mapping(given_options(args))
-
-
 def given_options(args: argparse.Namespace) -> dict[str, Any]:
     """Options of the TOML file, then of the flags; no defaults."""
     values = {} if args.config is None else read_toml(args.config)
-    for row in option_rows():
+    return values | flags_given(args, option_rows())
+
+
+def flags_given(args: argparse.Namespace, rows: Iterable[OptionRow]) -> dict[str, Any]:
+    """Return the values of these options that have their flags."""
+    values = {}
+    for row in rows:
         given = getattr(args, row.name, None)
         if isinstance(given, str):
             given = row.kind.parse(given, row.flag)

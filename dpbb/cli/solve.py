@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from dpbb.cli.arguments import add_instance, add_options, add_output, add_progress
 from dpbb.cli.shared import (
     EXIT_CODES_TEXT,
+    given_options,
     instance_of,
     run_and_show,
-    solve_options,
 )
+from dpbb.options import SolveOptions
 
 if TYPE_CHECKING:
     import argparse
@@ -30,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Solve, show the result, write the schedule."""
-    options = solve_options(args)
+    options = SolveOptions.from_mapping(given_options(args))
     instance = instance_of(args)
 
     def solve(**how: Any) -> Result:  # noqa: ANN401

@@ -478,7 +478,8 @@ def choose(certificate, found, count, seed):
     rng = random.Random(hashlib.sha256(content + str(seed).encode()).hexdigest())
     large = [part for part in found if part.nodes >= HANDY]
     first = rng.sample(large, min((count + 1) // 2, len(large)))
-    others = [part for part in found if part not in first]
+    taken = set(first)
+    others = [part for part in found if part not in taken]
     return first + rng.sample(others, min(count - len(first), len(others)))
 
 

@@ -126,14 +126,15 @@ def verify(
     """
     if engine not in MOST_NODES:
         raise OptionError(f"engine: expected {', '.join(MOST_NODES)}, got {engine!r}")
-    if witnesses < 0:
-        raise OptionError(f"witnesses: expected at least 0, got {witnesses}")
+    most = MOST_NODES[engine] if most_nodes is None else most_nodes
+    for name, value in (("witnesses", witnesses), ("most_nodes", most)):
+        if value < 0:
+            raise OptionError(f"{name}: expected at least 0, got {value}")
     certificate = (
         source if isinstance(source, Certificate) else Certificate.read(source)
     )
     content = certificate.content
     seed = secrets.randbelow(2**32) if seed is None else seed
-    most = MOST_NODES[engine] if most_nodes is None else most_nodes
     checks: list[Check] = []
     notes: list[str] = []
     try:

@@ -237,6 +237,8 @@ def test_without_exploring_it_only_adds_up(dealt):
     assert found.summary().endswith("is said, but was not checked")
     with pytest.raises(OptionError, match="witnesses: expected at least 0"):
         verify(Certificate(dealt), witnesses=-1)
+    with pytest.raises(OptionError, match="most_nodes: expected at least 0"):
+        verify(Certificate(dealt), most_nodes=-1)
     with pytest.raises(OptionError, match="engine: expected cpu, gpu, reference"):
         verify(Certificate(dealt), engine="abacus")
 
