@@ -57,7 +57,7 @@ def attach(
     >>> run = dpbb.attach("3f2a", client)  # doctest: +SKIP
     >>> run.snapshot().makespan  # doctest: +SKIP
     """
-    from dpbb.cluster.run import attach_run
+    from dpbb.cluster.opening import attach_run
 
     path = None if optima_file is None else Path(optima_file)
     return attach_run(client, run_id, partial(_result_maker, path), path)
@@ -77,7 +77,7 @@ def runs(client: Any) -> Any:  # noqa: ANN401
         Those that are over first, then the open ones, each in the order of opening.
         ``dpbb.attach(snapshot.run_id, client)`` gives a handle.
     """
-    from dpbb.cluster.run import list_runs
+    from dpbb.cluster.opening import list_runs
 
     return list_runs(client)
 

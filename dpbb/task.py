@@ -155,7 +155,8 @@ class Task:
 
     def open(self, plan: Plan, client: Any) -> Any:  # noqa: ANN401
         """Open the run; awaitable if the client is asynchronous."""
-        from dpbb.cluster.run import page_address, submit_run
+        from dpbb.cluster.opening import submit_run
+        from dpbb.cluster.run import page_address
 
         if client.dashboard_link:
             self.progress.note(f"dashboard {page_address(client.dashboard_link)}")

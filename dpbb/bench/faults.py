@@ -22,7 +22,7 @@ import numpy as np
 
 from dpbb.bench.cluster_runs import outcome_itself
 from dpbb.bench.faults_world import Arena, Weather, seconds_since
-from dpbb.cluster.run import submit_run
+from dpbb.cluster.opening import submit_run
 from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.problem import FlowShopProblem

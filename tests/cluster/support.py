@@ -13,7 +13,7 @@ import numpy as np
 from distributed import Client, LocalCluster, get_worker
 
 import dpbb
-from dpbb.cluster.run import submit_run
+from dpbb.cluster.opening import submit_run
 from dpbb.coordination.messages import RunSpec
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance

@@ -6,7 +6,7 @@ import pytest
 from distributed import Client, Scheduler, Worker
 from distributed.utils_test import gen_cluster, gen_test
 
-from dpbb.cluster import loader, run, versions, worker_plugin
+from dpbb.cluster import loader, opening, versions, worker_plugin
 from dpbb.cluster.scheduler_plugin import DpbbSchedulerPlugin
 from dpbb.errors import ClusterError
 from tests.cluster.support import SMALL, as_is, counts, spec_of, until
@@ -17,7 +17,7 @@ ONE = [("127.0.0.1", 1)]
 
 
 async def submit(client):
-    return await run.submit_run(client, spec_of(*SMALL[:2]), make_result=as_is)
+    return await opening.submit_run(client, spec_of(*SMALL[:2]), make_result=as_is)
 
 
 @gen_cluster(client=True, nthreads=ONE, timeout=30)
@@ -44,7 +44,7 @@ async def test_scheduler_with_another_version(c, s, a, monkeypatch):
 
         return other
 
-    monkeypatch.setattr(run, "scheduler_probe", probe)
+    monkeypatch.setattr(opening, "scheduler_probe", probe)
     with pytest.raises(ClusterError, match=r"expected dpbb version .* got 0\.0\.1"):
         await submit(c)
 

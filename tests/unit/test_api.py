@@ -275,7 +275,7 @@ def test_submit_that_fails_closes_its_cluster(monkeypatch):
         clients.append(client)
         raise dpbb.ClusterError("no")
 
-    monkeypatch.setattr("dpbb.cluster.run.submit_run", refuse)
+    monkeypatch.setattr("dpbb.cluster.opening.submit_run", refuse)
     with pytest.raises(dpbb.ClusterError, match=r"^no$"):
         dpbb.submit(SHOP, heuristics="none")
     assert clients[0].status == "closed"
