@@ -14,7 +14,7 @@ from distributed.protocol import pickle
 from dpbb.cluster.following import POLL_S, Callbacks
 from dpbb.cluster.store import file_to_write
 from dpbb.cluster.wire import raised, unwrap
-from dpbb.errors import ClusterError, InvariantError
+from dpbb.errors import ClusterError, InvariantError, UnwrittenError
 from dpbb.result import Result
 
 if TYPE_CHECKING:
@@ -160,15 +160,22 @@ class RunCalls:
         outcome = await self._get_outcome(timeout)
         if self._made is None:
             late_s = time.monotonic() - self._ended
-            made = self._make_result(outcome)
-            if isinstance(made, Result):  # it counts until now, maybe the next morning
-                made = replace(
-                    made,
-                    seconds=max(0.0, made.seconds - late_s),
-                    n_optima_written=None if self._file is None else self._file.count,
-                )
-            self._made = made
+            try:
+                self._made = self._completed(self._make_result(outcome), late_s)
+            except UnwrittenError as error:
+                error.result = self._completed(error.result, late_s)
+                raise
         return self._made
+
+    def _completed(self, made: Result, late_s: float) -> Result:
+        """Return a result that was made so late with what this handle knows."""
+        if not isinstance(made, Result):
+            return made
+        return replace(
+            made,
+            seconds=max(0.0, made.seconds - late_s),  # it may be the next morning
+            n_optima_written=None if self._file is None else self._file.count,
+        )
 
     async def _close(self) -> None:
         if self._closed:

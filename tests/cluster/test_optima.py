@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import dpbb
@@ -110,6 +112,16 @@ def test_a_handle_that_lets_go_says_that_the_file_is_not_whole(
     with dpbb.attach(run.run_id, client) as again:
         assert len(again.result().optima) == len(expected)
     assert len(run.result().optima) == len(expected)  # its file is not whole
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a /dev/full")
+def test_a_certificate_that_is_not_written_costs_no_optima(client, expected, tmp_path):
+    path = tmp_path / "optima.txt"
+    files = {"optima_file": path, "certificate": "/dev/full"}
+    with pytest.raises(dpbb.UnwrittenError) as raised:
+        dpbb.solve(SHOP, client=client, all_optima=True, **files, **QUIET)
+    assert raised.value.result.n_optima_written == len(lines_of(path)) == len(expected)
+    assert f"all of them in {path}" in raised.value.result.summary()
 
 
 def test_beyond_the_limit_the_file_is_the_record(
