@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpbb import option_kinds as kinds
+from dpbb import result_fields
 from dpbb.coordination.checkpoint_format import MAGIC
 from dpbb.errors import InstanceError, OptionError
 from dpbb.permutations import check_permutation
-from dpbb.result import Improvement, Result
+from dpbb.result import Result
 from dpbb.schedule import COLUMNS, Schedule
 
 if TYPE_CHECKING:
@@ -106,16 +108,22 @@ def _snapshot(values: Any, file: str) -> Snapshot:  # noqa: ANN401
     """Return a snapshot of a log, without what no plot needs."""
     from dpbb.coordination.snapshot import RunState, Snapshot
 
-    plain = {item.name for item in fields(Snapshot)}
-    plain -= {"state", "trajectory", "permutation", "seats", "spans", "events"}
+    drawn = result_fields.of_object(
+        {
+            "instance": result_fields.text,
+            "state": kinds.choice(RunState).check,
+            "seconds": result_fields.seconds,
+            "value": result_fields.or_null(result_fields.cost),
+            "lower_bound": result_fields.or_null(result_fields.cost),
+            "trajectory": result_fields.CHECKS["trajectory"],
+        }
+    )
+    others = {item.name for item in fields(Snapshot) if item.name in values}
+    others -= {"permutation", "seats", "spans", "events", "checkpoint"}
+    plain = {name: values[name] for name in others}
     try:
-        return Snapshot(
-            state=RunState(values["state"]),
-            trajectory=tuple(Improvement(**step) for step in values["trajectory"]),
-            permutation=None,
-            **{name: values[name] for name in plain & values.keys() - {"checkpoint"}},
-        )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        return Snapshot(permutation=None, **plain | drawn(values, "snapshot"))
+    except (OptionError, TypeError) as error:  # or fields are missing
         raise OptionError(f"FILE: {file}: expected snapshots, got: {error}") from error
 
 

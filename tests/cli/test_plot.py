@@ -148,6 +148,28 @@ def test_other_files_are_refused(content, tmp_path):
         read_plotted(str(tmp_path / "file"))
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("seconds", "x"),
+        ("value", {}),
+        ("lower_bound", 10**400),
+        ("instance", None),
+        ("state", []),
+        ("trajectory", [{"seconds": {}, "value": 1, "source": "a"}]),
+        ("trajectory", [3]),
+    ],
+)
+def test_damaged_logs_are_refused(name, value, files, dpbb):
+    file = files / "run.log"
+    rows = [json.loads(row) for row in file.read_text().splitlines()]
+    rows[-1][name] = value
+    file.write_text("\n".join(map(json.dumps, rows)))
+    ran = dpbb("plot", file, "--output", files / "plot.png")
+    assert ran.code == 2
+    assert f"run.log: expected snapshots, got: snapshot.{name}" in ran.err
+
+
 def test_logs_of_something_else_are_refused(tmp_path):
     (tmp_path / "log").write_text('{"run_id": "a"}\n')
     with pytest.raises(OptionError, match="expected snapshots, got"):
