@@ -77,17 +77,15 @@ class History:
         """
         if len(self.seconds) < 2:
             return {engine: [0.0] * len(self.seconds) for engine in self.nodes}
-        ends = np.array(self.seconds)
-        begins = np.searchsorted(ends, ends - WINDOW_S, side="right") - 1
-        begins = np.clip(begins, 0, np.arange(len(ends)) - 1)
-        begins[0], last = 0, np.arange(len(ends))
-        last[0] = 1  # before the first interval nothing is known
-        spans = np.maximum(ends[last] - ends[begins], 1e-9)
+        seconds = np.array(self.seconds)
+        begins = np.searchsorted(seconds, seconds[1:] - WINDOW_S, side="right") - 1
+        begins = np.clip(begins, 0, np.arange(len(begins)))
+        spans = np.maximum(seconds[1:] - seconds[begins], 1e-9)
         rates = {}
         for engine, series in self.nodes.items():
             counts = np.array(series, float)
-            new = np.maximum(counts[last] - counts[begins], 0.0)
-            rates[engine] = (new / spans).tolist()
+            rate = (np.maximum(counts[1:] - counts[begins], 0.0) / spans).tolist()
+            rates[engine] = [rate[0], *rate]  # nothing is known of the time before
         return rates
 
     def _thin_out(self) -> None:
