@@ -125,7 +125,8 @@ class Seats(_SeatChart):
         rates = np.array([seat.nodes_per_second for seat in seats if seat.busy])
         highest = float(rates.max()) if rates.size else 0.0
         end = 10.0 ** math.ceil(math.log10(highest)) if highest > 0 else 1.0
-        end = next(end * part for part in (0.2, 0.5, 1) if highest <= end * part)
+        ends = (end * part for part in (0.2, 0.5, 1))
+        end = next((end for end in ends if highest <= end), highest)
         return rates, np.linspace(0.0, end, N_BINS + 1)
 
 

@@ -341,6 +341,14 @@ def test_many_seats_are_shown_in_bins():
     assert part.root.yaxis[0].axis_label == "nodes/s"
 
 
+@pytest.mark.parametrize("rate", [0.0, 1e6, np.nextafter(1e6, 2e6)])
+def test_the_fastest_of_many_seats_is_in_the_last_bin(rate):
+    """Also where the logarithm is rounded to that of a power of ten below."""
+    part = seats.Seats(LIGHT)
+    part.update(view(seats=tuple(seat(number, rate=rate) for number in range(300))))
+    assert sum(data(part.root)["top"]) == 300
+
+
 def test_each_seat_shows_what_it_donated():
     part = seats.Donated(LIGHT)
     generous = seat(1, donations=7, donated_roots=1234)
