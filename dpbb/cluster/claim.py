@@ -152,7 +152,7 @@ class Claim:
             f"{owner.run_id} on host {owner.host} (process {owner.pid}) gave a sign of "
             f"life {max(0.0, time.time() - owner.beat):.0f} s ago; stop that run, or "
             f"wait until it has been silent for {STALE_S:.0f} s, or, if you know that "
-            f"it is dead, delete {url}/{NAME}"
+            f"it is dead, delete {self._folder.label(NAME)}"
         )
 
 

@@ -63,6 +63,11 @@ def _halves(url: str) -> tuple[str, str]:
     return begin + mark, rest
 
 
+def _below(folder: str, name: str) -> str:
+    """Path or URL of what is in a folder; that of a root may end in a slash."""
+    return f"{folder}{name}" if folder.endswith("/") else f"{folder}/{name}"
+
+
 class Folder:
     """A folder of files; see the module.
 
@@ -117,11 +122,11 @@ class Folder:
         """Path of a file; CheckpointError if it would lie elsewhere."""
         if not name or name != os.path.basename(name):
             raise CheckpointError(f"expected the name of a file, got {name!r}")
-        return f"{self._path.rstrip('/')}/{name}"
+        return _below(self._path, name)
 
     def label(self, name: str) -> str:
         """Return the URL of a file, for people."""
-        return f"{self.url.rstrip('/')}/{name}"
+        return _below(self.url, name)
 
     @_named("look at")
     def is_there(self, name: str = "") -> bool:
@@ -195,7 +200,7 @@ class Folder:
             for entry in entries
             if entry["type"] == "directory"
         ]
-        return [f"{self.source.rstrip('/')}/{name}" for name in sorted(names) if name]
+        return [_below(self.source, name) for name in sorted(names) if name]
 
     @_named("delete in")
     def delete(self, name: str) -> None:

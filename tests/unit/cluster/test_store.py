@@ -80,6 +80,14 @@ def test_a_server_that_is_not_there_is_named():
             use("dpbb-server://me:secret@there/x")
 
 
+def test_folders_and_files_of_the_root_of_a_store():
+    inner = Folder("memory://in-the-root")
+    inner.probe()
+    root = Folder("memory://")
+    assert "memory://in-the-root" in root.folders()
+    assert root.label("x") == "memory://x"
+
+
 def test_roots_are_folders():
     root = Folder("/")
     assert root.url == "/"
