@@ -16,6 +16,7 @@ import logging
 import random
 import time
 from dataclasses import replace
+from threading import Event
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from dpbb.cluster.checkpoint_folder import CheckpointFolder
@@ -218,11 +219,21 @@ class Checkpointer:
         goes_on = None if saved is None else saved.spec.run_id
         url, keep, run_id = spec.checkpoint, spec.checkpoint_keep, spec.run_id
 
+        late = Event()
+
         def take() -> tuple[CheckpointFolder, Claim]:
             folder = CheckpointFolder(url, keep, goes_on=goes_on)
-            return folder, Claim(folder.folder, run_id)
+            claim = Claim(folder.folder, run_id)
+            if late.is_set():  # nobody would ever give a sign of life
+                leave = claim.release if saved is None else claim.abandon
+                leave()
+            return folder, claim
 
-        folder, claim = await in_time(shown(url), take)
+        try:
+            folder, claim = await in_time(shown(url), take)
+        except BaseException:
+            late.set()
+            raise
         return Keeper(spec, folder, claim, time.monotonic())
 
     def tick(self) -> None:

@@ -1,11 +1,17 @@
 """Who writes into a folder of checkpoints, and until when."""
 
 import asyncio
+import threading
 import time
 
+import pytest
+
+from dpbb.cluster import patience
 from dpbb.cluster.checkpointing import Checkpointer
 from dpbb.cluster.claim import NAME, Claim
+from dpbb.cluster.claim import _held as held
 from dpbb.cluster.hub import Hub
+from dpbb.errors import CheckpointError
 from dpbb.result import Termination
 from tests.unit.cluster.support import FakeShell, tiny_spec
 
@@ -46,3 +52,25 @@ def test_a_save_that_comes_late_leaves_the_folder_of_a_run_that_is_over_alone(
     assert status.written == 1
     assert status.files == ("checkpoint-000001.dpbb",)
     assert not (tmp_path / NAME).exists()
+
+
+def test_a_folder_that_is_claimed_too_late_is_left_again(tmp_path, monkeypatch):
+    """Nobody waits for the claim any more: the next one to ask may have the folder."""
+    answers, before = threading.Event(), set(held)
+    renew = Claim._beat
+
+    def late(claim, *now):
+        answers.wait(30)
+        renew(claim, *now)
+
+    monkeypatch.setattr(patience, "OPEN_S", 0.05)
+    monkeypatch.setattr(Claim, "_beat", late)
+    spec = tiny_spec(checkpoint=str(tmp_path))
+    with pytest.raises(CheckpointError, match="has not answered"):
+        asyncio.run(Checkpointer(Hub(FakeShell())).keeper(spec, None))
+    answers.set()
+    for thread in threading.enumerate():
+        if thread.name == "dpbb-store":
+            thread.join(10)
+    assert not (tmp_path / NAME).exists()
+    assert held == before
