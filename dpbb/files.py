@@ -1,12 +1,17 @@
-"""Files to write to: whether that is possible, and new ones."""
+"""Files to write to: whether that is possible, and whole or not at all."""
 
 from __future__ import annotations
 
 import errno
 import os
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dpbb.errors import OptionError
+from dpbb.errors import DpbbError, OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def check_writable(path: str | Path, name: str) -> None:
@@ -30,7 +35,7 @@ def check_writable(path: str | Path, name: str) -> None:
     if not str(path).strip():
         raise OptionError(f"{name}: expected the path of a file, got {path!r}")
     try:
-        made = make_file(path)
+        made = _make(path)
         if made is not None:
             made.unlink()
         elif Path(path).is_file() or Path(path).is_dir():
@@ -44,7 +49,28 @@ def check_writable(path: str | Path, name: str) -> None:
         ) from error
 
 
-def make_file(path: str | Path) -> Path | None:
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[None]:
+    """Write a file in this block: no part of it stays where there was none before.
+
+    Raises
+    ------
+    DpbbError
+        It cannot be written.
+    """
+    made = None
+    try:
+        made = _make(path)
+        yield
+    except BaseException as error:
+        if made is not None:
+            made.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise DpbbError(f"{path}: cannot be written: {error.strerror}") from error
+        raise
+
+
+def _make(path: str | Path) -> Path | None:
     """Make an empty file; None if there is anything already, which stays as it is."""
     if os.path.exists(path):
         return None

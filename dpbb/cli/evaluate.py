@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpbb.cli.arguments import add_instance, add_output
-from dpbb.cli.output import write_csv
 from dpbb.cli.shared import instance_of
-from dpbb.files import check_writable
+from dpbb.files import check_writable, whole_file
 from dpbb.json_text import json_text
 from dpbb.permutations import parse_permutation
 
@@ -41,7 +39,8 @@ def run(args: argparse.Namespace) -> int:
     order = parse_permutation(args.permutation, one_based=args.one_based)
     schedule = api.evaluate(instance, order)
     if args.output is not None:
-        write_csv(schedule, Path(args.output))
+        with whole_file(args.output):
+            schedule.write_csv(args.output)
     if args.json:
         values = {
             "instance": instance.name,

@@ -8,42 +8,22 @@ from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, TextIO, cast
 
 from dpbb.errors import DpbbError
-from dpbb.files import make_file
+from dpbb.files import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from dpbb.result import Result
-    from dpbb.schedule import Schedule
 
 
 def write_schedule(result: Result, path: Path) -> None:
-    """Write the schedule of a result, if it has one."""
+    """Write the schedule of a result, if it has one; DpbbError if that fails."""
     if result.operations is None:
         print(f"dpbb: no schedule to write to {path}", file=sys.stderr)
     else:
-        write_csv(result.schedule(), path)
-
-
-def write_csv(schedule: Schedule, path: Path) -> None:
-    """Write a schedule; no part of it stays in a file that was made for it.
-
-    Raises
-    ------
-    DpbbError
-        It cannot be written.
-    """
-    made = None
-    try:
-        made = make_file(path)
-        schedule.write_csv(path)
-    except BaseException as error:
-        if made is not None:
-            made.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise DpbbError(f"{path}: cannot be written: {error.strerror}") from error
-        raise
+        with whole_file(path):
+            result.write_schedule(path)
 
 
 class _Stdout:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpbb.errors import DpbbError, OptionError
+from dpbb.errors import OptionError
+from dpbb.files import whole_file
 from dpbb.flowshop import FlowShopProblem
 from dpbb.proof import checker
 from dpbb.tree.branching import TREE_RULE_VERSION
@@ -31,10 +32,8 @@ class Certificate:
     def write(self, path: str | Path) -> None:
         """Write the certificate, compressed; DpbbError if that fails."""
         text = json.dumps(self.content, separators=(",", ":"))
-        try:
+        with whole_file(path):
             Path(path).write_bytes(gzip.compress(text.encode(), mtime=0))
-        except OSError as error:
-            raise DpbbError(f"{path}: cannot be written: {error.strerror}") from error
 
     @classmethod
     def read(cls, path: str | Path) -> Certificate:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import stat
@@ -12,10 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from dpbb.cli import output
-from dpbb.errors import DpbbError, EngineUnavailable
+from dpbb.errors import EngineUnavailable
 from dpbb.files import check_writable
-from dpbb.schedule import Schedule
 
 NOTHING_BELOW = ("solve", "ta001", "--cutoff", "1000", "-q")
 """Ends without a schedule."""
@@ -96,28 +93,6 @@ def test_a_link_to_nothing_gets_its_file(dpbb, tmp_path):
 
 def order():
     return (" ".join(map(str, range(20))),)
-
-
-def test_a_pipe_is_not_opened_before_there_is_a_schedule(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    check_writable(tmp_path / "pipe", "--output")  # opening it would wait for a reader
-
-
-@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), KeyboardInterrupt()])
-def test_part_of_a_schedule_stays_only_in_a_file_of_before(
-    tmp_path, monkeypatch, error
-):
-    def fail(_self, path):
-        Path(path).write_text("position,")
-        raise error
-
-    monkeypatch.setattr(Schedule, "write_csv", fail)
-    old, new = tmp_path / "old", tmp_path / "new"
-    old.touch()
-    for path in (old, new):
-        with pytest.raises((DpbbError, KeyboardInterrupt)):
-            output.write_csv(Schedule((), None, None), path)
-    assert list(tmp_path.iterdir()) == [old]
 
 
 @needs_full
