@@ -60,6 +60,8 @@ def evaluate_candidates(
     InvariantError
         See there.
     """
+    if not candidates:  # as in most reports, of which there are hundreds a second
+        return
     shape = (problem.n_jobs,)
     found = [np.asarray(candidate.permutation) for candidate in candidates]
     if all(jobs.shape == shape and jobs.dtype.kind in "iu" for jobs in found):

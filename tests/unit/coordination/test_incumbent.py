@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from dpbb.coordination import optima as module
-from dpbb.coordination.incumbent import Incumbent, evaluate_candidate, jobs_of
+from dpbb.coordination.incumbent import (
+    Incumbent,
+    evaluate_candidate,
+    evaluate_candidates,
+    jobs_of,
+)
 from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError, OptionError
 from tests.unit.coordination.world import optimum, spec_of, tiny
@@ -62,6 +67,19 @@ def test_jobs_of_gives_an_array():
 def test_lying_candidate_is_an_invariant_error(order, value, said):
     with pytest.raises(InvariantError, match=f"seat: .*{said}"):
         evaluate_candidate(PROBLEM, Candidate(value, np.array(order)), "seat")
+
+
+def test_a_problem_is_not_asked_for_the_costs_of_nothing():
+    """Most full reports have no optima, and own problems need not know of none."""
+    evaluate_candidates(None, (), "an optimum")
+
+
+def test_one_liar_among_many_is_named():
+    true = Candidate(COST, np.array(ORDER))
+    evaluate_candidates(PROBLEM, [true] * 3, "a seat")
+    liar = Candidate(COST - 1, np.array(ORDER))
+    with pytest.raises(InvariantError, match=f"but {COST - 1} was claimed"):
+        evaluate_candidates(PROBLEM, [true, liar, true], "a seat")
 
 
 def test_improvement_lowers_the_ub_and_drops_the_old_optima():
