@@ -29,7 +29,9 @@ logger = logging.getLogger(__name__)
 # The key lies in the page, not in the document: see ``Controls.key``.
 _COMMAND = """
 if (question && !window.confirm(question)) return;
-commands.data = {action: [action], key: [window.dpbbKey || ""], run: [picker.value]};
+// without the time the same command once more would be no change of the data
+commands.data = {action: [action], key: [window.dpbbKey || ""], run: [picker.value],
+  at: [Date.now()]};
 """
 
 _STYLE = """
@@ -108,7 +110,7 @@ class Buttons:
         self._message = ""
         self._about = ""  # the run that the message is about
         self._bad = False
-        commands = ColumnDataSource({"action": [], "key": [], "run": []})
+        commands = ColumnDataSource({"action": [], "key": [], "run": [], "at": []})
         commands.on_change("data", self._command)
         self._commands = commands
 

@@ -118,6 +118,20 @@ def test_a_run_is_watched_saved_and_stopped(client, page, tmp_path):
     assert page.errors == []
 
 
+def test_a_command_may_be_given_again(client, page, tmp_path):
+    """Bokeh sends no data that are those of before."""
+    options = {"full_interval_s": 600.0, "checkpoint": str(tmp_path / "saved")}
+    spec = spec_of(*HUGE, permutation=tuple(range(50)), **options)
+    with submit_run(client, spec, make_result=as_is) as run:
+        page.goto(support.page_address(client) + f"?run={run.run_id}")
+        page.locator("#dpbb-status", has_text="running").wait_for()
+        for written in (1, 2):
+            page.get_by_role("button", name="Save now").click()
+            saved = page.locator("#dpbb-checkpoint tr", has_text="written")
+            saved.filter(has_text=str(written)).wait_for()
+    assert page.errors == []
+
+
 def test_the_page_follows_the_newest_run_to_a_gap_of_0(client, page):
     page.goto(support.page_address(client) + "?theme=dark")
     spec = spec_of("ta016", 1397, permutation=tuple(range(20)))
