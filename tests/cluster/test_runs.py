@@ -5,6 +5,7 @@ this process, so that a test can look into everything.
 """
 
 import asyncio
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -163,6 +164,24 @@ async def test_run_outlives_its_client(c, s, a):
     await run.close()
     with pytest.raises(ClusterError, match="expected a run of this cluster"):
         await Run(c, run_id, as_is).snapshot()
+
+
+@gen_cluster(client=True, nthreads=ONE, timeout=60)
+async def test_what_fails_at_every_tick_costs_nobody_else_its_turn(c, s, a):
+    """Without theirs, runs wrote no checkpoints and Dask closed an idle scheduler."""
+    run = await submit(c, tiny_spec(n_jobs=9, problem_class=SlowFlowShop))
+    plugin = plugin_of(s)
+    turns = Counter()
+    for name in ("hub", "checkpoints", "forecasts", "elastic", "monitor"):
+
+        def fail(*_, name=name):
+            turns[name] += 1
+            raise ArithmeticError(name)
+
+        getattr(plugin, name).tick = fail
+    await until(lambda: len(turns) == 5)
+    await until(lambda: min(turns.values()) > 1)
+    await run.close()
 
 
 @gen_cluster(client=True, nthreads=TWO, timeout=60)
