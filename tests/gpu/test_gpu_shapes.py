@@ -1,12 +1,9 @@
 """Shapes beyond Taillard's: the counts of the cpu engine, to the last node.
 
-``shapes.csv`` was made by the cpu engine (minmin, fixed upper bounds below the
-optimum): 10 to 800 jobs on 5 to 60 machines. It covers narrow and wide values, two-byte
-digits, odd and even numbers of machines, job tables in shared and in global memory.
+How ``shapes.csv`` was made says ``tests/parity/test_shapes.py``. It covers narrow and
+wide values, two-byte digits, odd and even numbers of machines, job tables in shared and
+in global memory.
 """
-
-import csv
-from pathlib import Path
 
 import pytest
 
@@ -14,24 +11,13 @@ from dpbb.engines import explore_to_end
 from dpbb.engines.base import Tuning
 from dpbb.engines.gpu import engine as engine_module
 from dpbb.engines.gpu.shape import needs_wide
-from dpbb.errors import InstanceError
-from dpbb.flowshop.formats import read_instance
-from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.options import Balance, TreeOptions
 from dpbb.tree import WorkUnit, n_leaves
-from tests.conftest import SHARED
+from tests.parity.tables import benchmark_problem, shape_rows
 
 pytestmark = [pytest.mark.gpu, pytest.mark.data, pytest.mark.timeout(300)]
 
-with (Path(__file__).parent / "shapes.csv").open(newline="") as file:
-    ROWS = [tuple(row.values()) for row in csv.DictReader(file)]
-
-
-def problem_of(name):
-    try:
-        return FlowShopProblem(read_instance(name, data_dir=SHARED / "data"))
-    except InstanceError as error:
-        pytest.skip(f"no benchmark files: {error}")
+ROWS = shape_rows()
 
 
 def explore(gpu, problem, ub, tuning=None, unit=None):
@@ -44,16 +30,18 @@ def explore(gpu, problem, ub, tuning=None, unit=None):
 
 
 @pytest.mark.parametrize(
-    ("name", "ub", "decomposed", "leaves"), ROWS, ids=[row[0] for row in ROWS]
+    ("name", "ub", "decomposed", "leaves"),
+    ROWS,
+    ids=[f"{row[0]}@{row[1]}" for row in ROWS],
 )
 @pytest.mark.parametrize("balance", list(Balance))
 def test_tree_has_the_size_that_the_cpu_engine_counts(
     gpu, name, ub, decomposed, leaves, balance
 ):
-    problem = problem_of(name)
-    total = explore(gpu, problem, int(ub), Tuning(balance=str(balance)))
-    assert total.counters.decomposed == int(decomposed)
-    assert total.counters.leaves == int(leaves)
+    problem = benchmark_problem(name)
+    total = explore(gpu, problem, ub, Tuning(balance=str(balance)))
+    assert total.counters.decomposed == decomposed
+    assert total.counters.leaves == leaves
     assert total.counters.closed_leaves == n_leaves(problem.n_jobs)
     assert total.best is None
 
@@ -61,9 +49,9 @@ def test_tree_has_the_size_that_the_cpu_engine_counts(
 def test_the_table_has_wide_and_narrow_instances():
     kinds = set()
     for name, ub, _, _ in ROWS:
-        problem = problem_of(name)
+        problem = benchmark_problem(name)
         times = problem.instance.times
-        kinds.add(needs_wide(times, problem.root_bound, int(ub)))
+        kinds.add(needs_wide(times, problem.root_bound, ub))
     assert kinds == {False, True}
 
 
@@ -79,11 +67,11 @@ def test_counts_do_not_depend_on_the_tuning(gpu, explorers, block_size, balance)
     ):
         if explorers == 1 and name == "ta083":
             continue
-        counters = explore(gpu, problem_of(name), ub, tuning).counters
+        counters = explore(gpu, benchmark_problem(name), ub, tuning).counters
         assert (counters.decomposed, counters.leaves) == (decomposed, leaves)
 
 
 def test_counts_of_the_wide_form_are_those_of_the_narrow_one(gpu, monkeypatch):
     monkeypatch.setattr(engine_module, "needs_wide", lambda *_: True)
-    counters = explore(gpu, problem_of("ta030"), 2178).counters
+    counters = explore(gpu, benchmark_problem("ta030"), 2178).counters
     assert (counters.decomposed, counters.leaves) == (2797688, 43)

@@ -1,68 +1,16 @@
 """Trees of known size: the rows of the golden table, exactly, for every engine."""
 
-import csv
 import random
 from itertools import pairwise
 
 import pytest
 
-from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.flowshop.taillard import taillard_instance
-from dpbb.options import BranchingRule, TreeOptions
+from dpbb.options import BranchingRule
 from dpbb.tree import Interval, WorkUnit, leaf_of_path, n_leaves
-from tests.conftest import SHARED
 from tests.parity.subject import SPECS, Subject, churn, params
+from tests.parity.tables import golden_params, golden_problem, rows
 
 pytestmark = [pytest.mark.data, pytest.mark.timeout(600)]
-
-TABLE = SHARED / "golden" / "tree_sizes.csv"
-
-
-def rows():
-    if not TABLE.is_file():
-        return []
-    with TABLE.open(newline="") as file:
-        return [
-            (
-                row["instance"],
-                int(row["ub"]),
-                BranchingRule(row["rule"]),
-                int(row["decomposed"]),
-                int(row["leaves"]),
-            )
-            for row in csv.DictReader(file)
-        ]
-
-
-def golden_params(share=1):
-    """Engine and row, as far as the engine can take it; large ones marked slow.
-
-    Parameters
-    ----------
-    share
-        What the limits are divided by, for tests that do more with each row.
-    """
-    found = []
-    for param in params():
-        spec = SPECS[param.id]
-        for row in rows():
-            instance, ub, rule, decomposed, _ = row
-            if decomposed > spec.golden_limit:
-                continue
-            slow = decomposed > spec.quick_limit // share
-            marks = [*param.marks, *([pytest.mark.slow] if slow else [])]
-            label = f"{param.id}-{instance}@{ub}-{rule}"
-            found.append(pytest.param(param.id, row, marks=marks, id=label))
-    return found or [
-        pytest.param(
-            "", None, marks=pytest.mark.skip(f"no golden values at {TABLE.parent.name}")
-        )
-    ]
-
-
-def problem_of(instance, ub, rule):
-    problem = FlowShopProblem(taillard_instance(instance))
-    return problem, TreeOptions(rule, branching_ub=ub)
 
 
 @pytest.mark.parametrize(("engine_name", "row"), golden_params())
@@ -70,7 +18,7 @@ def test_golden_tree(engine_name, row):
     """Decomposed nodes and leaves of the tree {LB < ub}."""
     instance, ub, rule, decomposed, leaves = row
     engine = Subject.of(engine_name)
-    problem, tree = problem_of(instance, ub, rule)
+    problem, tree = golden_problem(instance, ub, rule)
     total = engine.explore(problem, tree, ub)
     assert (total.counters.decomposed, total.counters.leaves) == (decomposed, leaves)
     assert total.counters.closed_leaves == n_leaves(problem.n_jobs)
@@ -94,7 +42,7 @@ def test_golden_tree_in_random_intervals(engine_name, row):
     """
     instance, ub, rule, decomposed, leaves = row
     engine = Subject.of(engine_name)
-    problem, tree = problem_of(instance, ub, rule)
+    problem, tree = golden_problem(instance, ub, rule)
     n_jobs = problem.n_jobs
     seed = f"{instance} {ub} {rule}"
     rng = random.Random(seed)
@@ -132,7 +80,7 @@ def test_golden_tree_with_stops_donations_and_reloads(engine_name, instance, ub)
         pytest.skip("no golden values")
     engine = Subject.of(engine_name)
     for rule in (BranchingRule.MINMIN, BranchingRule.MINBRANCH):
-        problem, tree = problem_of(instance, ub, rule)
+        problem, tree = golden_problem(instance, ub, rule)
         rng = random.Random(f"{instance} {rule}")
         total, best, n_sessions = churn(
             engine, problem, tree, ub, rng, slice_s=engine.spec.slice_s

@@ -1,0 +1,94 @@
+"""Trees of known size: the golden table, and shapes beyond Taillard's."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from dpbb.errors import InstanceError
+from dpbb.flowshop.formats import read_instance
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.flowshop.taillard import taillard_instance
+from dpbb.options import BranchingRule, TreeOptions
+from tests.conftest import SHARED
+from tests.parity.subject import SPECS, params
+
+GOLDEN = SHARED / "golden" / "tree_sizes.csv"
+SHAPES = Path(__file__).parents[1] / "gpu" / "shapes.csv"
+
+
+def rows():
+    """Instance, ub, rule, decomposed nodes and leaves of the golden trees, if there."""
+    if not GOLDEN.is_file():
+        return []
+    with GOLDEN.open(newline="") as file:
+        return [
+            (
+                row["instance"],
+                int(row["ub"]),
+                BranchingRule(row["rule"]),
+                int(row["decomposed"]),
+                int(row["leaves"]),
+            )
+            for row in csv.DictReader(file)
+        ]
+
+
+def golden_params(share=1, names=tuple(SPECS)):
+    """Engine and row, as far as the engine can take it; large ones marked slow.
+
+    Parameters
+    ----------
+    share
+        What the limits are divided by, for tests that do more with each row.
+    names
+        Specs of the engines.
+    """
+    found = []
+    for param in params(names):
+        spec = SPECS[param.id]
+        for row in rows():
+            instance, ub, rule, decomposed, _ = row
+            if decomposed > spec.golden_limit:
+                continue
+            slow = decomposed > spec.quick_limit // share
+            marks = [*param.marks, *([pytest.mark.slow] if slow else [])]
+            label = f"{param.id}-{instance}@{ub}-{rule}"
+            found.append(pytest.param(param.id, row, marks=marks, id=label))
+    return found or [
+        pytest.param(
+            "",
+            None,
+            marks=pytest.mark.skip(f"no golden values at {GOLDEN.parent.name}"),
+        )
+    ]
+
+
+def golden_problem(instance, ub, rule):
+    """Problem and tree of a golden row."""
+    problem = FlowShopProblem(taillard_instance(instance))
+    return problem, TreeOptions(rule, branching_ub=ub)
+
+
+def shape_rows():
+    """Instance, ub, decomposed nodes and leaves of minmin trees of many shapes."""
+    with SHAPES.open(newline="") as file:
+        return [
+            (
+                row["instance"],
+                int(row["ub"]),
+                int(row["decomposed"]),
+                int(row["leaves"]),
+            )
+            for row in csv.DictReader(file)
+        ]
+
+
+def benchmark_problem(name):
+    """Read an instance of the benchmark files, or skip the test without them."""
+    try:
+        return FlowShopProblem(read_instance(name, data_dir=SHARED / "data"))
+    except InstanceError as error:
+        pytest.skip(f"no benchmark files: {error}")
