@@ -1,0 +1,137 @@
+"""Both arms where something is too small: the list of optima, the device's memory."""
+
+import logging
+
+import pytest
+
+from dpbb.engines.gpu import intervals as intervals_module
+from dpbb.engines.gpu import launches as launches_module
+from dpbb.engines.gpu import memory as memory_module
+from dpbb.engines.gpu import steal_session as steal_module
+from dpbb.engines.gpu.layout import Stop
+from dpbb.errors import EngineUnavailable
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.flowshop.taillard import taillard_instance
+from dpbb.options import TreeOptions
+from tests.oracle import TinyFlowShop, best_orders
+
+pytestmark = pytest.mark.timeout(600)
+
+TA016 = ("ta016", 1397, (1586, 0))
+
+
+def problem_of(name):
+    return FlowShopProblem(taillard_instance(name))
+
+
+def counted(total):
+    return total.counters.decomposed, total.counters.leaves
+
+
+# -- more optima than a launch can report ----------------------------------------------
+
+
+@pytest.fixture
+def stops(monkeypatch):
+    """Why launches ended."""
+    found = []
+    collect = launches_module.Launches._collect
+
+    def look(self, *args):
+        found.append(Stop(int(self._control["stop"][0])))
+        collect(self, *args)
+
+    monkeypatch.setattr(launches_module.Launches, "_collect", look)
+    return found
+
+
+@pytest.mark.parametrize("beyond", [1, 50])
+def test_more_optima_than_a_launch_can_report(gpu, monkeypatch, stops, beyond):
+    """Every schedule of equal jobs is optimal; few are reported at a time."""
+    for module in (memory_module, intervals_module):
+        monkeypatch.setattr(module, "leaf_capacity", lambda n, all_optima: n + beyond)
+    problem = TinyFlowShop(6 * ((3, 3),))
+    best, orders = best_orders(problem.times)
+    with gpu.session(problem, TreeOptions(), ub=best + 1, all_optima=True) as session:
+        listed, decomposed, leaves = [], 0, 0
+        while True:
+            part = session.advance(best + 1, 0.05)
+            listed += [tuple(map(int, leaf.permutation)) for leaf in part.optima]
+            decomposed += part.decomposed
+            leaves += part.leaves
+            if part.exhausted:
+                break
+    assert stops.count(Stop.OPTIMA_FULL) > 1
+    assert len(listed) == len(orders) == leaves == 720
+    assert set(listed) == orders
+    assert decomposed == 1 + 6 + 30 + 120 + 360
+
+
+# -- device memory that others take while a session allocates its own ------------------
+
+
+@pytest.fixture
+def taken(monkeypatch):
+    """Have so many allocations fail."""
+    from cupy.cuda.memory import OutOfMemoryError
+
+    def use(n_failures):
+        tried = []
+
+        def allocate(shape, packed, plan, **options):
+            tried.append(plan.n_warps)
+            if len(tried) <= n_failures:
+                raise OutOfMemoryError("taken by others")
+            return memory_module.DeviceMemory(shape, packed, plan, **options)
+
+        for module in (launches_module, steal_module):
+            monkeypatch.setattr(module, "DeviceMemory", allocate, raising=False)
+        return tried
+
+    return use
+
+
+def test_fewer_explorers_when_memory_is_taken_meanwhile(gpu, taken, caplog):
+    name, ub, expected = TA016
+    tried = taken(n_failures=2)
+    with caplog.at_level(logging.WARNING):
+        total = gpu.explore(problem_of(name), TreeOptions(), ub)
+    assert counted(total) == expected
+    most = tried[0]
+    assert tried == [most, most // 2, most // 4]
+    assert caplog.text.count("out of device memory") == 2
+
+
+def test_refused_when_others_leave_no_memory_at_all(gpu, taken):
+    name, ub, _ = TA016
+    tried = taken(n_failures=99)
+    with (
+        pytest.raises(EngineUnavailable, match=r"used up by others|free device memory"),
+        gpu.session(problem_of(name), TreeOptions(), ub=ub),
+    ):
+        pass
+    assert 2 <= len(tried) <= 6
+    assert tried == sorted(tried, reverse=True)
+
+
+def test_fewer_intervals_when_their_memory_is_taken_meanwhile(gpu, monkeypatch, caplog):
+    """The arrays of the explorers come after the pages, which are given back."""
+    if gpu.spec.tuning.balance != "steal":
+        pytest.skip("explorers of this arm have no such arrays")
+    from cupy.cuda.memory import OutOfMemoryError
+
+    tried = []
+
+    def allocate(shape, n):
+        tried.append(n)
+        if len(tried) == 1:
+            raise OutOfMemoryError("taken by others")
+        return intervals_module.IntervalMemory(shape, n)
+
+    monkeypatch.setattr(steal_module, "IntervalMemory", allocate)
+    name, ub, expected = TA016
+    with caplog.at_level(logging.WARNING):
+        total = gpu.explore(problem_of(name), TreeOptions(), ub)
+    assert counted(total) == expected
+    assert tried == [32, 16]
+    assert "going on with 16 " in caplog.text
