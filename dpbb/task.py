@@ -170,6 +170,8 @@ class Task:
         opened = self.opened(plan, now)
         self.progress.offset_s = opened - plan.began
         engine = self.engine or str(self.options.engine)
+        if self.engine == EngineName.GPU and self.options.engine is EngineName.AUTO:
+            engine = str(EngineName.AUTO)  # the GPU may refuse: then the cores explore
         spec, saved = self.spec(plan, now, engine)
         if spec.checkpoint is not None:
             self.progress.note(f"checkpoints {spec.checkpoint}")

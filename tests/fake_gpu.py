@@ -66,6 +66,15 @@ class FakeGpu:
         return [by_name[entry] for entry in mask.split(",") if entry in by_name]
 
 
+class SmallGpu(FakeGpu):
+    """A host on which every GPU whose name ends in ``small`` refuses every run."""
+
+    def open(self, problem, tree, device, **options):
+        if device.uuid.endswith("small"):
+            raise EngineUnavailable(f"{device.uuid} is too small")
+        return super().open(problem, tree, device, **options)
+
+
 class SlowCpu(CpuEngine):
     """The CPU engine, some thousand times slower."""
 

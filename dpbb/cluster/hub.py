@@ -12,6 +12,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any
 
+from dpbb.cluster.failures import REFUSALS, Failures, last_line
 from dpbb.cluster.handover import PARK_S, Handover
 from dpbb.cluster.open_run import FinishedRun, OpenRun
 from dpbb.cluster.seats import SeatTable
@@ -71,6 +72,7 @@ class Hub:
         self._clock = clock
         self._sharing = SeatSharing(self.table, self.runs, clock)
         self._handover = Handover(self.table, self._sharing, shell)
+        self._failures = Failures(self.table, self._sharing, self.fail, clock)
         self._settling = False
 
     # -- runs -------------------------------------------------------------------
@@ -130,7 +132,7 @@ class Hub:
     def fail(self, run_id: RunId, error: Exception | str) -> None:
         """End a run with an error; its units keep the state of their last report."""
         run = self.run(run_id)
-        logger.error("run %s failed: %s", run_id, _last_line(error))
+        logger.error("run %s failed: %s", run_id, last_line(error))
         run.broken |= isinstance(error, InvariantError)
         run.coordinator.fail(str(error), self._clock())
         self._settle(run_id)
@@ -160,7 +162,7 @@ class Hub:
             self._look(run, (run.coordinator.value, run.coordinator.lower_bound))
             self._handover.send_home(run, run.parked_since(now - PARK_S))
             if run.lacks_seats(now):
-                text = self.table.why_none(run.engines)
+                text = self.table.why_none(run.engines, run.excluded)
                 run.coordinator.note_event("no-seat", text, now)
                 run.version += 1
         self._sharing.due |= len(self.runs) > 1
@@ -174,7 +176,7 @@ class Hub:
         for message in seats:  # a worker of the same GPUs may have more than its part
             self._sharing.let_go_if_idle(self.table.seat_of_gpu(str(message["uuid"])))
         self.table.announce(worker, nthreads, seats)
-        self._sharing.join(self.table.workers[worker].seats)
+        self._sharing.join(self.table.workers[worker])
         self._settle()
 
     def remove_worker(self, worker: str) -> None:
@@ -282,30 +284,12 @@ class Hub:
         if run.busy.get(assignment.seat) == assignment:
             self._handover.send_home(run, run.parked.keys() & {assignment.seat})
             assignment = run.free(assignment.seat) or assignment
-        run.coordinator.unassign(assignment.unit, assignment.attempt, self._clock())
+        lost = not isinstance(error, REFUSALS)  # a refused unit was not begun
+        unit, attempt = assignment.unit, assignment.attempt
+        run.coordinator.unassign(unit, attempt, self._clock(), lost=lost)
         if error is not None:
-            self._failed(run, assignment, error)
+            self._failures.take(run, assignment, error)
         self._settle(run_id)
-
-    def _failed(
-        self, run: OpenRun, assignment: Assignment, error: Exception | str
-    ) -> None:
-        """Let another seat try, or end the run."""
-        if isinstance(error, InvariantError):
-            self.fail(run.id, error)
-            return
-        seat_id = assignment.seat
-        logger.warning(
-            "seat %s failed in run %s: %s", seat_id, run.id, _last_line(error)
-        )
-        reason = run.note_failure(seat_id, assignment.unit, self._clock())
-        seat = self.table.seats.get(seat_id)
-        if seat_id in run.excluded and seat is not None and seat.run == run.id:
-            self._sharing.take_away(run, seat)
-        if reason is None and run.excluded and not self._sharing.usable(run):
-            reason = "tasks failed on every seat"
-        if reason is not None:
-            self.fail(run.id, f"{reason}, at last on seat {seat_id}: {error}")
 
     # -- inside -----------------------------------------------------------------
 
@@ -387,8 +371,3 @@ class Hub:
         logger.info("run %s is over: %s", run.id, snapshot.termination)
         self._shell.changed(run.id)
         self._sharing.due = True
-
-
-def _last_line(error: Exception | str) -> str:
-    """Return what was raised, without the traceback that the run's error holds."""
-    return str(error).rstrip().rpartition("\n")[2]

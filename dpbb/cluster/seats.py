@@ -17,7 +17,7 @@ from dpbb.coordination.messages import Seat, SeatId
 from dpbb.engines.base import Device
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from dpbb.coordination.messages import RunId
 
@@ -32,16 +32,6 @@ class SeatState:
     worker: str
     device: Device
     run: RunId | None = None
-
-    def serves(self, engines: Mapping[str, str], *, worker_has_gpu: bool) -> bool:
-        """Whether a run with these engines by kind of device can use the seat.
-
-        One that can use both takes the GPUs of a worker and leaves its cores to feed
-        them.
-        """
-        kind = self.device.kind
-        left = kind == "cpu" and worker_has_gpu and "cuda" in engines
-        return kind in engines and not left
 
     def for_run(self, engines: Mapping[str, str]) -> Seat:
         """Return the seat as a run's coordinator knows it."""
@@ -62,10 +52,21 @@ class WorkerSeats:
         """How many of its seats are GPUs."""
         return sum(seat.device.kind == "cuda" for seat in self.seats)
 
-    @property
-    def has_gpu(self) -> bool:
-        """Whether one of its seats is a GPU."""
-        return self.n_gpus > 0
+    def serving(
+        self, engines: Mapping[str, str], excluded: Collection[SeatId] = ()
+    ) -> list[SeatState]:
+        """Seats that a run with these engines by kind of device can use.
+
+        One that can use both takes the GPUs of a worker and leaves its cores to feed
+        them, but for those that are ``excluded``: without a GPU the cores serve.
+        """
+        fitting = [
+            seat
+            for seat in self.seats
+            if seat.device.kind in engines and seat.id not in excluded
+        ]
+        gpus = [seat for seat in fitting if seat.device.kind == "cuda"]
+        return gpus or fitting
 
 
 class SeatTable:
@@ -102,7 +103,7 @@ class SeatTable:
                 self._hold(entry, seat)
             else:
                 entry.surplus.append(seat)
-        if entry.surplus and not entry.has_gpu:
+        if entry.surplus and not entry.n_gpus:
             logger.warning(
                 "the GPU seats of worker %s stay idle: other workers already explore "
                 "on %s; give each worker a GPU of its own (CUDA_VISIBLE_DEVICES, or "
@@ -112,7 +113,9 @@ class SeatTable:
             )
         return [seat.id for seat in entry.surplus]
 
-    def why_none(self, engines: Mapping[str, str]) -> str:
+    def why_none(
+        self, engines: Mapping[str, str], excluded: Collection[SeatId] = ()
+    ) -> str:
         """Why a run with these engines by kind of device has no seat."""
         wanted = " or ".join(
             f"engine {engine} (a {kind} device)" for kind, engine in engines.items()
@@ -122,10 +125,7 @@ class SeatTable:
         if not self.workers:
             return f"no worker is there to explore with {wanted}: the run waits for one"
         fitting = [
-            entry
-            for entry in self.workers.values()
-            for seat in entry.seats
-            if seat.serves(engines, worker_has_gpu=entry.has_gpu)
+            entry for entry in self.workers.values() if entry.serving(engines, excluded)
         ]
         if not fitting:
             return (
@@ -187,12 +187,13 @@ class SeatTable:
         """Workers that were retired and are still there."""
         return [name for name, entry in self.workers.items() if entry.leaving]
 
-    def usable_by(self, engines: Mapping[str, str]) -> list[SeatState]:
+    def usable_by(
+        self, engines: Mapping[str, str], excluded: Collection[SeatId] = ()
+    ) -> list[SeatState]:
         """Seats that a run with these engines by kind of device can use now."""
         return [
             seat
             for entry in self.workers.values()
             if not entry.leaving
-            for seat in entry.seats
-            if seat.serves(engines, worker_has_gpu=entry.has_gpu)
+            for seat in entry.serving(engines, excluded)
         ]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpbb.cluster.open_run import OpenRun
-    from dpbb.cluster.seats import SeatState, SeatTable
+    from dpbb.cluster.seats import SeatState, SeatTable, WorkerSeats
     from dpbb.coordination.messages import RunId, SeatId
 
 TURN_S = 1.0
@@ -64,8 +64,8 @@ class SeatSharing:
         )
         return busy >= entry.nthreads
 
-    def join(self, seats: list[SeatState]) -> None:
-        """Find work for seats that are new.
+    def join(self, entry: WorkerSeats) -> None:
+        """Find work for the seats of a worker that is new.
 
         Among several runs all seats are shared anew. With a single one that would only
         find these: when thousands of workers join at once, each costs the same.
@@ -74,11 +74,8 @@ class SeatSharing:
             self.due = True
             return
         (run,) = self._runs.values()
-        entries = self._table.workers
-        for seat in seats:
-            has_gpu = entries[seat.worker].has_gpu
-            if seat.serves(run.engines, worker_has_gpu=has_gpu):
-                self._take(run, seat)
+        for seat in entry.serving(run.engines, run.excluded):
+            self._take(run, seat)
 
     def _take(self, run: OpenRun, seat: SeatState) -> None:
         """Give a free seat to a run."""
@@ -116,11 +113,7 @@ class SeatSharing:
 
     def usable(self, run: OpenRun) -> list[SeatState]:
         """Seats that the run can use now."""
-        return [
-            seat
-            for seat in self._table.usable_by(run.engines)
-            if seat.id not in run.excluded
-        ]
+        return self._table.usable_by(run.engines, run.excluded)
 
     def share(self) -> None:
         """Share the seats among the open runs that can use them."""

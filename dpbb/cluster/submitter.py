@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from distributed import Client
 from distributed.security import Security
 
+from dpbb.cluster.failures import REFUSALS
 from dpbb.cluster.tasks import explore
 from dpbb.errors import InvariantError
 
@@ -44,7 +45,8 @@ class Submitter:
         The scheduler that this process runs.
     ended
         Called with run, assignment, and None or what the task raised: its text with
-        the worker's traceback, or an InvariantError of that text.
+        the worker's traceback, or an InvariantError of that text. A refusal comes as
+        it is: its message is for people.
     """
 
     def __init__(
@@ -132,7 +134,9 @@ class Submitter:
         """Wait for the end of a future; a cancelled one has not failed."""
         exception = await future.exception()
         error: Exception | str | None = None
-        if future.status == "error":
+        if isinstance(exception, REFUSALS):
+            error = exception
+        elif future.status == "error":
             trace = await future.traceback()
             lines = traceback.format_exception(
                 type(exception), exception, trace, chain=True

@@ -147,13 +147,15 @@ class Coordinator(RunSteering):
             self._go_on(now)
         return assignment
 
-    def unassign(self, unit: UnitId, attempt: int, now: float) -> None:
+    def unassign(
+        self, unit: UnitId, attempt: int, now: float, *, lost: bool = True
+    ) -> None:
         """Take note that the future of an attempt ended and gave nothing back.
 
         If the attempt is the current one, the unit waits again with a new attempt,
-        as of its last full report.
+        as of its last full report. ``lost``: it had been begun, as far as is known.
         """
-        self._work.unassign(unit, attempt, now)
+        self._work.unassign(unit, attempt, now, lost=lost)
         self._go_on(now)
 
     def lease(self, unit: UnitId, attempt: int, seat_id: SeatId, now: float) -> Lease:
@@ -295,6 +297,7 @@ class Coordinator(RunSteering):
             # before the ledger moves: their leaves still lie below the lower bound
             self._improve(candidate, lease.id, now)
         book.note(lease, report, checked, now)
+        self._work.used_seats[lease.seat.id] = lease.seat.seat.engine
         donated = report.donated
         balance.reported(lease, now, donated=None if donated is None else len(donated))
         if donated is None:

@@ -33,7 +33,7 @@ class Dispatcher:
         self.book = UnitBook(spec)
         self.balance = Balance(self.book)
         self.seats: dict[SeatId, SeatRecord] = {}
-        self.used_seats: dict[SeatId, str] = {}  # those that ever leased: engine
+        self.used_seats: dict[SeatId, str] = {}  # those that ever reported: engine
         self.requeues = 0
         self.seats_lost = 0
         self.hopeless: str | None = None
@@ -139,12 +139,18 @@ class Dispatcher:
         self.balance.seat_changed(record)
         return Assignment(unit.id, unit.attempt, seat_id)
 
-    def unassign(self, unit_id: UnitId, attempt: int, now: float) -> None:
+    def unassign(
+        self, unit_id: UnitId, attempt: int, now: float, *, lost: bool = True
+    ) -> None:
         """Take a unit back if this attempt is the current one."""
         self.hear(self.book.lease_id(unit_id, attempt))
         unit = self.book.units.get(unit_id)
-        if unit is not None and unit.attempt == attempt and unit.seat is not None:
+        if unit is None or unit.attempt != attempt or unit.seat is None:
+            return
+        if lost:
             self.lose(unit, now, "its task ended")
+        else:
+            self.requeue(unit)
 
     def lease(
         self, unit_id: UnitId, attempt: int, seat_id: SeatId, now: float
@@ -170,7 +176,6 @@ class Dispatcher:
             )
         if unit.lease is None:
             self.balance.granted(self.book.grant(unit, now))
-            self.used_seats[seat_id] = unit.seat.seat.engine
         elif unit.lease.heard < now:
             unit.lease.heard = now
         return self.book.leases[self.book.lease_id(unit_id, attempt)]

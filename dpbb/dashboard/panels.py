@@ -195,6 +195,7 @@ _CLASSES = {
     "incumbent": "good",
     "lost": "bad",
     "no-seat": "bad",
+    "refused": "bad",
     "seat-lost": "bad",
     "failed": "bad",
     "checkpoint-failed": "bad",

@@ -86,7 +86,7 @@ def show(
     return snapshot
 
 
-TROUBLE = ("checkpoint-failed", "error", "lost", "no-seat", "seat-lost")
+TROUBLE = ("checkpoint-failed", "error", "lost", "no-seat", "refused", "seat-lost")
 """Kinds of events that somebody may want to do something about."""
 
 

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from contextlib import suppress
 from types import ModuleType
 
 import pytest
@@ -14,7 +15,7 @@ from dpbb.cluster import cuda_cluster
 from dpbb.cluster.checkpoint_folder import load_checkpoint
 from dpbb.cluster.local import embedded_cluster
 from dpbb.coordination.units import UnitBook
-from dpbb.errors import OptionError
+from dpbb.errors import ClusterError, OptionError
 from dpbb.result import Termination
 from tests.cluster.support import (
     HUGE,
@@ -87,6 +88,50 @@ def test_solve_says_which_engine_and_why(host, capsys, engine):
     assert [seat.rpartition("/")[2] for seat in result.seats] == ["cuda0"]
     why = {"gpu": "gpu (asked for)", "auto": "gpu (the fastest engine)"}[engine]
     assert why in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("uuids", [("GPU-small",), ("GPU-a-small", "GPU-b-small")])
+def test_cores_go_on_where_the_gpus_refuse(host, capsys, uuids):
+    """With ``auto``; one line for each says so, and nothing counts as lost."""
+    host(*uuids, gpu="SmallGpu")
+    instance, ub, *golden = LARGE
+    result = dpbb.solve(instance, cutoff=ub, engine="auto")
+    assert (result.decomposed, result.leaves) == tuple(golden)
+    assert result.engine == "cpu"
+    assert {seat.rpartition("/")[2] for seat in result.seats} == {"cpu0"}
+    shown = capsys.readouterr().err
+    for uuid in uuids:
+        assert shown.count(f"cannot explore this, others go on: {uuid} is too") <= 1
+    assert "is too small" in shown
+    assert "waits again" not in shown
+
+
+def test_a_gpu_that_refuses_leaves_the_run_to_the_others(host):
+    """Whichever is asked first; with an engine asked for by name, too."""
+    host("GPU-a", "GPU-small", gpu="SmallGpu")
+    with embedded_cluster(engine="gpu") as (cluster, client):
+        first = spec_of(*SMALL[:2], engine="gpu")
+        # there may be the one seat alone yet
+        with submit(client, first) as run, suppress(ClusterError):
+            run.result()
+        seats = cluster.scheduler.extensions["dpbb"].hub.table.seats
+        wait_until(lambda: len(seats) == 2)
+        with submit(client, spec_of(*LARGE[:2], engine="gpu")) as run:
+            assert counts(run.result()) == LARGE[2:]
+            assert [seats[seat].device.uuid for seat in run.outcome().seats] == [
+                "GPU-a"
+            ]
+
+
+def test_a_run_that_every_gpu_refuses_ends_with_the_reason(host):
+    """The engine's own words, no trace of where they were said."""
+    host("GPU-small", gpu="SmallGpu")
+    with pytest.raises(ClusterError) as caught:
+        dpbb.solve(*LARGE[:1], cutoff=LARGE[1], engine="gpu")
+    text = str(caught.value)
+    assert "no seat is left to explore on, tcp://" in text
+    assert text.endswith("/cuda0 says: GPU-small is too small")
+    assert "Traceback" not in text
 
 
 def test_more_workers_than_gpus_is_an_error(host):

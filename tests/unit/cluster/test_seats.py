@@ -23,6 +23,21 @@ def test_auto_takes_gpus_and_the_cores_of_workers_without():
     assert usable(table, "cpu") == usable(table, "reference") == {"a/cpu0", "b/cpu0"}
 
 
+def test_cores_serve_where_no_gpu_of_their_worker_does():
+    """A run may do without a GPU; then the cores have nothing to feed."""
+    table = SeatTable()
+    gpus = [seat_message("a", "cuda", index) for index in range(2)]
+    table.announce("a", 4, [seat_message("a"), *gpus])
+
+    def seats(*excluded):
+        return {seat.id for seat in table.usable_by(AUTO, excluded)}
+
+    assert seats() == {"a/cuda0", "a/cuda1"}
+    assert seats("a/cuda0") == {"a/cuda1"}
+    assert seats("a/cuda0", "a/cuda1") == {"a/cpu0"}
+    assert seats("a/cuda0", "a/cuda1", "a/cpu0") == set()
+
+
 def test_seat_of_a_run_names_the_engine():
     """Auto is named by what the device runs."""
     table = SeatTable()
