@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 import numpy as np
-from distributed import Client, LocalCluster, get_worker
+from distributed import Client, LocalCluster, Nanny, SpecCluster, get_worker
+from distributed.scheduler import Scheduler
 
 import dpbb
 from dpbb.cluster.opening import submit_run
@@ -106,6 +107,29 @@ def in_process_cluster(n_workers=1):
         Client(cluster, set_as_default=False) as client,
     ):
         yield cluster, client
+
+
+def nannies(environs):
+    """A SpecCluster with a worker process for each environment."""
+    return SpecCluster(
+        workers={
+            number: {
+                "cls": Nanny,
+                "options": {"env": environ, "nthreads": 1, "dashboard": False},
+            }
+            for number, environ in enumerate(environs)
+        },
+        scheduler={
+            "cls": Scheduler,
+            "options": {
+                "dashboard": False,
+                "host": "127.0.0.1",
+                "port": 0,
+                "dashboard_address": "127.0.0.1:0",
+            },
+        },
+        silence_logs=40,
+    )
 
 
 def exploring_seats(run):

@@ -7,8 +7,7 @@ from contextlib import suppress
 from types import ModuleType
 
 import pytest
-from distributed import Client, LocalCluster, Nanny, SpecCluster
-from distributed.scheduler import Scheduler
+from distributed import Client, LocalCluster
 
 import dpbb
 from dpbb.cluster import cuda_cluster
@@ -23,6 +22,7 @@ from tests.cluster.support import (
     SMALL,
     counts,
     exploring_seats,
+    nannies,
     spec_of,
     submit,
     wait_until,
@@ -201,29 +201,6 @@ def test_a_checkpoint_goes_from_gpus_to_cores_and_back(host, tmp_path):
     assert 0 < gpus.decomposed < cores.decomposed < both.decomposed
     assert (both.decomposed, both.leaves) == tuple(golden)
     assert set(load_checkpoint(folder).seats.values()) == {"cpu", "gpu"}
-
-
-def nannies(environs):
-    """A SpecCluster with a worker process for each environment."""
-    return SpecCluster(
-        workers={
-            number: {
-                "cls": Nanny,
-                "options": {"env": environ, "nthreads": 1, "dashboard": False},
-            }
-            for number, environ in enumerate(environs)
-        },
-        scheduler={
-            "cls": Scheduler,
-            "options": {
-                "dashboard": False,
-                "host": "127.0.0.1",
-                "port": 0,
-                "dashboard_address": "127.0.0.1:0",
-            },
-        },
-        silence_logs=40,
-    )
 
 
 class FakeCudaCluster(LocalCluster):

@@ -1,0 +1,76 @@
+"""Workers of several devices: a GPU each by dask-cuda, cores beside a GPU."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from distributed import Client
+
+import dpbb
+from dpbb.cluster.local import embedded_cluster
+from dpbb.cluster.scheduler_plugin import DpbbSchedulerPlugin
+from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.flowshop.taillard import generate
+from dpbb.result import Status
+from tests.cluster.support import counts, nannies, spec_of, submit, wait_until
+
+pytestmark = [pytest.mark.gpu, pytest.mark.cluster, pytest.mark.timeout(300)]
+
+
+@pytest.mark.filterwarnings("default")  # what others' packages warn of is no failure
+def test_dask_cuda_gives_each_gpu_to_a_worker(gpu):
+    """Its workers see all GPUs, each another one first."""
+    dask_cuda = pytest.importorskip("dask_cuda", exc_type=ImportError)
+    uuids = {device.uuid for device in gpu.engine.devices()}
+    if len(uuids) < 2:
+        pytest.skip("one GPU is visible: two are needed")
+    with embedded_cluster(engine="gpu", dashboard_address="127.0.0.1:0") as (
+        cluster,
+        client,
+    ):
+        assert type(cluster) is dask_cuda.LocalCUDACluster
+        client.register_plugin(DpbbSchedulerPlugin())
+        table = cluster.scheduler.extensions["dpbb"].hub.table
+        wait_until(lambda: len(table.workers) == len(uuids), timeout=60)
+        gpus = [
+            [seat.device.uuid for seat in worker.seats if seat.device.kind == "cuda"]
+            for worker in table.workers.values()
+        ]
+        assert all(len(own) == 1 for own in gpus), gpus
+        assert {own[0] for own in gpus} == uuids
+        result = dpbb.solve("ta056", client=client, engine="gpu", cutoff=3660)
+    assert result.status is Status.INFEASIBLE_CUTOFF
+    assert (result.decomposed, result.leaves) == (107_404_891, 0)
+    assert len(result.seats) == len(uuids)
+
+
+SMALL_20X20 = ("ta030", 2178, 2_797_688, 43)
+LARGE_20X20 = (13, 2320, 9_577_257_228)
+"""Time seed of Taillard's generator, upper bound, decomposed nodes and leaves."""
+
+
+def test_cores_and_a_gpu_share_a_run(gpu):
+    """Exact counts; both explore, the GPU more."""
+    environs = [
+        {"DPBB_SEATS": "gpu", "CUDA_VISIBLE_DEVICES": gpu.device.uuid},
+        {"DPBB_SEATS": "cpu"},
+    ]
+    name, ub, *golden = SMALL_20X20
+    seed, large_ub, nodes = LARGE_20X20
+    problem = FlowShopProblem(FlowShopInstance("seed 13", generate(seed, 20, 20)))
+    large = spec_of(name, large_ub, engine="auto", certificate=True)
+    large = replace(large, problem=problem)
+    with nannies(environs) as cluster, Client(cluster, set_as_default=False) as client:
+        client.wait_for_workers(2)
+        for engine in ("cpu", "gpu"):  # compiled, so that both begin at once
+            with submit(client, spec_of(name, ub, engine=engine)) as run:
+                assert counts(run.result()) == tuple(golden)
+        with submit(client, large) as run:
+            outcome = run.result()
+    assert sum(counts(outcome)) == nodes
+    assert set(outcome.engines) == {"cpu", "gpu"}
+    explored = Counter()
+    for lease in outcome.journal.leases:
+        explored[lease.engine] += lease.counts.decomposed
+    assert 0 < explored["cpu"] < explored["gpu"]
