@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
     from dpbb.option_kinds import Kind
 
+BLOCK_SIZE_RANGE = (32, 512)
+"""Threads of a block of the GPU engine."""
+
 
 class BranchingRule(StrEnum):
     """How a decomposed node chooses between its front and its back children."""
@@ -264,7 +267,7 @@ class SolveOptions:
     )
     block_size: int | None = _option(
         None,
-        kinds.optional(kinds.whole(32, 1024), "automatic"),
+        kinds.optional(kinds.whole(*BLOCK_SIZE_RANGE), "automatic"),
         "GPU: threads of a block, a multiple of 32",
     )
     balance: Balance | None = _option(

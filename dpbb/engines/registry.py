@@ -140,8 +140,16 @@ def explain_engines(name: str, problem: Problem[Any], tree: TreeOptions) -> str:
     ----------
     name, problem, tree
         See ``engines_by_kind``.
+
+    Raises
+    ------
+    EngineUnavailable
+        The named engine does not take the problem, wherever it is.
     """
     if name != AUTO:
+        obstacle = _refusal(name, problem, tree)
+        if obstacle is not None:
+            raise EngineUnavailable(f"engine {name!r} cannot run this: {obstacle}")
         return f"{name} (asked for)"
     engines = engines_by_kind(name, problem, tree)
     where = {"cpu": "on CPUs", "cuda": "on GPUs"}
@@ -160,6 +168,15 @@ def explain_engines(name: str, problem: Problem[Any], tree: TreeOptions) -> str:
             reasons.append(f"no {candidate}: {obstacle}")
     why = "; ".join(reasons) or "the fastest of every seat"
     return f"{', '.join(parts)} ({why})"
+
+
+def _refusal(name: str, problem: Problem[Any], tree: TreeOptions) -> str | None:
+    """Return why an engine does not take a problem; nobody asks whether it is here."""
+    try:
+        engine = get_engine(name)
+    except EngineUnavailable:
+        return None
+    return engine.supports(problem, tree)
 
 
 def _takes(name: str, problem: Problem[Any], tree: TreeOptions) -> bool:

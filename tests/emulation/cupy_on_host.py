@@ -23,6 +23,7 @@ import numpy as np
 HERE = Path(__file__).parent
 N_MULTIPROCESSORS = 2
 FREE_BYTES = 1 << 28
+SHARED_BYTES = 99 * 1024
 UUID = "GPU-00000000-0000-0000-0000-000000000000"
 COMPILER = "g++"
 KERNEL = re.compile(
@@ -102,7 +103,10 @@ class Context:
     def __init__(self, index=0, **_):
         self.id = index
         self.ptr = 0
-        self.attributes = {"MultiProcessorCount": N_MULTIPROCESSORS}
+        self.attributes = {
+            "MultiProcessorCount": N_MULTIPROCESSORS,
+            "MaxSharedMemoryPerBlockOptin": SHARED_BYTES,
+        }
 
     def __enter__(self):
         return self
@@ -135,6 +139,7 @@ class Function:
     def __call__(self, grid, block, arguments, shared_mem=0):
         assert block[0] % 32 == 0
         assert shared_mem <= max(self.max_dynamic_shared_size_bytes, 48 * 1024)
+        assert shared_mem <= SHARED_BYTES
         values = [
             np.array([a.ctypes.data], np.uint64)
             if isinstance(a, np.ndarray)

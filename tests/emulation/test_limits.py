@@ -2,14 +2,17 @@
 
 import logging
 
+import numpy as np
 import pytest
 
+from dpbb.engines.base import Tuning
 from dpbb.engines.gpu import intervals as intervals_module
 from dpbb.engines.gpu import launches as launches_module
 from dpbb.engines.gpu import memory as memory_module
 from dpbb.engines.gpu import steal_session as steal_module
 from dpbb.engines.gpu.layout import Stop
-from dpbb.errors import EngineUnavailable
+from dpbb.errors import EngineUnavailable, OptionError
+from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import TreeOptions
@@ -65,6 +68,27 @@ def test_more_optima_than_a_launch_can_report(gpu, monkeypatch, stops, beyond):
     assert len(listed) == len(orders) == leaves == 720
     assert set(listed) == orders
     assert decomposed == 1 + 6 + 30 + 120 + 360
+
+
+# -- shared memory of a block ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("balance", ["explode", "steal"])
+def test_a_block_that_needs_more_shared_memory_than_there_is(balance):
+    """The engine says so: a driver would only say that a value is invalid."""
+    from dpbb.engines.gpu.engine import GpuEngine
+
+    engine = GpuEngine()
+    times = np.random.default_rng(3).integers(1, 99, (800, 5))
+    problem = FlowShopProblem(FlowShopInstance("large", times))
+    expected = r"block_size: expected less than 512 threads for 800 jobs, .* has 99$"
+    with pytest.raises(OptionError, match=expected):
+        engine.open(
+            problem,
+            TreeOptions(),
+            engine.devices()[0],
+            tuning=Tuning(block_size=512, balance=balance),
+        )
 
 
 # -- device memory that others take while a session allocates its own ------------------

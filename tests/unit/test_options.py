@@ -61,6 +61,7 @@ def test_options_are_frozen():
         ("slice_s", 5, "slice_s: expected a number >= 0.001 and <= 1, got 5"),
         ("units_per_seat", 0, "units_per_seat: expected a whole number from 1 to 4096"),
         ("block_size", 100, "block_size: expected a multiple of 32, got 100"),
+        ("block_size", 544, "block_size: expected a whole number from 32 to 512"),
         ("seed", -1, "seed: expected a whole number >= 0, got -1"),
         ("all_optima", 1, "all_optima: expected true or false, got 1"),
         ("optima_file", "x", "optima_file: expected together with all_optima"),

@@ -13,10 +13,16 @@ import numpy as np
 
 from dpbb.engines.base import Device, Tuning
 from dpbb.engines.gpu.settings import BLOCK_SIZE
-from dpbb.engines.gpu.shape import MAX_JOBS, MAX_MACHINES, KernelShape, needs_wide
+from dpbb.engines.gpu.shape import (
+    MAX_JOBS,
+    MAX_MACHINES,
+    KernelShape,
+    needs_wide,
+    too_large,
+)
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.options import Balance, Bound, BranchingRule
+from dpbb.options import BLOCK_SIZE_RANGE, Balance, Bound, BranchingRule
 
 if TYPE_CHECKING:
     from dpbb.engines.gpu.session import GpuSession
@@ -79,7 +85,7 @@ class GpuEngine:
                 f"engine gpu takes up to {MAX_JOBS} jobs and {MAX_MACHINES} machines, "
                 f"not {n_jobs} and {n_machines}"
             )
-        return None
+        return too_large(problem.instance.times, problem.root_bound)
 
     def devices(self, threads: int | None = None) -> list[Device]:
         """All usable devices that CUDA_VISIBLE_DEVICES leaves; threads are ignored."""
@@ -141,9 +147,11 @@ class GpuEngine:
         problem: FlowShopProblem, tree: TreeOptions, ub: int, tuning: Tuning | None
     ) -> KernelShape:
         threads = tuning.block_size if tuning and tuning.block_size else BLOCK_SIZE
-        if threads % 32 or not 32 <= threads <= 512:
+        least, most = BLOCK_SIZE_RANGE
+        if threads % 32 or not least <= threads <= most:
             raise OptionError(
-                f"block_size: expected a multiple of 32 in [32, 512], got {threads}"
+                f"block_size: expected a multiple of 32 from {least} to {most}, "
+                f"got {threads}"
             )
         times = problem.instance.times
         n_jobs, n_machines = times.shape

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.engines.gpu.shape import LANES, KernelShape, PackedInstance, pack_instance
+from dpbb.errors import OptionError
 from dpbb.kernels.nvrtc import load_module
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class Kernels:
     ------
     EngineUnavailable
         The compiler refused the source.
+    OptionError
+        A block of so many threads needs more shared memory than the device has.
     """
 
     _sources = SOURCES
@@ -50,6 +53,7 @@ class Kernels:
 
         self.shape = shape
         self.device = device
+        self._check_shared_memory()
         self._module = load_module(self._sources, shape.defines, device)
         with cupy.cuda.Device(device):
             # CuPy leaves the runtime alone where the device does not change: a thread
@@ -69,6 +73,19 @@ class Kernels:
                 self._explore.kernel.ptr, self._threads, self._shared_bytes
             )
         self.resident_warps = blocks * self.n_multiprocessors * shape.warps
+
+    def _check_shared_memory(self) -> None:
+        """Raise OptionError if a block does not fit; the driver gives no reason."""
+        import cupy
+
+        attributes = cupy.cuda.Device(self.device).attributes
+        most, needed = attributes["MaxSharedMemoryPerBlockOptin"], self._shared_bytes
+        if needed > most:
+            raise OptionError(
+                f"block_size: expected less than {self._threads} threads for "
+                f"{self.shape.n_jobs} jobs, as they need {needed / 1024:.0f} KiB of "
+                f"shared memory a block and device {self.device} has {most / 1024:.0f}"
+            )
 
     @property
     def _shared_bytes(self) -> int:

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpbb.engines.gpu.tuning import SLICES_S, Autotuner, Setting
-from dpbb.errors import EngineUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -107,8 +106,10 @@ class Settings:
         shape = replace(self._first.shape, warps=block_size // 32)
         try:
             kernels = type(self._first)(shape, self._first.device)
-        except EngineUnavailable as error:
-            logger.warning("blocks of %d threads: %s", block_size, error)
+        except Exception as error:  # noqa: BLE001
+            # whatever it is, the session goes on with what it has, and the tuner, which
+            # waits for an answer, with the next candidate
+            logger.warning("no blocks of %d threads: %s", block_size, error)
             self._made[block_size] = None
         else:
             self._made[block_size] = kernels

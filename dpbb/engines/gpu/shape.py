@@ -22,8 +22,13 @@ NARROW_LIMIT = 1 << 15
 """Values of the packed form stay below this."""
 WIDE_LIMIT = 1 << 29
 """Values of the 32-bit form stay below this."""
-MAX_JOBS = 2048
-MAX_MACHINES = 64
+MAX_JOBS = 800
+MAX_MACHINES = 60
+"""What the kernels are made for and tested with.
+
+The open nodes of one block's explorers grow with the third power of the jobs: 800 on 60
+machines need 49 GiB of free device memory in the 32-bit form, 1000 need 89.
+"""
 SHARED_ROWS_LIMIT = 32 * 1024
 """Bytes up to which the job table is copied to shared memory, once a block."""
 LEAST_GIFT = 4
@@ -188,13 +193,21 @@ def largest_value(times: NDArray[np.int64], root_bound: int, ub: int) -> int:
 
 def needs_wide(times: NDArray[np.int64], root_bound: int, ub: int) -> bool:
     """Whether the 32-bit form is needed; raises if even that is too narrow."""
+    reason = too_large(times, root_bound, ub)
+    if reason is not None:
+        raise EngineUnavailable(reason)
+    return largest_value(times, root_bound, ub) >= NARROW_LIMIT
+
+
+def too_large(times: NDArray[np.int64], root_bound: int, ub: int = 0) -> str | None:
+    """Return why no form is wide enough, if so; by default at whatever upper bound."""
     largest = largest_value(times, root_bound, ub)
-    if largest >= WIDE_LIMIT:
-        raise EngineUnavailable(
-            f"the gpu engine takes makespans below {WIDE_LIMIT}, got up to {largest}; "
-            "scale the processing times"
-        )
-    return largest >= NARROW_LIMIT
+    if largest < WIDE_LIMIT:
+        return None
+    return (
+        f"engine gpu takes values below {WIDE_LIMIT}, they may reach {largest}; scale "
+        "the processing times"
+    )
 
 
 def pack(

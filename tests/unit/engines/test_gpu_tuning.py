@@ -9,7 +9,7 @@ from dpbb.engines.gpu import settings as settings_module
 from dpbb.engines.gpu.settings import Settings
 from dpbb.engines.gpu.shape import KernelShape
 from dpbb.engines.gpu.tuning import SLICES_S, TURN_S, Autotuner, Setting
-from dpbb.errors import EngineUnavailable
+from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.options import BranchingRule
 
 START = Setting(SLICES_S[1], 1.0, 128)
@@ -123,10 +123,11 @@ SHAPE = KernelShape(20, 20, False, BranchingRule.MINMIN)
 class FakeKernels:
     shape: KernelShape
     device: int = 0
+    failure = EngineUnavailable("no registers")
 
     def __post_init__(self):
         if self.shape.warps == 2:
-            raise EngineUnavailable("no registers")
+            raise self.failure
 
 
 @pytest.fixture(autouse=True)
@@ -158,6 +159,19 @@ def test_what_was_found_is_kept_for_the_next_session_of_the_shape():
         assert Settings(FakeKernels(other), Tuning(), tunes_launch=True).now == START
     elsewhere = Settings(FakeKernels(SHAPE, 1), Tuning(), tunes_launch=True)
     assert elsewhere.now == START
+
+
+@pytest.mark.parametrize(
+    "failure", [OptionError("too many threads"), RuntimeError("CUDA_ERROR: what?")]
+)
+def test_a_block_size_that_fails_is_passed_over(monkeypatch, caplog, failure):
+    """Whatever the failure is, the tuner gets an answer and finishes."""
+    monkeypatch.setattr(FakeKernels, "failure", failure)
+    settings = Settings(FakeKernels(SHAPE), Tuning(), tunes_launch=True)
+    explore(settings, wide_is_better)
+    assert settings.now == Setting(0.2, 1.0, 256)
+    assert list(settings_module._found.values()) == [settings.now]  # it is done
+    assert caplog.text.count(f"no blocks of 64 threads: {failure}") == 1
 
 
 @pytest.mark.parametrize(

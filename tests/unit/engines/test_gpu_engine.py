@@ -1,0 +1,72 @@
+"""What the GPU engine refuses before a device is asked, and what it asks devices."""
+
+import re
+
+import numpy as np
+import pytest
+
+from dpbb.engines import registry
+from dpbb.engines.base import Tuning
+from dpbb.engines.gpu.engine import GpuEngine
+from dpbb.engines.gpu.memory import plan_memory
+from dpbb.engines.gpu.shape import MAX_JOBS, MAX_MACHINES, WIDE_LIMIT, KernelShape
+from dpbb.errors import EngineUnavailable, OptionError
+from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.options import BLOCK_SIZE_RANGE, BranchingRule, TreeOptions
+
+ENGINE = GpuEngine()
+
+
+def shop(n_jobs, n_machines, time=3):
+    times = np.full((n_jobs, n_machines), time)
+    return FlowShopProblem(FlowShopInstance("test", times))
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "n_machines", "taken"),
+    [
+        (800, 60, True),
+        (801, 20, False),
+        (20, 61, False),
+        (1, 1, True),
+    ],
+)
+def test_sizes_that_the_kernels_are_not_made_for_are_refused(n_jobs, n_machines, taken):
+    reason = ENGINE.supports(shop(n_jobs, n_machines), TreeOptions())
+    expected = f"engine gpu takes up to 800 jobs and 60 machines, not {n_jobs} and"
+    assert (reason is None) == taken
+    assert taken or reason.startswith(expected)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("warps", [2, 4, 8])
+def test_all_sizes_that_are_taken_fit_a_card_of_80_gb(wide, warps):
+    """At least a block's explorers."""
+    shape = KernelShape(MAX_JOBS, MAX_MACHINES, wide, BranchingRule.MINMIN, warps)
+    assert plan_memory(shape, 8, 60 << 30, all_optima=False).n_warps >= warps
+
+
+def test_values_that_no_form_holds_are_refused():
+    """Those that a good upper bound would make fit are left to open()."""
+    largest = (WIDE_LIMIT - 2) // 10  # times 3 + 4 - 1 for the root, 4 for a job
+    assert ENGINE.supports(shop(3, 4, largest), TreeOptions()) is None
+    reason = ENGINE.supports(shop(3, 4, largest + 1), TreeOptions())
+    assert re.match(rf"engine gpu takes values below {WIDE_LIMIT}, they may re", reason)
+
+
+def test_what_the_gpu_does_not_take_the_cpu_explores():
+    """Auto, wherever the seats are; and what was asked for by name says why."""
+    problem, tree = shop(801, 5), TreeOptions()
+    assert registry.engines_by_kind("auto", problem, tree) == {"cpu": "cpu"}
+    text = registry.explain_engines("auto", problem, tree)
+    assert text.startswith("cpu on CPUs (no gpu: engine gpu takes up to 800 jobs")
+    with pytest.raises(EngineUnavailable, match="cannot run this: engine gpu takes up"):
+        registry.explain_engines("gpu", problem, tree)
+
+
+@pytest.mark.parametrize("threads", [-32, 31, 48, BLOCK_SIZE_RANGE[1] + 32, 1024])
+def test_blocks_of_sizes_that_are_not_allowed_are_refused(threads):
+    """Also where no options were checked before."""
+    with pytest.raises(OptionError, match=f"32 from 32 to 512, got {threads}$"):
+        ENGINE._shape(shop(5, 3), TreeOptions(), 100, Tuning(block_size=threads))
