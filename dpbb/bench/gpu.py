@@ -46,8 +46,8 @@ TREES: dict[str, tuple[str, int, int | None]] = {
 
 ``seed 13`` is the 20 x 20 shop that Taillard's generator makes of that time seed, of
 optimum 2320: no tree of the benchmarks' 20 x 20 shops takes an H100 a second. The CPU
-engine counts the same. Nobody has counted the huge ones: they are for a rate over
-seconds (``--limit-s``).
+engine counts the same. The huge ones are for a rate over seconds (``--limit-s``), and
+no other program has counted them.
 """
 
 
@@ -67,6 +67,9 @@ class Measurement:
         Compilation (or its cache) and allocation.
     run_s, nodes_per_s
         First slice to last, start and end included.
+    occupancy
+        Warps of the exploring kernel that are on the device at a time, as a share of
+        those that its multiprocessors could hold.
     steady_nodes_per_s
         All slices but the first and the last; 0 when there are fewer than three.
     lanes
@@ -78,14 +81,16 @@ class Measurement:
     idle
         Share of the warps' time spent waiting for work: lost to balancing.
     host_ms_per_slice
-        Time of a slice in which no kernel explored.
+        Time of a slice in which no kernel explored, on average.
     most_open_roots
         Largest number of open roots at the end of a slice.
     ramp_ms
         From the whole tree to the first slice of a few milliseconds in which the warps
-        were busy for 95 % of the time, in a run of its own with such slices.
+        were busy for 95 % of the time, in a run of its own with such slices; None: they
+        never were.
     tail
-        Share of that run's warp time that was idle after the last such slice.
+        Share of that run's warp time that was idle after the last such slice; None: it
+        was not over within ``PHASES_S``.
     energy_j
         Of the device, over the run; None if it does not say.
     phases, stolen
@@ -107,6 +112,7 @@ class Measurement:
     open_s: float
     run_s: float
     nodes_per_s: float
+    occupancy: float
     steady_nodes_per_s: float
     lanes: float
     jobs_per_node: float
@@ -115,8 +121,8 @@ class Measurement:
     host_ms_per_slice: float
     slices: int
     most_open_roots: int
-    ramp_ms: float
-    tail: float
+    ramp_ms: float | None
+    tail: float | None
     energy_j: float | None
     phases: int
     stolen: int
@@ -143,8 +149,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Balance,
         choices=list(Balance),
-        default=[Balance.EXPLODE],
-        help="how explorers share their work; explode is the default of the engine",
+        default=list(Balance),
+        help="how explorers share their work; both by default, explode is the engine's",
     )
     parser.add_argument("--repeat", type=int, default=1, help="runs of each tree")
     parser.add_argument("--block-size", type=int, default=None, help="threads")
@@ -200,7 +206,7 @@ def measure(
     opened = time.perf_counter()
     decomposed = leaves = closed = 0
     slices: list[tuple[float, int]] = []
-    most_open, exhausted = 0, False
+    most_open, exhausted, exploring_s, warp_s = 0, False, 0.0, 0.0
     joules = nvml.energy_j(device.uuid)
     session.load(WorkUnit.whole(problem.n_jobs))
     while not exhausted and time.perf_counter() - opened < limit_s:
@@ -211,17 +217,21 @@ def measure(
         leaves += part.leaves
         closed += int(part.closed.sum())
         most_open = max(most_open, part.open_roots)
+        # here, as the number of warps may change from slice to slice
+        now_s = _warp_seconds(session)
+        exploring_s += (now_s - warp_s) / session.statistics["n_warps"]
+        warp_s = now_s
         exhausted = part.exhausted
     run_s = time.perf_counter() - opened
     joules_after = nvml.energy_j(device.uuid)
     statistics = dict(session.statistics)
     slice_s = session.slice_s
+    occupied = _occupancy(session)
     session.close()
     warps = statistics["n_warps"]
     batches = max(1.0, statistics["batches"])
     bounded = closed + decomposed + leaves - 1
     steals = tuning.balance == Balance.STEAL
-    warp_s = (statistics["busy_ns"] + statistics["idle_ns"]) / 1e9
     inner = slices[1:-1]
     session = engine.open(problem, options, device, ub=ub, tuning=tuning)
     ramp_ms, tail = phases(session, WorkUnit.whole(problem.n_jobs), ub)
@@ -242,6 +252,7 @@ def measure(
         open_s=opened - began,
         run_s=run_s,
         nodes_per_s=decomposed / run_s,
+        occupancy=occupied,
         steady_nodes_per_s=sum(n for _, n in inner) / sum(s for s, _ in inner)
         if inner
         else 0.0,
@@ -249,7 +260,7 @@ def measure(
         jobs_per_node=bounded / max(1, decomposed),
         rows_per_batch=statistics["children"] / batches,
         idle=statistics["idle_ns"] / 1e9 / max(warp_s, 1e-9),
-        host_ms_per_slice=1e3 * max(0.0, run_s - warp_s / warps) / len(slices),
+        host_ms_per_slice=1e3 * max(0.0, run_s - exploring_s) / len(slices),
         slices=len(slices),
         most_open_roots=most_open,
         ramp_ms=ramp_ms,
@@ -268,14 +279,31 @@ def _instance(name: str) -> FlowShopInstance:
     return taillard_instance(name)
 
 
-def phases(session: GpuSession, unit: WorkUnit, ub: int) -> tuple[float, float]:
+def _warp_seconds(session: GpuSession) -> float:
+    return (session.statistics["busy_ns"] + session.statistics["idle_ns"]) / 1e9
+
+
+def _occupancy(session: GpuSession) -> float:
+    """Warps on the device over those that it could hold."""
+    import cupy
+
+    kernels = session._kernels
+    attributes = cupy.cuda.Device(kernels.device).attributes
+    most = attributes["MaxThreadsPerMultiProcessor"] // 32 * kernels.n_multiprocessors
+    return float(min(kernels.resident_warps, session.statistics["n_warps"]) / most)
+
+
+def phases(
+    session: GpuSession, unit: WorkUnit, ub: int
+) -> tuple[float | None, float | None]:
     """Explore in slices of a few milliseconds; returns the ramp in ms and the tail.
 
     See ``Measurement``. Stops after ``PHASES_S``; then there is no tail to speak of.
     """
     session.load(unit)
     began = time.perf_counter()
-    ramp_s, idle_after, before = 0.0, 0.0, {"busy_ns": 0.0, "idle_ns": 0.0}
+    ramp_ms: float | None = None
+    idle_after, before = 0.0, {"busy_ns": 0.0, "idle_ns": 0.0}
     exhausted = False
     while not exhausted and time.perf_counter() - began < PHASES_S:
         exhausted = session.advance(ub, PHASE_SLICE_S).exhausted
@@ -283,18 +311,19 @@ def phases(session: GpuSession, unit: WorkUnit, ub: int) -> tuple[float, float]:
         busy, idle = (now[name] - before[name] for name in ("busy_ns", "idle_ns"))
         before = now
         if busy >= BUSY * (busy + idle):
-            ramp_s = ramp_s or time.perf_counter() - began
+            if ramp_ms is None:
+                ramp_ms = 1e3 * (time.perf_counter() - began)
             idle_after = 0.0
         else:
             idle_after += idle
     total = before["busy_ns"] + before["idle_ns"]
-    return 1e3 * ramp_s, idle_after / max(total, 1.0) if exhausted else 0.0
+    return ramp_ms, idle_after / max(total, 1.0) if exhausted else None
 
 
 HEADER = (
     "tree       balance       K block slice        nodes  exact   run s  G nodes/s"
-    "  steady  lanes  jobs  rows   idle  host ms  open roots  ramp ms   tail  energy J"
-    "  phases"
+    "  steady occup.  lanes  jobs  rows   idle  host ms  open roots  ramp ms   tail"
+    "  energy J  phases"
 )
 
 
@@ -304,12 +333,16 @@ def _row(one: Measurement) -> str:
         f"{one.tree:<11}{one.balance:<8}{one.explorers:>7}{one.block_size:>6}"
         f"{one.slice_s:>6.2f}{one.nodes:>14}{exact[one.exact]:>6}"
         f"{one.run_s:>9.3f}{one.nodes_per_s / 1e9:>10.3f}"
-        f"{one.steady_nodes_per_s / 1e9:>9.3f}{one.lanes:>7.3f}"
+        f"{one.steady_nodes_per_s / 1e9:>8.3f}{one.occupancy:>7.3f}{one.lanes:>7.3f}"
         f"{one.jobs_per_node:>6.1f}{one.rows_per_batch:>6.1f}{one.idle:>7.3f}"
-        f"{one.host_ms_per_slice:>8.2f}{one.most_open_roots:>12}{one.ramp_ms:>9.1f}"
-        f"{one.tail:>7.3f}{'-' if one.energy_j is None else f'{one.energy_j:.0f}':>10}"
-        f"{one.phases:>8}"
+        f"{one.host_ms_per_slice:>9.2f}{one.most_open_roots:>12}"
+        f"{_known(one.ramp_ms, '.1f'):>9}{_known(one.tail, '.3f'):>7}"
+        f"{_known(one.energy_j, '.0f'):>10}{one.phases:>8}"
     )
+
+
+def _known(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)
 
 
 def main(arguments: list[str] | None = None) -> int:

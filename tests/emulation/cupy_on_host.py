@@ -106,6 +106,7 @@ class Context:
         self.attributes = {
             "MultiProcessorCount": N_MULTIPROCESSORS,
             "MaxSharedMemoryPerBlockOptin": SHARED_BYTES,
+            "MaxThreadsPerMultiProcessor": 256,
         }
 
     def __enter__(self):
