@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -41,20 +42,42 @@ class OutOfMemoryError(MemoryError):
     """In place of that of CuPy."""
 
 
+class Queue:
+    """What the device has to do, one after the other, while the host goes on."""
+
+    def __init__(self):
+        self._last = None
+        self._worker = ThreadPoolExecutor(1, "emulated-device")
+
+    def put(self, work, *arguments):
+        self._last = self._worker.submit(work, *arguments)
+
+    def wait(self):
+        if self._last is not None:
+            self._last.result()
+
+
+queue = Queue()
+
+
 class Memory:
     """The memory under an array."""
 
     def __init__(self, array):
         self.ptr = array.ctypes.data
+        self._array = array  # kept as long as the device has to do with it
 
     def memset_async(self, value, n_bytes, stream):
-        ctypes.memset(self.ptr, value, n_bytes)
+        self._put(ctypes.memset, self.ptr, value, n_bytes)
 
     def copy_from_host_async(self, address, n_bytes, stream):
-        ctypes.memmove(self.ptr, address, n_bytes)
+        self._put(ctypes.memmove, self.ptr, address, n_bytes)
 
     def copy_to_host_async(self, address, n_bytes, stream):
-        ctypes.memmove(address, self.ptr, n_bytes)
+        self._put(ctypes.memmove, address, self.ptr, n_bytes)
+
+    def _put(self, *work):
+        queue.put(lambda _memory: work[0](*work[1:]), self)
 
 
 class DeviceArray(np.ndarray):
@@ -65,9 +88,11 @@ class DeviceArray(np.ndarray):
         return Memory(self)
 
     def get(self):
+        queue.wait()
         return np.array(self)
 
     def set(self, values):
+        queue.wait()
         assert values.shape == self.shape
         assert values.dtype == self.dtype
         self[...] = values
@@ -117,7 +142,7 @@ class Context:
 
 
 class Event:
-    """Everything is over when the call returns."""
+    """Over when everything is."""
 
     def __init__(self, **_):
         pass
@@ -126,7 +151,7 @@ class Event:
         pass
 
     def synchronize(self):
-        pass
+        queue.wait()
 
 
 class Function:
@@ -147,15 +172,19 @@ class Function:
             else np.array([a])
             for a in arguments
         ]
-        pointers = (ctypes.c_void_p * len(values))(*(v.ctypes.data for v in values))
         together = max(N_MULTIPROCESSORS, 8 // (block[0] // 32))
-        self._run(
+        sizes = (
             ctypes.c_uint(grid[0]),
             ctypes.c_uint(block[0]),
             ctypes.c_size_t(shared_mem),
             ctypes.c_uint(together),
-            pointers,
         )
+
+        def run(_kept):
+            pointers = (ctypes.c_void_p * len(values))(*(v.ctypes.data for v in values))
+            self._run(*sizes, pointers)
+
+        queue.put(run, arguments)
 
 
 class Modules:

@@ -13,11 +13,13 @@ from dpbb.engines.gpu import launches as launches_module
 from dpbb.engines.gpu.device import DeviceError
 from dpbb.engines.gpu.memory import MemoryPlan
 from dpbb.engines.gpu.shape import NARROW_LIMIT
+from dpbb.errors import InvariantError
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import BranchingRule, TreeOptions
 from dpbb.tree import Interval, WorkUnit, n_leaves
+from tests.emulation.cupy_on_host import OutOfMemoryError
 from tests.oracle import RULES, TinyFlowShop, best_orders, makespan, naive_tree
 from tests.parity.subject import churn
 
@@ -82,6 +84,19 @@ def test_counts_are_those_of_the_naive_tree(gpu, rule):
         total = gpu.explore(problem, tree, best)
         assert counted(total) == (len(expected.decomposed), len(expected.leaves))
         assert total.counters.closed.tolist() == expected.closed()
+
+
+@pytest.mark.parametrize("longest", [9, 2500, 2 * NARROW_LIMIT])
+@pytest.mark.parametrize("branching_ub", [50_000, 2**31 + 5, 2**33])
+def test_minbranch_with_a_value_above_all_bounds(gpu, longest, branching_ub):
+    rng = random.Random(longest)
+    for _ in range(6):
+        problem = random_shop(rng, 6, 5, longest)
+        tree = TreeOptions(BranchingRule.MINBRANCH, branching_ub=branching_ub)
+        best, _ = best_orders(problem.times)
+        expected = naive_tree(problem, tree, best)
+        total = gpu.explore(problem, tree, best)
+        assert counted(total) == (len(expected.decomposed), len(expected.leaves))
 
 
 def test_values_of_32_bits(gpu):
@@ -183,6 +198,62 @@ def test_interrupted_slices_lose_nothing(gpu):
             over.set()
             thread.join()
     assert counted(total) == expected
+
+
+@pytest.fixture
+def orders(monkeypatch):
+    """Orders that reach a launch under way."""
+    import cupy
+
+    sent = []
+    copy = cupy.cuda.runtime.memcpyAsync
+
+    def count(*arguments):
+        sent.append(arguments)
+        copy(*arguments)
+
+    monkeypatch.setattr(cupy.cuda.runtime, "memcpyAsync", count)
+    return sent
+
+
+def test_an_interrupt_while_a_launch_is_made_ready_reaches_it(gpu, orders, monkeypatch):
+    if steals(gpu):
+        pytest.skip("phases are short in this arm: none is ended before its time")
+    name, ub, _ = TA014
+    limited = launches_module.Launches._limited
+
+    def disturbed(session):
+        session.interrupt()
+        return limited(session)
+
+    with gpu.session(problem_of(name), TreeOptions(), ub=ub) as session:
+        while not session._is_saturated:
+            session.advance(ub, 0.001)
+        monkeypatch.setattr(launches_module.Launches, "_limited", disturbed)
+        orders.clear()
+        session.advance(ub, 10.0)
+        assert len(orders) == 1
+
+
+@pytest.mark.parametrize("error", [OutOfMemoryError, InvariantError])
+@pytest.mark.parametrize("place", ["walk", "survey"])
+def test_a_session_is_lost_with_the_first_failure(gpu, monkeypatch, error, place):
+    """What the device has is not what the host believes: no count may come of it."""
+    name, ub, _ = TA014
+    with gpu.session(problem_of(name), TreeOptions(), ub=ub) as session:
+
+        def fail(*_arguments, **_options):
+            raise error("no more")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(type(session._kernels), place, fail)
+            expected = DeviceError if error is OutOfMemoryError else error
+            with pytest.raises(expected, match="no more"):
+                session.advance(ub, 0.0)
+        with pytest.raises(ValueError, match="closed"):
+            session.advance(ub, 0.0)
+        with pytest.raises(ValueError, match="closed"):
+            session.remaining()
 
 
 # -- pages used up: the arm that keeps its open nodes in pages -------------------------

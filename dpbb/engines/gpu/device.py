@@ -32,7 +32,8 @@ class OnDevice:
     stream
         A CuPy stream of that device.
     failed
-        Called when the device fails; the failure leaves as ``DeviceError``.
+        Called when something fails in between: what the device has is not what the
+        host believes then. A failure of CUDA, or no memory, leaves as ``DeviceError``.
     """
 
     def __init__(
@@ -56,12 +57,15 @@ class OnDevice:
 
         self._stream.__exit__(kind, error, trace)
         self._device.__exit__(kind, error, trace)
+        if error is None:
+            return
+        self._failed()
         failures = (
             cupy.cuda.runtime.CUDARuntimeError,
             cupy.cuda.driver.CUDADriverError,
+            cupy.cuda.memory.OutOfMemoryError,
         )
         if isinstance(error, failures):
-            self._failed()
             raise DeviceError(
                 f"CUDA device {self._device.id} failed; the session is lost and its "
                 f"counts since the last slice are void: {error}"

@@ -188,16 +188,19 @@ def _arm(balance: str | None) -> tuple[type[Any], type[GpuSession]]:
 def _uuid(index: int) -> str:
     """Identity of a device as nvidia-smi prints it.
 
-    Asked of the driver: CuPy cuts the bytes at the first zero.
+    Asked of the driver: CuPy cuts the bytes at the first zero. Parts of one card (MIG)
+    have its UUID by the first call and their own by the second.
     """
     driver = ctypes.CDLL("libcuda.so.1")
-    buffer = (ctypes.c_ubyte * 16)()
+    card, part = (ctypes.c_ubyte * 16)(), (ctypes.c_ubyte * 16)()
     handle = ctypes.c_int()
     status = driver.cuDeviceGet(ctypes.byref(handle), index)
-    status = status or driver.cuDeviceGetUuid(buffer, handle)
+    status = status or driver.cuDeviceGetUuid(card, handle)
+    status = status or driver.cuDeviceGetUuid_v2(part, handle)
     if status:
         raise EngineUnavailable(f"CUDA device {index} has no UUID (error {status})")
-    return f"GPU-{UUID(bytes=bytes(buffer))}"
+    kind = "GPU" if bytes(card) == bytes(part) else "MIG"
+    return f"{kind}-{UUID(bytes=bytes(part))}"
 
 
 def _capability(cupy: Any, index: int) -> tuple[int, int]:  # noqa: ANN401

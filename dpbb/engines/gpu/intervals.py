@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.engines.gpu.memory import MemoryPlan, leaf_capacity
+from dpbb.engines.gpu.shape import up
 from dpbb.errors import EngineUnavailable
 
 if TYPE_CHECKING:
@@ -38,23 +39,19 @@ PAGES_SHARE = 0.1
 """Part of the free device memory that these pages may take."""
 
 
-def _up(value: int, multiple: int) -> int:
-    return -(-value // multiple) * multiple
-
-
 def head_words(shape: KernelShape) -> int:
     """Words of an explorer's levels, directions, position and end."""
-    return _up(2 * shape.mask_words + 2 * ((shape.n_jobs + 1) // 2), 4)
+    return up(2 * shape.mask_words + 2 * ((shape.n_jobs + 1) // 2), 4)
 
 
 def level_words(shape: KernelShape) -> int:
     """Words of a level: a decomposed node and its open children."""
-    return _up(shape.mask_at + 2 * shape.mask_words, 4)
+    return up(shape.mask_at + 2 * shape.mask_words, 4)
 
 
 def diver_bytes(shape: KernelShape) -> int:
     """Bytes of a warp in the shared memory of ``explore_intervals``."""
-    return _up(4 * (shape.n_jobs + 1) + 4 * shape.n_jobs, 4)
+    return up(4 * (shape.n_jobs + 1) + 4 * shape.n_jobs, 4)
 
 
 def explorer_bytes(shape: KernelShape) -> int:

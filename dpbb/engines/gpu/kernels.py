@@ -72,7 +72,7 @@ class Kernels:
             blocks = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
                 self._explore.kernel.ptr, self._threads, self._shared_bytes
             )
-        self.resident_warps = blocks * self.n_multiprocessors * shape.warps
+        self.resident_warps: int = blocks * self.n_multiprocessors * shape.warps
 
     def _check_shared_memory(self) -> None:
         """Raise OptionError if a block does not fit; the driver gives no reason."""

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.engines.gpu.device import DeviceError, OnDevice, free_device_bytes
-from dpbb.engines.gpu.layout import CONTROL, NO_VALUE, STOP_AT, Stop
+from dpbb.engines.gpu.layout import CONTROL, COUNTERS, NO_VALUE, STOP_AT, Stop
 from dpbb.engines.gpu.leaves import candidate_of_leaf
 from dpbb.engines.gpu.memory import DeviceMemory, MemoryPlan, plan_memory
 from dpbb.engines.gpu.page_budget import PageBudget
 from dpbb.engines.gpu.roots import pages_of_unit
+from dpbb.engines.gpu.shape import LANES, NARROW_LIMIT, WIDE_LIMIT
 from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.tree.work_unit import WorkUnit
 
@@ -38,13 +39,6 @@ DRAIN_BATCHES = 64
 WALK_CLAIM = 16
 """Pages that a warp of ``walk`` claims at a time (``PageCache::reserve``)."""
 _HOST_TO_DEVICE = 1  # cudaMemcpyHostToDevice
-
-
-def _out_of_memory() -> type[Exception]:
-    import cupy
-
-    error: type[Exception] = cupy.cuda.memory.OutOfMemoryError
-    return error
 
 
 class Launches:
@@ -68,12 +62,15 @@ class Launches:
         self._order = order
         self._ub = ub
         self._all_optima = all_optima
-        self._branching_ub = tree.branching_ub or 0
+        # no bound is at these limits, so a larger value is no other
+        limit = WIDE_LIMIT if kernels.shape.wide else NARROW_LIMIT
+        self._branching_ub = min(tree.branching_ub or 0, limit)
         self._pending: list[WorkUnit] = []
         self._open_roots = 0
         self._pool_side = 0
         self._pruned_at = NO_VALUE
         self._memory: DeviceMemory | None = None
+        self._interrupted = threading.Event()
         self._interruptible = False
         self._guard = threading.Lock()  # of what interrupts
         with cupy.cuda.Device(kernels.device):
@@ -84,6 +81,13 @@ class Launches:
             packed = kernels.pack(problem, order)
             self._memory, self._plan = self._allocate(packed, explorers)
             self._n_warps = self._plan.n_warps
+            logger.info(
+                "device %d: %s; %d warps, %d pages",
+                kernels.device,
+                kernels.shape.described,
+                self._plan.n_warps,
+                self._plan.n_pages,
+            )
             self._budget = PageBudget(self._plan.n_pages, self._pages_per_explorer)
             # pinned, or a copy would not be asynchronous
             self._pinned = cupy.cuda.alloc_pinned_memory(CONTROL.itemsize)
@@ -108,33 +112,47 @@ class Launches:
         self, packed: PackedInstance, explorers: int | None
     ) -> tuple[DeviceMemory, MemoryPlan]:
         """Allocate what fits the device."""
-        shape = self._shape
-        wanted = self._kernels.resident_warps
-        if explorers is not None:
-            blocks = -(-max(1, explorers) // (32 * shape.warps))
-            wanted = min(wanted, blocks * shape.warps)
+        from cupy.cuda.memory import OutOfMemoryError
+
+        wanted = self._wanted_warps(explorers)
         free = free_device_bytes()
         while True:
-            plan = plan_memory(shape, wanted, free, all_optima=self._all_optima)
+            plan = self._plan_memory(wanted, free)
             try:
-                return DeviceMemory(
-                    shape, packed, plan, all_optima=self._all_optima
-                ), plan
-            except _out_of_memory() as error:
-                wanted = self._fewer(wanted, error)
-                free = min(free // 2, free_device_bytes())
+                return self._allocate_arrays(packed, plan), plan
+            except OutOfMemoryError as error:
+                reason = str(error)
+            # not above: as long as the error is there, so are the arrays that fitted
+            wanted = self._fewer(plan.n_warps, reason)
+            free = min(free // 2, free_device_bytes())
 
-    def _fewer(self, explorers: int, error: Exception) -> int:
-        """After a failed allocation: half as many explorers, if there is a half."""
+    def _wanted_warps(self, explorers: int | None) -> int:
+        most, warps = self._kernels.resident_warps, self._shape.warps
+        if explorers is None:
+            return most
+        return min(most, -(-max(1, explorers) // (LANES * warps)) * warps)
+
+    def _plan_memory(self, n_warps: int, free_bytes: int) -> MemoryPlan:
+        return plan_memory(
+            self._shape, n_warps, free_bytes, all_optima=self._all_optima
+        )
+
+    def _allocate_arrays(
+        self, packed: PackedInstance, plan: MemoryPlan
+    ) -> DeviceMemory:
+        return DeviceMemory(self._shape, packed, plan, all_optima=self._all_optima)
+
+    def _fewer(self, n_warps: int, reason: str) -> int:
+        """After a failed allocation: half as many warps, if there is a half."""
         import cupy
 
         cupy.get_default_memory_pool().free_all_blocks()
-        if explorers <= self._shape.warps:
-            raise EngineUnavailable(
-                f"device memory is used up by others: {error}"
-            ) from error
-        fewer = max(self._shape.warps, explorers // 2)
-        logger.warning("out of device memory: going on with %d explorers", fewer)
+        if n_warps <= self._shape.warps:
+            raise EngineUnavailable(f"device memory is used up by others: {reason}")
+        fewer = max(self._shape.warps, n_warps // 2)
+        logger.warning(
+            "out of device memory: going on with %d of %d warps", fewer, n_warps
+        )
         return fewer
 
     def _require_memory(self) -> DeviceMemory:
@@ -223,14 +241,8 @@ class Launches:
         control = self._control
         memory = self._require_memory()
         n_warps = self._limited()
-        for name in ("tickets", "gifts", "stop", "pool_next", "n_out", "lock"):
-            control[name] = 0
-        control["n_optima"] = 0
-        control["best"] = NO_VALUE
-        control["ub"] = self._ub
-        control["n_warps"] = n_warps
+        self._reset(n_warps)
         control["spare_pages"] = self._budget.spare
-        control["branching_ub"] = self._branching_ub
         control["drain_batches"] = DRAIN_BATCHES
         control["budget_ns"] = int(seconds * 1e9)
         arena = memory.arenas[self._pool_side]
@@ -240,12 +252,25 @@ class Launches:
         self._kernels.settle(self._stream, arena)
         with self._guard:
             self._interruptible = interruptible
+        if self._interrupted.is_set():  # since it was last looked at
+            self._end_launch()
         self._receive(totals)
         with self._guard:
             self._interruptible = False
         self._take_out()
         self._check_stop(totals)
         self._collect(found)
+
+    def _reset(self, n_warps: int) -> None:
+        """Orders of the next launch, and what it begins with."""
+        control = self._control
+        for name in ("tickets", "gifts", "stop", "pool_next", "n_out", "lock"):
+            control[name] = 0
+        control["n_optima"] = 0
+        control["best"] = NO_VALUE
+        control["ub"] = self._ub
+        control["n_warps"] = n_warps
+        control["branching_ub"] = self._branching_ub
 
     def _end_launch(self) -> None:
         """Have a launch under way end as if its time were over; from any thread.
@@ -298,6 +323,11 @@ class Launches:
             raise InvariantError(
                 f"the device reported an empty pool and left {self._pool_size} pages"
             )
+        pages = self._free_pages + self._pool_size
+        if pages != self._plan.n_pages:
+            raise InvariantError(
+                f"{pages} of {self._plan.n_pages} pages are left after a launch"
+            )
         if stop is not Stop.OUT_OF_PAGES:
             return
         budget = self._budget
@@ -306,19 +336,19 @@ class Launches:
                 f"{self._plan.n_pages} pages of device memory are used up by open "
                 "nodes; use a device with more free memory, or the cpu engine"
             )
+        before = budget.limit
         budget.used_up(int(self._control["n_warps"][0]), self._free_pages)
-        logger.warning(
-            "pages of device memory used up: going on with %d of %d explorers "
-            "(balance=steal needs less memory)",
-            budget.limit,
-            self._n_warps,
-        )
+        if budget.limit != before:
+            logger.warning(
+                "pages of device memory used up: going on with %d of %d warps "
+                "(balance=steal needs less memory)",
+                budget.limit,
+                self._n_warps,
+            )
 
     def _send(self) -> None:
         memory = self._require_memory()
-        for name in ("decomposed", "leaves", "batches", "children", "open_roots"):
-            self._control[name] = 0
-        for name in ("idle_ns", "busy_ns"):
+        for name in (*COUNTERS, "open_roots"):
             self._control[name] = 0
         memory.control.data.copy_from_host_async(
             self._pinned.ptr, CONTROL.itemsize, self._stream
@@ -332,10 +362,7 @@ class Launches:
         self._done.record(self._stream)
         self._done.synchronize()
         if totals is not None:
-            for name in (
-                *("decomposed", "leaves", "batches", "children"),
-                *("idle_ns", "busy_ns"),
-            ):
+            for name in COUNTERS:
                 totals[name] += self._control[name]
 
     def _walk_pending(self, totals: NDArray[Any]) -> None:
@@ -344,13 +371,16 @@ class Launches:
             return
         import cupy
 
+        free = self._budget.loadable(self._free_pages, explores=self._explores)
+        if free <= WALK_CLAIM and self._explores:
+            return
         unit = WorkUnit.concatenate(self._pending)
         order, first, count, depths = pages_of_unit(unit)
         control = self._control
-        free = self._budget.loadable(self._free_pages, explores=self._explores)
         n_warps = min(self._kernels.walk_warps, max(1, free // (4 * WALK_CLAIM)))
         n_pages = min(len(first), free - WALK_CLAIM * n_warps)
         if n_pages <= 0:
+            self._pending = [unit]
             if self._explores:
                 return
             raise DeviceError("no page of device memory is left to load roots into")

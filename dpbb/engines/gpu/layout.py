@@ -15,7 +15,7 @@ CONTROL = np.dtype(
             ("u4", "pool_next pool_size n_out n_warps"),
             ("u4", "free_next free_end lock n_optima"),
             ("i4", "best least_bound"),
-            ("u4", "branching_ub drain_batches spare_pages unused"),
+            ("u4", "branching_ub drain_batches spare_pages padding"),
             ("u8", "decomposed leaves batches children idle_ns busy_ns"),
             ("u8", "open_roots budget_ns"),
         )
@@ -23,6 +23,9 @@ CONTROL = np.dtype(
     ]
 )
 """``Control``: counters and orders, exchanged once a launch."""
+
+COUNTERS = ("decomposed", "leaves", "batches", "children", "idle_ns", "busy_ns")
+"""What a launch adds up."""
 
 STOP_AT = 2 * np.dtype("u4").itemsize
 """Offset of ``stop`` in bytes: the one field written while a launch goes on."""

@@ -43,7 +43,7 @@ struct Control {
   int least_bound;
   u32 branching_ub, drain_batches;
   u32 spare_pages;  // free pages that explorers leave for fewer of them
-  u32 unused;
+  u32 padding;
   u64 decomposed, leaves;
   u64 batches, children, idle_ns, busy_ns;
   u64 open_roots, budget_ns;
@@ -152,6 +152,7 @@ struct PageCache {
     if (lane == 0) begin = atomicAdd(&arena.control->free_end, (u32)amount);
     begin = __shfl_sync(ALL_LANES, begin, 0);
     const u32 mine = __shfl_sync(ALL_LANES, page, (count - amount + lane) & 31);
+    __threadfence();  // what was written to a page stays before what its taker writes
     if (lane < amount) {
       volatile u32 *place = &arena.free_ring[(begin + lane) & arena.free_bits];
       *place = mine;
@@ -176,6 +177,7 @@ struct PageCache {
       while ((got = *place) == NONE) {
       }
       *place = NONE;
+      __threadfence();
     }
     ++claim;
     return __shfl_sync(ALL_LANES, got, 0);

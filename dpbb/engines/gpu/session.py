@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +9,10 @@ import numpy as np
 
 from dpbb.engines.base import Slice
 from dpbb.engines.gpu.launches import Launches
-from dpbb.engines.gpu.layout import CONTROL
+from dpbb.engines.gpu.layout import CONTROL, COUNTERS
 from dpbb.engines.gpu.roots import halve_pages, unit_of_device_paths
 from dpbb.engines.gpu.settings import Settings
+from dpbb.engines.gpu.shape import LANES
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ RAMP_S = 0.05
 """Longest launch while there is not work for all explorers; nothing interrupts it."""
 LEAST_LAUNCH_S = 0.0005
 """Shortest launch: some work is done even in a slice of no time."""
+READ_BYTES = 1 << 32
+"""Device memory that paths on their way out take at a time."""
 PLENTY_PAGES = 2
 """With so many pages of open nodes for each explorer there is work for all."""
 
@@ -60,7 +62,6 @@ class GpuSession(Launches):
             explorers=tuning.explorers,
         )
         self._owned = 0
-        self._interrupted = threading.Event()
         self._settings = Settings(kernels, tuning, tunes_launch=self._tunes_launch)
         self.statistics: dict[str, float] = {}
 
@@ -124,6 +125,7 @@ class GpuSession(Launches):
         self._note(totals)
         nodes = int(totals["decomposed"][0].astype(np.int64))
         steady = steady and self._is_saturated and self._ub == call_ub
+        steady = steady and self._budget.limit is None
         self._settings.note(nodes, time.monotonic() - began, steady=steady)
         owned, self._owned = self._owned, 0
         best = min(found, key=lambda leaf: leaf.value, default=None)
@@ -206,6 +208,22 @@ class GpuSession(Launches):
         count: NDArray[np.uint32],
     ) -> WorkUnit:
         """Roots of ``count`` records from ``start`` on of every page."""
+        at_a_time = max(1, READ_BYTES // (2 * LANES * self._shape.n_jobs))
+        parts = [
+            self._read_block(
+                *(part[at : at + at_a_time] for part in (pages, meta, start, count))
+            )
+            for at in range(0, max(1, len(pages)), at_a_time)
+        ]
+        return parts[0] if len(parts) == 1 else WorkUnit.concatenate(parts)
+
+    def _read_block(
+        self,
+        pages: NDArray[np.uint32],
+        meta: NDArray[np.uint32],
+        start: NDArray[np.uint32],
+        count: NDArray[np.uint32],
+    ) -> WorkUnit:
         import cupy
 
         rows = np.concatenate([[0], np.cumsum(count, dtype=np.uint64)]).astype(
@@ -248,7 +266,7 @@ class GpuSession(Launches):
 
     def _note(self, totals: NDArray[Any]) -> None:
         """Add up what the bench shows."""
-        for name in ("batches", "children", "idle_ns", "busy_ns", "decomposed"):
+        for name in COUNTERS:
             value = float(totals[name][0].astype(np.int64))
             self.statistics[name] = self.statistics.get(name, 0.0) + value
         self.statistics["n_warps"] = self._n_warps

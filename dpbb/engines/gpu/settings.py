@@ -58,11 +58,13 @@ class Settings:
                 self._fixed = found
                 return
         self._fixed = start
+        # other blocks hold other multiples of warps than the explorers that were given
+        is_free = tuning.block_size is None and tuning.explorers is None
         self._tuner = Autotuner(
             start,
             tunes_slice=tuning.slice_s is None,
             tunes_explorers=tunes_launch and tuning.explorers is None,
-            block_sizes=BLOCK_SIZES if tunes_launch and not tuning.block_size else (),
+            block_sizes=BLOCK_SIZES if tunes_launch and is_free else (),
             prepare=self._prepare,
         )
 

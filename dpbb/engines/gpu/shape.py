@@ -35,7 +35,8 @@ LEAST_GIFT = 4
 """A page is given to an idle warp only if its nodes have this many jobs left."""
 
 
-def _up(value: int, multiple: int) -> int:
+def up(value: int, multiple: int) -> int:
+    """Return the value, or the next multiple above it."""
     return -(-value // multiple) * multiple
 
 
@@ -74,12 +75,12 @@ class KernelShape:
     @property
     def row_words(self) -> int:
         """Words of a job's row of processing times."""
-        return _up(self.n_machines * self.words_per_pair, 4)
+        return up(self.n_machines * self.words_per_pair, 4)
 
     @property
     def mask_words(self) -> int:
         """Words of a set of jobs."""
-        return _up(self.n_jobs, 32) // 32
+        return up(self.n_jobs, 32) // 32
 
     @property
     def mask_at(self) -> int:
@@ -94,7 +95,7 @@ class KernelShape:
     @property
     def path_at(self) -> int:
         """First word of the path in a record."""
-        return _up(self.directions_at + self.mask_words, 4)
+        return up(self.directions_at + self.mask_words, 4)
 
     @property
     def digit_bits(self) -> int:
@@ -104,7 +105,7 @@ class KernelShape:
     @property
     def record_words(self) -> int:
         """Words of a record."""
-        return self.path_at + _up(self.n_jobs * self.digit_bits, 128) // 32
+        return self.path_at + up(self.n_jobs * self.digit_bits, 128) // 32
 
     @property
     def leaf_words(self) -> int:
@@ -125,9 +126,19 @@ class KernelShape:
     def shared_bytes(self) -> int:
         """Dynamic shared memory of a block of ``explore``."""
         n = self.n_jobs
-        explorer = _up(4 * n + 4 * n + 4 * (n + 1) + 2 * 2 * LANES + n, 4)
+        explorer = up(4 * n + 4 * n + 4 * (n + 1) + 2 * 2 * LANES + n, 4)
         rows = n * self.row_words * 4 if self.shared_rows else 0
         return rows + self.warps * explorer
+
+    @property
+    def described(self) -> str:
+        """What was chosen for the shape, for people."""
+        return (
+            f"{self.n_jobs} jobs on {self.n_machines} machines, "
+            f"{32 if self.wide else 16}-bit values, processing times in "
+            f"{'shared' if self.shared_rows else 'global'} memory, blocks of "
+            f"{LANES * self.warps} threads, {self.min_blocks} or more a multiprocessor"
+        )
 
     @property
     def min_blocks(self) -> int:

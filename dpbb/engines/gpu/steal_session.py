@@ -13,10 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.engines.gpu.device import free_device_bytes
 from dpbb.engines.gpu.intervals import INTERVALS, IntervalMemory, plan_intervals
-from dpbb.engines.gpu.layout import NO_VALUE
-from dpbb.engines.gpu.memory import DeviceMemory
 from dpbb.engines.gpu.roots import unit_of_device_paths
 from dpbb.engines.gpu.session import GpuSession
 from dpbb.errors import InvariantError
@@ -27,7 +24,7 @@ if TYPE_CHECKING:
 
     from dpbb.engines.base import Candidate
     from dpbb.engines.gpu.kernels import Kernels
-    from dpbb.engines.gpu.memory import MemoryPlan
+    from dpbb.engines.gpu.memory import DeviceMemory, MemoryPlan
     from dpbb.engines.gpu.shape import PackedInstance
     from dpbb.engines.gpu.steal_kernels import StealKernels
 
@@ -61,31 +58,27 @@ class StealSession(GpuSession):
     def _pages_per_explorer(self) -> int:
         return 0
 
-    def _allocate(
-        self, packed: PackedInstance, explorers: int | None
-    ) -> tuple[DeviceMemory, MemoryPlan]:
-        from cupy.cuda.memory import OutOfMemoryError
-
-        shape = self._shape
+    def _wanted_warps(self, explorers: int | None) -> int:
+        warps = self._shape.warps
         wanted = explorers or EXPLORERS_PER_WARP * self._kernels.resident_warps
-        wanted = -(-wanted // shape.warps) * shape.warps
-        free = free_device_bytes()
-        while True:
-            plan = plan_intervals(shape, wanted, free, all_optima=self._all_optima)
-            wanted = plan.n_warps
-            try:
-                memory = DeviceMemory(shape, packed, plan, all_optima=self._all_optima)
-                self._intervals = IntervalMemory(shape, wanted)
-            except OutOfMemoryError as error:
-                wanted = self._fewer(wanted, error)
-                free = min(free // 2, free_device_bytes())
-                continue
-            self._struct = self._intervals.addresses()
-            self._idle = wanted
-            self._quantum = 256
-            self._steals = True
-            self._phases = self._stolen = 0
-            return memory, plan
+        return -(-wanted // warps) * warps
+
+    def _plan_memory(self, n_warps: int, free_bytes: int) -> MemoryPlan:
+        return plan_intervals(
+            self._shape, n_warps, free_bytes, all_optima=self._all_optima
+        )
+
+    def _allocate_arrays(
+        self, packed: PackedInstance, plan: MemoryPlan
+    ) -> DeviceMemory:
+        memory = super()._allocate_arrays(packed, plan)
+        self._intervals = IntervalMemory(self._shape, plan.n_warps)
+        self._struct = self._intervals.addresses()
+        self._idle = plan.n_warps
+        self._quantum = 256
+        self._steals = True
+        self._phases = self._stolen = 0
+        return memory
 
     # -- phases -----------------------------------------------------------------------
 
@@ -108,13 +101,8 @@ class StealSession(GpuSession):
         control, struct = self._control, self._struct
         n = self._n_warps
         idle_before = self._idle
-        for name in ("gifts", "stop", "pool_next", "n_out", "lock", "n_optima"):
-            control[name] = 0
+        self._reset(n)
         control["tickets"] = idle_before
-        control["best"] = NO_VALUE
-        control["ub"] = self._ub
-        control["n_warps"] = n
-        control["branching_ub"] = self._branching_ub
         struct["quantum"] = self._quantum
         # without a victim for anybody the next ones would not find any either
         limit = int((1 - ACTIVE_SHARE) * n) if self._steals else n + 1

@@ -197,6 +197,13 @@ def test_what_is_given_is_not_tuned(tuning, stays):
     assert not settings_module._found  # nor kept for those who give nothing
 
 
+def test_blocks_stay_when_explorers_are_given():
+    """Larger blocks would be more explorers where few were asked for."""
+    settings = Settings(FakeKernels(SHAPE), Tuning(explorers=32), tunes_launch=True)
+    explore(settings, lambda one: wide_is_better(one) * one.slice_s)
+    assert settings.now == Setting(SLICES_S[-1], 1.0, 128)
+
+
 def test_launches_that_may_not_change_leave_the_slice():
     settings = Settings(FakeKernels(SHAPE), Tuning(), tunes_launch=False)
     explore(settings, lambda one: longer_is_better(one) / one.share**2 * one.block_size)
