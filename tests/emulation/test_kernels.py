@@ -219,16 +219,17 @@ def orders(monkeypatch):
 def test_an_interrupt_while_a_launch_is_made_ready_reaches_it(gpu, orders, monkeypatch):
     if steals(gpu):
         pytest.skip("phases are short in this arm: none is ended before its time")
-    name, ub, _ = TA014
+    problem = problem_of("ta041")
+    ub = problem.trivial_ub  # little is pruned: soon there is work for all
     limited = launches_module.Launches._limited
 
     def disturbed(session):
         session.interrupt()
         return limited(session)
 
-    with gpu.session(problem_of(name), TreeOptions(), ub=ub) as session:
+    with gpu.session(problem, TreeOptions(), ub=ub) as session:
         while not session._is_saturated:
-            session.advance(ub, 0.001)
+            assert not session.advance(ub, 0.01).exhausted
         monkeypatch.setattr(launches_module.Launches, "_limited", disturbed)
         orders.clear()
         session.advance(ub, 10.0)
@@ -309,6 +310,7 @@ def test_pages_without_hope_are_freed_at_a_better_upper_bound(pages, monkeypatch
         parts = []
         while session._budget.limit != 1:
             parts.append(session.advance(ub, 0.0))
+            assert not parts[-1].exhausted
         rest = session.remaining()
         parts.append(session.advance(problem.root_bound, 0.0))
     assert len(rest) > 1000
