@@ -1,6 +1,8 @@
 """Both arms where something is too small: the list of optima, the device's memory."""
 
 import logging
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -123,7 +125,12 @@ def test_fewer_explorers_when_memory_is_taken_meanwhile(gpu, taken, caplog):
     assert counted(total) == expected
     most = tried[0]
     assert tried == [most, most // 2, most // 4]
-    assert caplog.text.count("out of device memory") == 2
+    (record,) = caplog.records  # one line, however often memory was short
+    per_warp = 1 if gpu.spec.tuning.balance == "steal" else 32
+    assert record.getMessage() == (
+        f"device 0 has {per_warp * most // 4} explorers instead of {per_warp * most}: "
+        "no more fit its free memory"
+    )
 
 
 def test_refused_when_others_leave_no_memory_at_all(gpu, taken):
@@ -158,4 +165,26 @@ def test_fewer_intervals_when_their_memory_is_taken_meanwhile(gpu, monkeypatch, 
         total = gpu.explore(problem_of(name), TreeOptions(), ub)
     assert counted(total) == expected
     assert tried == [32, 16]
-    assert "going on with 16 " in caplog.text
+    assert "16 explorers instead of 32: no more fit" in caplog.text
+
+
+@pytest.mark.parametrize("explorers", [1, 100, 100_000])
+def test_explorers_that_the_device_does_not_hold(gpu, caplog, explorers):
+    """A block's explorers are the least; those that take turns need memory alone."""
+    tuning = replace(gpu.spec.tuning, explorers=explorers)
+    with caplog.at_level(logging.WARNING):
+        session = gpu.engine.open(
+            problem_of(TA016[0]), TreeOptions(), gpu.device, tuning=tuning
+        )
+        session.close()
+    if explorers < 100_000:
+        assert not caplog.records
+        return
+    (record,) = caplog.records
+    why = {
+        "explode": "it holds no more at a time",
+        "steal": "no more fit its free memory",
+    }[tuning.balance]
+    assert re.fullmatch(
+        rf"device 0 has \d+ explorers instead of 100000: {why}", record.getMessage()
+    )

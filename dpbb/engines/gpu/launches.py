@@ -149,11 +149,7 @@ class Launches:
         cupy.get_default_memory_pool().free_all_blocks()
         if n_warps <= self._shape.warps:
             raise EngineUnavailable(f"device memory is used up by others: {reason}")
-        fewer = max(self._shape.warps, n_warps // 2)
-        logger.warning(
-            "out of device memory: going on with %d of %d warps", fewer, n_warps
-        )
-        return fewer
+        return max(self._shape.warps, n_warps // 2)
 
     def _require_memory(self) -> DeviceMemory:
         if self._memory is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from dpbb.flowshop.problem import FlowShopProblem
     from dpbb.options import TreeOptions
 
+logger = logging.getLogger(__name__)
+
 LAUNCH_S = 1.0
 """Longest launch."""
 RAMP_S = 0.05
@@ -40,6 +43,7 @@ class GpuSession(Launches):
     """See ``dpbb.engines.base.Session``."""
 
     _tunes_launch = True
+    _explorers_per_warp = LANES
 
     def __init__(
         self,
@@ -61,9 +65,28 @@ class GpuSession(Launches):
             all_optima=all_optima,
             explorers=tuning.explorers,
         )
+        self._tell_if_fewer(tuning.explorers)
         self._owned = 0
         self._settings = Settings(kernels, tuning, tunes_launch=self._tunes_launch)
         self.statistics: dict[str, float] = {}
+
+    def _tell_if_fewer(self, asked: int | None) -> None:
+        """Log if not all explorers are there that were asked for, or could be."""
+        there, room = (
+            self._explorers_per_warp * n_warps
+            for n_warps in (self._plan.n_warps, self._wanted_warps(asked))
+        )
+        wanted = room if asked is None else asked
+        if there < wanted:
+            logger.warning(
+                "device %d has %d explorers instead of %d: %s",
+                self._kernels.device,
+                there,
+                wanted,
+                "no more fit its free memory"
+                if there < room
+                else "it holds no more at a time",
+            )
 
     @property
     def shape(self) -> KernelShape:

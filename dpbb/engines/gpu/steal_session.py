@@ -48,6 +48,7 @@ class StealSession(GpuSession):
     """See ``dpbb.engines.base.Session``."""
 
     _tunes_launch = False
+    _explorers_per_warp = 1
     _kernels: StealKernels
     _intervals: IntervalMemory
     _struct: NDArray[Any]
