@@ -69,7 +69,7 @@ class Failures:
             self._fail(run.id, f"no seat is left to explore on, {seat} says: {error}")
             return
         text = f"seat {seat} cannot explore this, others go on: {error}"
-        logger.warning("run %s: %s", run.id, text)
+        logger.info("run %s: %s", run.id, text)  # people see the event
         run.coordinator.note_event("refused", text, self._clock())
 
     def _failed(
