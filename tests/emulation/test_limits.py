@@ -188,3 +188,24 @@ def test_explorers_that_the_device_does_not_hold(gpu, caplog, explorers):
     assert re.fullmatch(
         rf"device 0 has \d+ explorers instead of 100000: {why}", record.getMessage()
     )
+
+
+def test_a_device_that_fails_at_every_call_after_a_fault(gpu, monkeypatch):
+    """Whatever is called then fails too, and that too is a failure of the session."""
+    import cupy
+
+    from dpbb.engines.gpu.device import DeviceError
+
+    name, ub, _ = TA016
+    with gpu.session(problem_of(name), TreeOptions(), ub=ub) as session:
+
+        def fail(*_, **__):
+            raise cupy.cuda.runtime.CUDARuntimeError("illegal address")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(type(session._kernels), "walk", fail)
+            patch.setattr(cupy.cuda.Device, "__exit__", fail)
+            with pytest.raises(DeviceError, match="void"):
+                session.advance(ub, 0.1)
+        with pytest.raises(ValueError, match="closed"):
+            session.advance(ub, 0.1)

@@ -55,16 +55,19 @@ class OnDevice:
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:  # noqa: ANN401
         import cupy
 
-        self._stream.__exit__(kind, error, trace)
-        self._device.__exit__(kind, error, trace)
-        if error is None:
-            return
-        self._failed()
         failures = (
             cupy.cuda.runtime.CUDARuntimeError,
             cupy.cuda.driver.CUDADriverError,
             cupy.cuda.memory.OutOfMemoryError,
         )
+        try:
+            self._stream.__exit__(kind, error, trace)
+            self._device.__exit__(kind, error, trace)
+        except failures as again:  # every call fails once the context is lost
+            error = error or again
+        if error is None:
+            return
+        self._failed()
         if isinstance(error, failures):
             raise DeviceError(
                 f"CUDA device {self._device.id} failed; the session is lost and its "
