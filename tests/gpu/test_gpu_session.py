@@ -10,7 +10,6 @@ from dpbb.engines import explore_to_end
 from dpbb.engines.base import Tuning
 from dpbb.engines.gpu import launches as launches_module
 from dpbb.engines.gpu import settings as settings_module
-from dpbb.engines.gpu import steal_session as steal_module
 from dpbb.engines.gpu import tuning as tuning_module
 from dpbb.engines.gpu.device import DeviceError
 from dpbb.engines.gpu.memory import MemoryPlan
@@ -105,8 +104,7 @@ def test_a_failed_launch_ends_the_session(gpu, monkeypatch):
 
 @pytest.mark.parametrize("balance", ["explode", "steal"])
 def test_memory_is_refused_early(gpu, monkeypatch, balance):
-    for module in (launches_module, steal_module):
-        monkeypatch.setattr(module, "free_device_bytes", lambda: 1 << 20)
+    monkeypatch.setattr(launches_module, "free_device_bytes", lambda: 1 << 20)
     with pytest.raises(EngineUnavailable, match="GiB"):
         open_session(gpu, *TA030[:2], tuning=Tuning(balance=balance))
 
