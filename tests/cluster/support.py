@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import csv
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,10 +18,7 @@ from dpbb.coordination.messages import RunSpec
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import BranchingRule, TreeOptions
-from tests.conftest import SHARED
 from tests.oracle import TinyFlowShop
-
-TABLE = SHARED / "golden" / "tree_sizes.csv"
 
 # instance, UB, decomposed nodes, leaves: rows of the golden table (minmin)
 SMALL = ("ta016", 1397, 1_586, 0)
@@ -66,22 +62,6 @@ def books_hold(certificate):
 def counts(outcome):
     """Decomposed nodes and leaves."""
     return outcome.counters.decomposed, outcome.counters.leaves
-
-
-def golden_rows(limit):
-    """(instance, ub, rule, decomposed, leaves) of trees up to a size."""
-    with TABLE.open(newline="") as file:
-        rows = [
-            (
-                row["instance"],
-                int(row["ub"]),
-                BranchingRule(row["rule"]),
-                int(row["decomposed"]),
-                int(row["leaves"]),
-            )
-            for row in csv.DictReader(file)
-        ]
-    return [row for row in rows if row[3] <= limit]
 
 
 def as_is(outcome):

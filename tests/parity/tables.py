@@ -21,17 +21,20 @@ SHAPES = Path(__file__).parents[1] / "gpu" / "shapes.csv"
 
 def rows():
     """Instance, ub, rule, decomposed nodes and leaves of the golden trees, if there."""
-    if not GOLDEN.is_file():
-        return []
-    with GOLDEN.open(newline="") as file:
+    return _rows(GOLDEN, rule=BranchingRule) if GOLDEN.is_file() else []
+
+
+def shape_rows():
+    """Instance, ub, decomposed nodes and leaves of minmin trees of many shapes."""
+    return _rows(SHAPES)
+
+
+def _rows(table, **others):
+    """Columns of a table of trees; with ``others`` between the bound and the counts."""
+    kinds = {"instance": str, "ub": int, **others, "decomposed": int, "leaves": int}
+    with table.open(newline="") as file:
         return [
-            (
-                row["instance"],
-                int(row["ub"]),
-                BranchingRule(row["rule"]),
-                int(row["decomposed"]),
-                int(row["leaves"]),
-            )
+            tuple(kind(row[name]) for name, kind in kinds.items())
             for row in csv.DictReader(file)
         ]
 
@@ -70,20 +73,6 @@ def golden_problem(instance, ub, rule):
     """Problem and tree of a golden row."""
     problem = FlowShopProblem(taillard_instance(instance))
     return problem, TreeOptions(rule, branching_ub=ub)
-
-
-def shape_rows():
-    """Instance, ub, decomposed nodes and leaves of minmin trees of many shapes."""
-    with SHAPES.open(newline="") as file:
-        return [
-            (
-                row["instance"],
-                int(row["ub"]),
-                int(row["decomposed"]),
-                int(row["leaves"]),
-            )
-            for row in csv.DictReader(file)
-        ]
 
 
 def benchmark_problem(name):
