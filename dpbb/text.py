@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 
-def clean(text: str) -> str:
+def clean(text: str, instead: str = "?") -> str:
     """Replace what would steer a terminal: names and texts come from anywhere."""
-    return "".join(char if char.isprintable() else "?" for char in text)
+    return "".join(char if char.isprintable() else instead for char in text)
 
 
 def middle(text: str, width: int) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import DpbbError
-from dpbb.text import middle
+from dpbb.text import clean, middle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,8 +122,7 @@ def _room(ax: Axes) -> float:
 
 def shortened(name: str, most: int) -> str:
     """Return a name of at most ``most`` characters, in one line."""
-    plain = "".join(char if char.isprintable() else " " for char in name)
-    return middle(plain, most)
+    return middle(clean(name, " "), most)
 
 
 def legend_above(ax: Axes, handles: Sequence[Any] | None = None) -> Legend:
