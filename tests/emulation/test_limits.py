@@ -18,6 +18,7 @@ from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import TreeOptions
+from tests.gpu.stops import stops_of_launches
 from tests.oracle import TinyFlowShop, best_orders
 
 pytestmark = pytest.mark.timeout(600)
@@ -39,15 +40,7 @@ def counted(total):
 @pytest.fixture
 def stops(monkeypatch):
     """Why launches ended."""
-    found = []
-    collect = launches_module.Launches._collect
-
-    def look(self, *args):
-        found.append(Stop(int(self._control["stop"][0])))
-        collect(self, *args)
-
-    monkeypatch.setattr(launches_module.Launches, "_collect", look)
-    return found
+    return stops_of_launches(monkeypatch)
 
 
 @pytest.mark.parametrize("beyond", [1, 50])
@@ -110,8 +103,7 @@ def taken(monkeypatch):
                 raise OutOfMemoryError("taken by others")
             return memory_module.DeviceMemory(shape, packed, plan, **options)
 
-        for module in (launches_module, steal_module):
-            monkeypatch.setattr(module, "DeviceMemory", allocate, raising=False)
+        monkeypatch.setattr(launches_module, "DeviceMemory", allocate)
         return tried
 
     return use

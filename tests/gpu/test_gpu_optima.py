@@ -7,13 +7,13 @@ import pytest
 
 from dpbb.engines.base import Tuning
 from dpbb.engines.gpu import intervals as intervals_module
-from dpbb.engines.gpu import launches as launches_module
 from dpbb.engines.gpu import memory as memory_module
 from dpbb.engines.gpu.layout import Stop
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.options import Balance, TreeOptions
 from dpbb.tree import WorkUnit
+from tests.gpu.stops import stops_of_launches
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(300)]
 
@@ -27,14 +27,7 @@ def test_more_optima_than_a_launch_can_report(gpu, monkeypatch, balance):
     """Every schedule of equal jobs is optimal."""
     for module in (memory_module, intervals_module):
         monkeypatch.setattr(module, "leaf_capacity", lambda n, all_optima: n + BEYOND)
-    stops = []
-    collect = launches_module.Launches._collect
-
-    def look(self, *args):
-        stops.append(Stop(int(self._control["stop"][0])))
-        collect(self, *args)
-
-    monkeypatch.setattr(launches_module.Launches, "_collect", look)
+    stops = stops_of_launches(monkeypatch)
     times = np.full((N_JOBS, 4), 3)
     problem = FlowShopProblem(FlowShopInstance("equal jobs", times))
     best = 3 * (N_JOBS + 3)
