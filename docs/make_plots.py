@@ -85,7 +85,7 @@ def watch(name: str) -> list:
     """Solve an instance from a bad schedule; returns a snapshot for every moment."""
     from distributed import Client, LocalCluster
 
-    from dpbb.cluster.opening import submit_run
+    from dpbb.cluster.client.open import submit_run
     from dpbb.coordination.messages import RunSpec
     from dpbb.flowshop.problem import FlowShopProblem
     from dpbb.flowshop.taillard import taillard_instance

@@ -26,7 +26,7 @@ def main() -> int:
     """Run a solve, and look at it."""
     from distributed import Client, LocalCluster
 
-    from dpbb.cluster.opening import submit_run
+    from dpbb.cluster.client.open import submit_run
     from dpbb.coordination.messages import RunSpec
     from dpbb.flowshop.problem import FlowShopProblem
     from dpbb.flowshop.taillard import taillard_instance

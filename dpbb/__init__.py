@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpbb.api import evaluate, resume, solve, submit
-    from dpbb.attaching import attach, runs
     from dpbb.errors import (
         CheckpointError,
         ClusterError,
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from dpbb.options import SolveOptions
     from dpbb.proof.verify import verify
     from dpbb.result import Result, Status, Termination
+    from dpbb.solving.attach import attach, runs
 
 __version__ = "0.1.0"
 
@@ -61,7 +61,7 @@ __all__ = [
 
 _HOMES = {
     "dpbb.api": ("evaluate", "resume", "solve", "submit"),
-    "dpbb.attaching": ("attach", "runs"),
+    "dpbb.solving.attach": ("attach", "runs"),
     "dpbb.proof.verify": ("verify",),
     "dpbb.errors": (
         "CheckpointError",

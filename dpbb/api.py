@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from dpbb.flowshop import schedule
 from dpbb.flowshop.formats import read_instance
-from dpbb.permutations import check_permutation
+from dpbb.options.permutations import check_permutation
 from dpbb.progress import Progress
-from dpbb.schedule import Schedule
-from dpbb.task import check_client, make_task, shown_by, style_of
+from dpbb.result.schedule import Schedule
+from dpbb.solving.call import check_client, make_task, shown_by, style_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dpbb.options import SolveOptions
     from dpbb.problem import Problem
     from dpbb.result import Result
-    from dpbb.task import Task
+    from dpbb.solving.call import Task
 
 POLL_S = 0.1
 """Seconds between looks at ``should_stop`` while a run goes on."""
@@ -213,7 +213,7 @@ def resume(
     OptionError, EngineUnavailable, ClusterError, InvariantError
         As ``solve``.
     """
-    from dpbb.resuming import ResumeTask, read_saved
+    from dpbb.solving.resume import ResumeTask, read_saved
 
     began = time.monotonic()
     changes |= style_of(progress)

@@ -99,3 +99,15 @@ def root_bound(problem: Problem[Any]) -> int:
     root = problem.root_state()
     sides = (problem.child_bounds(root, jobs, back=back) for back in (False, True))
     return max(int(bounds.min()) for bounds in sides)
+
+
+def objective_of(problem: object) -> str:
+    """Return the problem's ``objective`` if it has that attribute.
+
+    Of others: "makespan" where the problem's name ends so, else "cost".
+    """
+    known = getattr(problem, "objective", None)
+    if known:
+        return str(known)
+    name = str(getattr(problem, "name", ""))
+    return "makespan" if name.endswith("makespan") else "cost"

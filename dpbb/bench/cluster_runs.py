@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from dpbb.cluster.opening import submit_run
+from dpbb.cluster.client.open import submit_run
 from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 from dpbb.errors import OptionError
 from dpbb.flowshop.best_known import best_known
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.json_text import json_text
+from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
     import argparse

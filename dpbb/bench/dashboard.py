@@ -24,9 +24,9 @@ import psutil
 from dpbb.bench.browsers import Browsers
 from dpbb.bench.cluster_runs import submit_tree
 from dpbb.bench.cpu import TREES, Machine, Tree
-from dpbb.cluster.run import page_address
+from dpbb.cluster.client.run import page_address
 from dpbb.errors import OptionError
-from dpbb.json_text import json_text
+from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
     import argparse

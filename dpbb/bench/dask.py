@@ -23,8 +23,8 @@ from dpbb.engines.driver import explore_to_end
 from dpbb.errors import OptionError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.json_text import json_text
 from dpbb.options import TreeOptions
+from dpbb.text.json_text import json_text
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dpbb.bench.cpu import Machine
 from dpbb.errors import OptionError
 from dpbb.estimation.estimating import SECONDS, estimate
 from dpbb.flowshop.formats import read_instance
-from dpbb.json_text import json_text
+from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
     import argparse

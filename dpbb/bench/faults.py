@@ -22,13 +22,13 @@ import numpy as np
 
 from dpbb.bench.cluster_runs import outcome_itself
 from dpbb.bench.faults_world import Arena, Weather, seconds_since
-from dpbb.cluster.opening import submit_run
+from dpbb.cluster.client.open import submit_run
 from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.json_text import json_text
 from dpbb.options import TreeOptions
+from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
     import argparse

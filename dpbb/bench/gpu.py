@@ -19,8 +19,8 @@ from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import generate, taillard_instance
-from dpbb.json_text import json_text
 from dpbb.options import Balance, BranchingRule, TreeOptions
+from dpbb.text.json_text import json_text
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dpbb.bench.cluster_runs import submit_tree
 from dpbb.bench.cpu import TREES, Machine, Tree
 from dpbb.errors import OptionError
-from dpbb.json_text import json_text
+from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
     import argparse

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from dpbb.engines.registry import engines_by_kind
 from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.json_text import json_text
 from dpbb.options import TreeOptions
+from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -37,9 +37,9 @@ from dpbb.engines.base import Candidate
 from dpbb.errors import OptionError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.json_text import json_text
 from dpbb.options import TreeOptions
 from dpbb.plotting.style import require_matplotlib
+from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
     import argparse

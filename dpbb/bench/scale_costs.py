@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.cluster.hub import Hub
+from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.wire import unwrap, wrap
 from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import FullReport, Report, RunId, RunSpec, UnitId
@@ -29,7 +29,7 @@ from dpbb.tree.work_unit import WorkUnit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpbb.cluster.open_run import OpenRun
+    from dpbb.cluster.scheduler.run_entry import OpenRun
     from dpbb.coordination.messages import (
         Assignment,
         GiftWanted,
@@ -283,7 +283,7 @@ async def _dask(repeat: int) -> dict[str, float]:
     """Loop time of an RPC, a byte, a task, a hint and a heartbeat."""
     from distributed import Client, LocalCluster
 
-    from dpbb.cluster.scheduler_plugin import HINT, DpbbSchedulerPlugin
+    from dpbb.cluster.scheduler.plugin import HINT, DpbbSchedulerPlugin
 
     async def loop_s(action: Callable[[], Any], times: int) -> float:
         """Least of three, for one of ``times``: the loop runs in this thread."""

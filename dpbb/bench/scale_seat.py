@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dpbb.bench.scale_costs import seat_message
 from dpbb.bench.scale_session import SeatSession
-from dpbb.cluster.exploration import FIRST_REPORT_S, FULL_REPORT_SHARE, ROOT_S
+from dpbb.cluster.worker.exploration import FIRST_REPORT_S, FULL_REPORT_SHARE, ROOT_S
 from dpbb.coordination.messages import FullReport, OrderKind, Report
 from dpbb.coordination.wire import decode_lease, decode_order, encode_lease
 from dpbb.errors import StaleLeaseError

@@ -1,8 +1,8 @@
 """A discrete-event simulation of a run: the real hub and coordinator, simulated seats.
 
 The event loop of the scheduler is one server with a queue, the threads that check
-reports are others; a seat explores nothing while a report of its own is on the way,
-as in ``dpbb.cluster.exploration``, whose rules ``SimulatedSeat`` follows. Reports,
+reports are others; a seat explores nothing while a report of its own is on the way, as
+in ``dpbb.cluster.worker.exploration``, whose rules ``SimulatedSeat`` follows. Reports,
 orders and leases are the real ones, and pass through their wire form and all checks;
 the run ends when the real ledger says that n! leaves are closed.
 
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from dpbb.bench.scale_costs import seat_message
 from dpbb.bench.scale_physics import Tally
 from dpbb.bench.scale_seat import SimulatedSeat
-from dpbb.cluster.hub import Hub
+from dpbb.cluster.scheduler.hub import Hub
 from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import OrderKind, Report
 from dpbb.coordination.wire import (
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from dpbb.bench.scale_costs import Costs
     from dpbb.bench.scale_physics import Drop, Physics
     from dpbb.bench.scale_tree import ReplayedTree
-    from dpbb.cluster.open_run import OpenRun
+    from dpbb.cluster.scheduler.run_entry import OpenRun
     from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
     from dpbb.coordination.messages import (
         Assignment,
@@ -143,7 +143,7 @@ class World:
         heapq.heappush(self._queue, (moment, next(self._ties), action, args))
 
     def jitter(self) -> float:
-        """See ``dpbb.cluster.exploration.jittered``."""
+        """See ``dpbb.cluster.worker.exploration.jittered``."""
         return self.random.uniform(0.5, 1.5)
 
     def call(
@@ -336,7 +336,7 @@ class World:
     # -- the hub's shell ----------------------------------------------------------
 
     def submit(self, run_id: RunId, assignment: Assignment, worker: str) -> None:
-        """See ``dpbb.cluster.shell.Shell``."""
+        """See ``dpbb.cluster.scheduler.shell.Shell``."""
         self._extra_s += self.costs.task_s
         seat = self.seats[assignment.seat]
         self._outbox.append((seat.start, (assignment,)))

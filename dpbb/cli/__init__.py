@@ -18,8 +18,8 @@ import dpbb
 from dpbb.bench import SUITES
 from dpbb.cli.output import checked_stdout, silence
 from dpbb.errors import DpbbError, InstanceError, OptionError
-from dpbb.option_kinds import nearest
-from dpbb.option_table import option_rows
+from dpbb.options.kinds import nearest
+from dpbb.options.table import option_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

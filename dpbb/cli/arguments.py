@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from dpbb.option_table import option_rows
 from dpbb.options import ProgressStyle, Verbosity
+from dpbb.options.table import option_rows
 
 if TYPE_CHECKING:
-    from dpbb.option_table import OptionRow
+    from dpbb.options.table import OptionRow
 
 
 def add_instance(parser: argparse.ArgumentParser) -> None:

@@ -10,9 +10,9 @@ from dpbb.cli.arguments import add_log_json, add_option
 from dpbb.cli.remote import add_run, attached
 from dpbb.cli.shared import EXIT_CODES, EXIT_CODES_TEXT, stopping
 from dpbb.errors import DpbbError, OptionError
-from dpbb.files import check_writable
-from dpbb.option_table import option_rows
 from dpbb.options import SolveOptions
+from dpbb.options.table import option_rows
+from dpbb.text.files import check_writable
 
 if TYPE_CHECKING:
     import argparse

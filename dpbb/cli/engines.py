@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from dpbb.json_text import json_text
+from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
     import argparse

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from dpbb.cli.arguments import add_instance, add_option
 from dpbb.cli.shared import flags_given, instance_of
 from dpbb.estimation.result import USED_OPTIONS
-from dpbb.option_table import option_rows
+from dpbb.options.table import option_rows
 
 if TYPE_CHECKING:
     import argparse
 
-    from dpbb.option_table import OptionRow
+    from dpbb.options.table import OptionRow
 
 EPILOG = """\
 The tree is that of a solve with a schedule of makespan U at hand. What the interval

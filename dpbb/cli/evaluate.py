@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from dpbb.cli.arguments import add_instance, add_output
 from dpbb.cli.shared import instance_of
-from dpbb.files import check_writable, whole_file
-from dpbb.json_text import json_text
-from dpbb.permutations import parse_permutation
+from dpbb.options.permutations import parse_permutation
+from dpbb.text.files import check_writable, whole_file
+from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
     import argparse

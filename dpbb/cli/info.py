@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from dpbb.cli.arguments import add_instance
 from dpbb.cli.shared import instance_of
-from dpbb.json_text import json_text
 from dpbb.problem import root_bound
+from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
     import argparse

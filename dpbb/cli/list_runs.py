@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpbb.cli.remote import add_scheduler, connected
-from dpbb.text import clean, middle
+from dpbb.text.names import clean, middle
 
 if TYPE_CHECKING:
     import argparse
@@ -28,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show every run that the cluster knows."""
-    from dpbb.attaching import runs
     from dpbb.progress import snapshot_json
+    from dpbb.solving.attach import runs
 
     with connected(args) as client:
         snapshots = runs(client)

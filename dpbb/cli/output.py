@@ -8,7 +8,7 @@ from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, TextIO, cast
 
 from dpbb.errors import DpbbError
-from dpbb.files import whole_file
+from dpbb.text.files import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

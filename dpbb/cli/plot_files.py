@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb import option_kinds as kinds
-from dpbb import result_fields
 from dpbb.coordination.checkpoint_format import MAGIC
 from dpbb.errors import InstanceError, OptionError
-from dpbb.permutations import check_permutation
+from dpbb.options import kinds
+from dpbb.options.permutations import check_permutation
 from dpbb.result import Result
-from dpbb.schedule import COLUMNS, Schedule
+from dpbb.result import fields as result_fields
+from dpbb.result.schedule import COLUMNS, Schedule
 
 if TYPE_CHECKING:
     import argparse
@@ -72,7 +72,7 @@ def read_plotted(file: str) -> Plotted:
 
 
 def _checkpoint(file: str) -> Plotted:
-    from dpbb.cluster.checkpoint_folder import load_checkpoint
+    from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 
     kinds = ("intervals", "convergence", "gantt")
     return Plotted("a checkpoint", load_checkpoint(file), kinds)

@@ -6,8 +6,8 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dpbb import option_kinds as kinds
 from dpbb.errors import OptionError
+from dpbb.options import kinds
 
 if TYPE_CHECKING:
     import argparse
@@ -67,7 +67,7 @@ def connected(args: argparse.Namespace) -> Iterator[Any]:
 @contextmanager
 def attached(args: argparse.Namespace, **how: Any) -> Iterator[Any]:  # noqa: ANN401
     """Connect to the scheduler; yields a handle of the run, attached so."""
-    from dpbb.attaching import attach
+    from dpbb.solving.attach import attach
 
     with connected(args) as client, attach(args.run_id, client, **how) as run:
         yield run

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from dpbb.cli import EXIT_INTERRUPTED
 from dpbb.cli.output import write_schedule
 from dpbb.errors import UnwrittenError
-from dpbb.files import check_writable
-from dpbb.option_table import option_rows, read_toml
 from dpbb.options import Verbosity
+from dpbb.options.table import option_rows, read_toml
 from dpbb.progress.base import Progress
 from dpbb.result import Result, Status
+from dpbb.text.files import check_writable
 
 if TYPE_CHECKING:
     import argparse
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from dpbb.flowshop import FlowShopInstance
-    from dpbb.option_table import OptionRow
     from dpbb.options import SolveOptions
+    from dpbb.options.table import OptionRow
 
 EXIT_CODES = {
     Status.OPTIMAL: 0,
@@ -82,7 +82,7 @@ def run_and_show(
         check_writable(args.output, "--output")
     unwritten = None
     with logging_to_stderr(options.verbosity), stopping() as asked:
-        from dpbb.task import shown_by
+        from dpbb.solving.call import shown_by
 
         progress = shown_by(None, options)
         asked.alert = progress.alert

@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from dpbb.errors import OptionError
-from dpbb.json_text import json_text
+from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
     import argparse

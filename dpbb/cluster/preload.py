@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import dask
 from distributed import Scheduler
 
-from dpbb.cluster.restoring import CONFIG
-from dpbb.cluster.scheduler_plugin import DpbbSchedulerPlugin
+from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
+from dpbb.cluster.scheduler.restoring import CONFIG
 from dpbb.engines.registry import available_engines
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy as np
 from dpbb.coordination.optima import FoundOptima, Optima
 from dpbb.coordination.snapshot import Improvement
 from dpbb.errors import InvariantError, OptionError
-from dpbb.permutations import check_permutation
+from dpbb.options.permutations import check_permutation
 from dpbb.problem import costs_of
 
 if TYPE_CHECKING:

@@ -67,7 +67,7 @@ class RunSpec:
     certificate
         Keep a journal for a certificate.
     estimates
-        Estimate now and then what is left; see ``dpbb.cluster.forecasts``.
+        Estimate now and then what is left; see ``dpbb.cluster.scheduler.forecasts``.
     request
         What the client wants to know again when it makes a result of the run; only
         values that JSON has.

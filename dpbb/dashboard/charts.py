@@ -13,7 +13,7 @@ from bokeh.models import (
 )
 
 from dpbb.dashboard.look import follow, legend, plot, si_axis, time_axis
-from dpbb.objective import objective_of
+from dpbb.problem import objective_of
 
 if TYPE_CHECKING:
     from dpbb.dashboard.feed import RunView

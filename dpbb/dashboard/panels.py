@@ -10,7 +10,7 @@ from bokeh.models import Div, InlineStyleSheet
 
 from dpbb.coordination.snapshot import RunState
 from dpbb.dashboard.text import duration, plural, short, size
-from dpbb.text import middle, percent
+from dpbb.text.names import middle, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ from bokeh.models import (
 
 from dpbb.coordination.snapshot import RunState
 from dpbb.errors import DpbbError
-from dpbb.text import middle
+from dpbb.text.names import middle
 
 if TYPE_CHECKING:
     from dpbb.dashboard.feed import Controls, Feed, RunView

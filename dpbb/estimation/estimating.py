@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpbb import option_kinds as kinds
 from dpbb.errors import OptionError
 from dpbb.estimation.rates import RateUnknown, h100_rate, measured_rate
 from dpbb.estimation.result import MOST_NODES, USED_OPTIONS, Estimate
 from dpbb.flowshop import FlowShopProblem
 from dpbb.flowshop.formats import read_instance
-from dpbb.options import SolveOptions
+from dpbb.options import SolveOptions, kinds
 from dpbb.problem import Problem
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import html
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
-from dpbb.json_text import json_text
+from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
     from dpbb.estimation.rates import Rate

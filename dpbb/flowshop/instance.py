@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb import markup
 from dpbb.errors import InstanceError, shown
 from dpbb.flowshop.best_known import BestKnown, best_known_of_digest
 from dpbb.flowshop.times import as_times
+from dpbb.text import markup
 
 if TYPE_CHECKING:
     from collections.abc import Callable

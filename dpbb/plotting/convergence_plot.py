@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import DpbbError
-from dpbb.objective import objective_of
 from dpbb.plotting import style
+from dpbb.problem import objective_of
 from dpbb.result import Improvement, Result
 
 if TYPE_CHECKING:

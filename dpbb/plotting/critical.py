@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dpbb.errors import DpbbError
 
 if TYPE_CHECKING:
-    from dpbb.schedule import Schedule
+    from dpbb.result.schedule import Schedule
 
 
 def critical_path(schedule: Schedule) -> tuple[tuple[int, int], ...]:

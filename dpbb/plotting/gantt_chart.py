@@ -8,11 +8,11 @@ import numpy as np
 
 from dpbb.flowshop import read_instance
 from dpbb.flowshop import schedule as schedule_of
-from dpbb.permutations import check_permutation
+from dpbb.options.permutations import check_permutation
 from dpbb.plotting import style
 from dpbb.plotting.critical import critical_path
 from dpbb.result import Result, Status
-from dpbb.schedule import Schedule
+from dpbb.result.schedule import Schedule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ from dpbb.coordination.snapshot import Snapshot
 from dpbb.coordination.span_map import N_CELLS, STATES, SpanMap, cells_of, states_of
 from dpbb.errors import DpbbError
 from dpbb.plotting import style
-from dpbb.text import percent
+from dpbb.text.names import percent
 from dpbb.tree.counters import closed_leaves
 from dpbb.tree.factoradic import n_leaves
 

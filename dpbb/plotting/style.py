@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import DpbbError
-from dpbb.text import clean, middle
+from dpbb.text.names import clean, middle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, TextIO
 
 from dpbb.coordination.snapshot import EventRecord, RunState, Snapshot
-from dpbb.json_text import json_text
 from dpbb.progress.base import News, Progress
 from dpbb.result import Status
+from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ from dpbb.progress.text import (
     format_seconds,
     format_share,
 )
-from dpbb.text import clean
+from dpbb.text.names import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpbb import markup
 from dpbb.coordination.snapshot import RunState
 from dpbb.progress.text import (
     format_best,
@@ -14,6 +13,7 @@ from dpbb.progress.text import (
     format_share,
 )
 from dpbb.result import Termination
+from dpbb.text import markup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from dpbb.progress.text import (
     format_seconds,
     format_share,
 )
-from dpbb.text import clean
+from dpbb.text.names import clean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

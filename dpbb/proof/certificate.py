@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import OptionError
-from dpbb.files import whole_file
 from dpbb.flowshop import FlowShopProblem
 from dpbb.proof import checker
+from dpbb.text.files import whole_file
 from dpbb.tree.branching import TREE_RULE_VERSION
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from distributed import Client, LocalCluster
 
-from dpbb.cluster.opening import submit_run
+from dpbb.cluster.client.open import submit_run
 from dpbb.result import Termination
 from tests.browser import support
 from tests.cluster.support import HUGE, as_is, spec_of

@@ -9,7 +9,7 @@ import pytest
 
 import dpbb as package
 from dpbb import cli
-from dpbb.option_table import option_rows
+from dpbb.options.table import option_rows
 
 
 @pytest.fixture

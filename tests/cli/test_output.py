@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dpbb.errors import EngineUnavailable
-from dpbb.files import check_writable
+from dpbb.text.files import check_writable
 
 NOTHING_BELOW = ("solve", "ta001", "--cutoff", "1000", "-q")
 """Ends without a schedule."""

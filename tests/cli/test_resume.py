@@ -11,10 +11,10 @@ from dpbb import api
 from dpbb.coordination.checkpoint_file import to_bytes
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.option_table import option_rows
 from dpbb.options import BranchingRule, SolveOptions
-from dpbb.planning import make_plan
+from dpbb.options.table import option_rows
 from dpbb.result import Termination
+from dpbb.solving.start import make_plan
 from tests.unit.coordination.world import TIMES, World
 
 ORDER = (5, 4, 3, 2, 1, 0)
@@ -157,7 +157,7 @@ def test_a_run_goes_on_without_the_folder_of_its_certificate(
     dpbb, saved, resumed, monkeypatch
 ):
     """It may have been made on another machine."""
-    monkeypatch.setattr("dpbb.resuming.check_writable", refuse)
+    monkeypatch.setattr("dpbb.solving.resume.check_writable", refuse)
     ran = dpbb("resume", saved)
     check(ran, resumed, "certificate", None)
     assert "the run goes on without its file: certificate: nowhere" in ran.err

@@ -12,7 +12,7 @@ import threading
 import psutil
 import pytest
 
-from dpbb.cluster.checkpoint_folder import load_checkpoint
+from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 
 pytestmark = pytest.mark.cluster
 

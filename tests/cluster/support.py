@@ -13,7 +13,7 @@ from distributed import Client, LocalCluster, Nanny, SpecCluster, get_worker
 from distributed.scheduler import Scheduler
 
 import dpbb
-from dpbb.cluster.opening import submit_run
+from dpbb.cluster.client.open import submit_run
 from dpbb.coordination.messages import RunSpec
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance

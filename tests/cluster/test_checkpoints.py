@@ -17,8 +17,9 @@ from distributed.utils_test import gen_cluster
 from fsspec.implementations.memory import MemoryFileSystem
 
 import dpbb
-from dpbb.cluster import checkpointing, patience
-from dpbb.cluster.checkpoint_folder import load_checkpoint, resumed_id
+from dpbb.cluster.scheduler import checkpointing
+from dpbb.cluster.storage import patience
+from dpbb.cluster.storage.checkpoint_folder import load_checkpoint, resumed_id
 from dpbb.coordination.checkpoint_file import to_bytes
 from dpbb.errors import CheckpointError, ClusterError, OptionError
 from dpbb.result import Status, Termination

@@ -9,9 +9,9 @@ import dask
 import pytest
 from distributed import Client, LocalCluster
 
-from dpbb.cluster import metrics
-from dpbb.cluster.dashboard import attach, is_loopback
 from dpbb.cluster.local import embedded_cluster
+from dpbb.cluster.scheduler import metrics
+from dpbb.cluster.scheduler.dashboard import attach, is_loopback
 from dpbb.errors import ClusterError
 from tests.cluster.support import (
     HUGE,

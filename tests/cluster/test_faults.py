@@ -18,8 +18,8 @@ from distributed.utils_test import gen_cluster
 
 from dpbb.bench.faults import TREES, campaign
 from dpbb.bench.faults_world import Network, Weather
-from dpbb.cluster import link
-from dpbb.cluster.checkpoint_folder import load_checkpoint, resumed_id
+from dpbb.cluster.storage.checkpoint_folder import load_checkpoint, resumed_id
+from dpbb.cluster.worker import link
 from dpbb.coordination.checkpoint_file import to_bytes
 from dpbb.coordination.messages import OrderKind
 from dpbb.coordination.wire import decode_order, encode_report

@@ -10,9 +10,8 @@ import pytest
 from distributed import Client, LocalCluster
 
 import dpbb
-from dpbb.cluster import cuda_cluster
-from dpbb.cluster.checkpoint_folder import load_checkpoint
-from dpbb.cluster.local import embedded_cluster
+from dpbb.cluster.local import cuda_cluster, embedded_cluster
+from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.coordination.units import UnitBook
 from dpbb.errors import ClusterError, OptionError
 from dpbb.result import Termination
@@ -242,7 +241,7 @@ def test_dask_cuda_that_fails_is_done_without(host, monkeypatch, caplog):
 
 def test_gifts_change_no_count(monkeypatch):
     """Donations without a list of what remains, through the wire."""
-    monkeypatch.setattr("dpbb.cluster.exploration.GIFT_ROOTS", 0)
+    monkeypatch.setattr("dpbb.cluster.worker.exploration.GIFT_ROOTS", 0)
     gifts = []
     give_away = UnitBook._give_away
     monkeypatch.setattr(

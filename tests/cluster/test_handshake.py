@@ -6,8 +6,11 @@ import pytest
 from distributed import Client, Scheduler, Worker
 from distributed.utils_test import gen_cluster, gen_test
 
-from dpbb.cluster import loader, opening, versions, worker_plugin
-from dpbb.cluster.scheduler_plugin import DpbbSchedulerPlugin
+from dpbb.cluster import versions
+from dpbb.cluster.client import open as opening
+from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
+from dpbb.cluster.worker import loader
+from dpbb.cluster.worker import plugin as worker_plugin
 from dpbb.errors import ClusterError
 from tests.cluster.support import SMALL, as_is, counts, spec_of, until
 
@@ -71,7 +74,7 @@ async def test_worker_with_another_tree_rule(c, s, a, b, monkeypatch):
 @gen_cluster(client=True, nthreads=ONE, timeout=30)
 async def test_worker_without_dpbb(c, s, a, monkeypatch):
     """It stays a worker for everybody else, and the message names it."""
-    monkeypatch.setitem(sys.modules, "dpbb.cluster.worker_plugin", None)
+    monkeypatch.setitem(sys.modules, "dpbb.cluster.worker.plugin", None)
     with pytest.raises(ClusterError, match="cannot be imported on worker") as error:
         await submit(c)
     assert a.address in str(error.value)
@@ -82,7 +85,7 @@ async def test_worker_without_dpbb(c, s, a, monkeypatch):
 
 def test_loader_is_pickled_by_value():
     """Or a worker without dpbb could not join a cluster that has it."""
-    assert b"dpbb.cluster.loader\n" not in loader.worker_plugin_bytes()
+    assert b"dpbb.cluster.worker.loader\n" not in loader.worker_plugin_bytes()
 
 
 @gen_cluster(client=True, nthreads=ONE, timeout=30)

@@ -15,8 +15,13 @@ import pytest
 from distributed import Client, LocalCluster
 
 import dpbb
-from dpbb.cluster import embedded_worker, local, worker_process
-from dpbb.cluster.local import connect, embedded_cluster
+from dpbb.cluster.local import (
+    connect,
+    embedded_cluster,
+    embedded_worker,
+    worker_process,
+)
+from dpbb.cluster.local import embedded as local
 from dpbb.errors import ClusterError, OptionError
 from tests.cluster.support import (
     MIDDLE,
@@ -134,7 +139,7 @@ def test_embedded_cluster_refuses_bad_numbers():
 def test_workers_that_cannot_run_fail_the_run(monkeypatch):
     """Rather than let it wait for ever."""
     broken = (sys.executable, "-c", "raise SystemExit(3)")
-    monkeypatch.setattr("dpbb.cluster.worker_process.COMMAND", broken)
+    monkeypatch.setattr("dpbb.cluster.local.worker_process.COMMAND", broken)
     monkeypatch.setattr(embedded_worker, "HOPELESS_PAUSE_S", 0.1)
     with (
         embedded_cluster() as (_, client),

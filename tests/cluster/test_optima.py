@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import dpbb
-from dpbb.cluster.checkpoint_folder import load_checkpoint
+from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.errors import OptionError
 from tests.cluster.support import in_process_cluster, wait_until
 
@@ -29,7 +29,7 @@ def client():
 @pytest.fixture(autouse=True)
 def often(monkeypatch):
     """Have files written often."""
-    monkeypatch.setattr("dpbb.cluster.run_calls.OPTIMA_POLL_S", 0.01)
+    monkeypatch.setattr("dpbb.cluster.client.run_calls.OPTIMA_POLL_S", 0.01)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 from distributed import Client
 
 import dpbb
-from dpbb.cluster.checkpoint_folder import load_checkpoint
+from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.errors import CheckpointError
 from tests.cluster.support import LARGE, books_hold
 

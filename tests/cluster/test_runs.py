@@ -12,8 +12,8 @@ import pytest
 from distributed import Client, Worker
 from distributed.utils_test import gen_cluster
 
-from dpbb.cluster.optima_file import OptimaFile
-from dpbb.cluster.run import Run
+from dpbb.cluster.client.optima_file import OptimaFile
+from dpbb.cluster.client.run import Run
 from dpbb.coordination.messages import OrderKind
 from dpbb.coordination.wire import decode_order, encode_report
 from dpbb.errors import ClusterError, InvariantError, OptionError
@@ -272,7 +272,7 @@ async def test_exception_once_loses_no_work(c, s, a, b):
 @gen_cluster(client=True, nthreads=ONE, timeout=60)
 async def test_worker_that_lies_is_found_out(c, s, a):
     """A breach of conservation ends the run with an InvariantError."""
-    from dpbb.cluster import link
+    from dpbb.cluster.worker import link
 
     def lying(report):
         message = encode_report(report)
@@ -293,7 +293,7 @@ async def test_worker_that_lies_is_found_out(c, s, a):
 @gen_cluster(client=True, nthreads=ONE, timeout=60)
 async def test_repeated_report_gets_the_same_answer(c, s, a):
     """A report whose answer was lost is sent again, and moves nothing."""
-    from dpbb.cluster import link
+    from dpbb.cluster.worker import link
 
     twice = []
     original = link.WorkerLink.report

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from distributed.utils_test import gen_cluster
 
-from dpbb.cluster.run import Run, page_address
+from dpbb.cluster.client.run import Run, page_address
 from dpbb.errors import ClusterError, OptionError
 from dpbb.progress import Progress, ProgressPrinter
 from tests.cluster.support import (

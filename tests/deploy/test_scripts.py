@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dpbb.option_table import option_rows
+from dpbb.options.table import option_rows
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 SHELL = sorted([*DEPLOY.rglob("*.sh"), *DEPLOY.rglob("*.sbatch")])

@@ -8,7 +8,7 @@ from distributed import Client
 
 import dpbb
 from dpbb.cluster.local import embedded_cluster
-from dpbb.cluster.scheduler_plugin import DpbbSchedulerPlugin
+from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import generate

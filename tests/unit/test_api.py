@@ -202,7 +202,7 @@ def test_what_is_offered_is_checked_and_never_changed(client, offered, got):
 
 
 def test_closed_client_is_refused_before_the_heuristics(client, monkeypatch):
-    monkeypatch.setattr("dpbb.task.make_plan", None)
+    monkeypatch.setattr("dpbb.solving.call.make_plan", None)
     with Client(client.scheduler.address, set_as_default=False) as closed:
         pass
     for call in (
@@ -232,7 +232,7 @@ def test_files_that_cannot_be_written_are_refused_at_once(
     tmp_path, monkeypatch, option
 ):
     """Not after the heuristics, and the start of a cluster."""
-    monkeypatch.setattr("dpbb.task.Task.client", None)
+    monkeypatch.setattr("dpbb.solving.call.Task.client", None)
     path = tmp_path / "none" / "file"
     for call in (dpbb.solve, dpbb.submit):
         with pytest.raises(OptionError, match=f"{option}: expected a file"):
@@ -275,7 +275,7 @@ def test_submit_that_fails_closes_its_cluster(monkeypatch):
         clients.append(client)
         raise dpbb.ClusterError("no")
 
-    monkeypatch.setattr("dpbb.cluster.opening.submit_run", refuse)
+    monkeypatch.setattr("dpbb.cluster.client.open.submit_run", refuse)
     with pytest.raises(dpbb.ClusterError, match=r"^no$"):
         dpbb.submit(SHOP, heuristics="none")
     assert clients[0].status == "closed"

@@ -12,7 +12,7 @@ import numpy as np
 import psutil
 
 from dpbb.flowshop.makespan import makespan
-from dpbb.permutations import check_permutation
+from dpbb.options.permutations import check_permutation
 
 if TYPE_CHECKING:
     from collections.abc import Callable

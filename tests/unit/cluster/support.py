@@ -7,9 +7,9 @@ from uuid import uuid4
 
 import numpy as np
 
-from dpbb.cluster.exploration import Exploration, SeatControl, SeatStatus
-from dpbb.cluster.handover import PARK_S
-from dpbb.cluster.hub import Hub
+from dpbb.cluster.scheduler.handover import PARK_S
+from dpbb.cluster.scheduler.hub import Hub
+from dpbb.cluster.worker.exploration import Exploration, SeatControl, SeatStatus
 from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import OrderKind, RunSpec
 from dpbb.coordination.wire import (

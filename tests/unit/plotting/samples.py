@@ -8,7 +8,7 @@ from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem, schedule
 from dpbb.options import TreeOptions
 from dpbb.result import Improvement, Proof, Result, Status, Termination
-from dpbb.schedule import Schedule
+from dpbb.result.schedule import Schedule
 from dpbb.tree.counters import Counters
 from dpbb.tree.interval import Interval
 from dpbb.tree.work_unit import WorkUnit

@@ -1,0 +1,174 @@
+"""Ways to a run on a cluster: to open one, to list them, to find one again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from distributed.protocol import pickle
+
+from dpbb.cluster.client.optima_file import OptimaFile
+from dpbb.cluster.client.run import Run
+from dpbb.cluster.client.run_calls import check_open
+from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
+from dpbb.cluster.versions import check_versions, scheduler_probe
+from dpbb.cluster.wire import raised, wrap
+from dpbb.coordination.messages import RunId
+from dpbb.errors import ClusterError, OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from distributed import Client
+
+    from dpbb.coordination.messages import RunSpec
+    from dpbb.coordination.outcome import Outcome
+    from dpbb.coordination.snapshot import Snapshot
+    from dpbb.result import Result
+
+
+def submit_run(
+    client: Client,
+    spec: RunSpec,
+    *,
+    make_result: Callable[[Outcome], Result],
+    optima_file: OptimaFile | None = None,
+    saved: bytes | None = None,
+) -> Any:
+    """Open a run on the client's cluster.
+
+    Parameters
+    ----------
+    client
+        Of the cluster; blocking or asynchronous.
+    spec
+        The run. It starts as soon as there is a worker.
+    make_result
+        Makes the user's result of the outcome.
+    optima_file
+        With ``all_optima``: where to write the optimal permutations.
+    saved
+        The checkpoint that it goes on from, in one piece.
+
+    Returns
+    -------
+    Run, or awaitable of Run
+        Awaitable if the client is asynchronous.
+
+    Raises
+    ------
+    ClusterError
+        dpbb is missing or another one on the scheduler or a worker; names the host
+        and what to do.
+    """
+    check_open(client)
+    return client.sync(_submit, client, spec, make_result, optima_file, saved)
+
+
+def list_runs(client: Client) -> Any:
+    """Snapshots of all runs that the client's cluster knows, finished ones first.
+
+    Returns
+    -------
+    list of Snapshot, or awaitable
+        Awaitable if the client is asynchronous.
+    """
+    check_open(client)
+    return client.sync(_list_runs, client)
+
+
+async def _list_runs(client: Any) -> list[Snapshot]:
+    await ensure_plugin(client)
+    answer = raised(await client.scheduler.dpbb_runs())
+    return [pickle.loads(entry["snapshot"]) for entry in answer]
+
+
+def attach_run(
+    client: Client,
+    run_id: str,
+    make_result: Callable[[RunSpec, float], Callable[[Outcome], Result]],
+    optima_file: Path | None = None,
+) -> Any:
+    """Find a run by its name, or by what its name begins with.
+
+    Parameters
+    ----------
+    make_result
+        Called with the run's spec and the seconds since it was opened; returns what
+        makes the user's result of its outcome.
+    optima_file
+        With ``all_optima``: where to write the optimal permutations, all that the run
+        finds and has found.
+
+    Returns
+    -------
+    Run, or awaitable of Run
+
+    Raises
+    ------
+    ClusterError
+        There is none, or there are several.
+    OptionError
+        The file cannot be written, or the run has no optimal permutations for it.
+    """
+    check_open(client)
+    return client.sync(_attach, client, run_id, make_result, optima_file)
+
+
+async def _attach(
+    client: Any,
+    run_id: str,
+    make_result: Callable[[RunSpec, float], Callable[[Outcome], Result]],
+    optima_file: Path | None,
+) -> Run:
+    known = [snapshot.run_id for snapshot in await _list_runs(client)]
+    found = [name for name in known if name == run_id] or [
+        name for name in known if name.startswith(run_id)
+    ]
+    if len(found) != 1:
+        raise ClusterError(
+            f"expected the name of one run, or what it begins with, got {run_id!r}; "
+            f"there are {', '.join(found or known) or 'none'}"
+        )
+    name = RunId(found[0])
+    about = raised(await client.scheduler.dpbb_describe(run_id=name))
+    spec = pickle.loads(about["blob"])
+    run = Run(client, name, make_result(spec, about["seconds"]), attached=True)
+    if optima_file is not None:
+        if not spec.all_optima:
+            raise OptionError(
+                f"optima_file: expected a run with all_optima, got {name} without"
+            )
+        await run._write_optima(OptimaFile(optima_file, spec.problem))
+    return run
+
+
+async def ensure_plugin(client: Client) -> None:
+    """Check the scheduler's dpbb and register the plugin, if it is not there."""
+    found = await client.run_on_scheduler(scheduler_probe())
+    check_versions(found, f"the scheduler {found['address']}")
+    if not found["registered"]:
+        await client.register_plugin(DpbbSchedulerPlugin())
+
+
+async def _submit(
+    client: Any,
+    spec: RunSpec,
+    make_result: Callable[[Outcome], Result],
+    optima_file: OptimaFile | None,
+    saved: bytes | None,
+) -> Run:
+    await ensure_plugin(client)
+    message = {"blob": pickle.dumps(spec)}
+    if saved is not None:
+        message["saved"] = wrap(np.frombuffer(saved, np.uint8))
+    raised(await client.scheduler.dpbb_open(**message))
+    run = Run(client, spec.run_id, make_result)
+    if optima_file is not None:
+        try:
+            await run._write_optima(optima_file)
+        except BaseException:
+            await run._close()
+            raise
+    return run

@@ -1,0 +1,155 @@
+"""The file of optimal permutations, written by the client while the run goes on."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.errors import DpbbError, OptionError
+from dpbb.options.permutations import check_permutation
+from dpbb.text.files import check_writable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dpbb.coordination.optima import Optima
+    from dpbb.problem import Problem
+
+EVALUATED = 1000
+"""Of the permutations that a file has to hold already, so many are evaluated."""
+
+
+class OptimaFile:
+    """One permutation a line, jobs from 0, in the order of discovery.
+
+    Starts again whenever a better value turns up: what was written before was not
+    optimal then. A run that holds all that it has found has the file written anew; one
+    that has let go of some goes on in the file that has them (``check``).
+
+    Parameters
+    ----------
+    path
+        Where to write; what is there stays until the first ``write``.
+    problem
+        What the permutations are of.
+
+    Attributes
+    ----------
+    value
+        Cost of what was written; None before.
+    position
+        Number of the permutation that comes next.
+    count
+        Lines of the file.
+    begun
+        Whether the file has what was written here, and nothing else.
+
+    Raises
+    ------
+    OptionError
+        The file cannot be written.
+    """
+
+    def __init__(self, path: Path, problem: Problem[Any]) -> None:
+        self.path = path.absolute()
+        self.problem = problem
+        self.value: int | None = None
+        self.position = self.count = 0
+        self.begun = False
+        check_writable(path, "optima_file")
+
+    def check(self, value: int | None, first: int) -> int:
+        """Return how many bytes the first ``first`` permutations take in the file.
+
+        Raises
+        ------
+        OptionError
+            It does not have them.
+        """
+        if value is None or not first:
+            return 0
+        n_bytes = n_lines = 0
+        step = max(1, first // EVALUATED)
+        with suppress(FileNotFoundError), self.path.open("rb") as file:
+            for line in file:
+                if n_lines == first:
+                    break
+                cost = value if n_lines % step else None
+                if not self._is_of(line, value, cost):
+                    break
+                n_lines += 1
+                n_bytes += len(line)
+        if n_lines < first:
+            raise OptionError(
+                f"optima_file: expected the file that has the first {first:,} "
+                f"permutations of makespan {value}, which the run holds no more, got "
+                f"one with {n_lines:,} of them: {self.path}"
+            )
+        return n_bytes
+
+    def _is_of(self, line: bytes, value: int, cost: int | None) -> bool:
+        """Whether a line is a permutation of a cost, evaluated if ``cost`` is None."""
+        try:
+            jobs = check_permutation(
+                [int(word) for word in line.split()], n_jobs=self.problem.n_jobs
+            )
+        except (ValueError, OptionError):
+            return False
+        if cost is None:
+            cost = self.problem.evaluate(np.array(jobs, np.intp))
+        return line.endswith(b"\n") and cost == value
+
+    def begin(self, value: int | None, first: int) -> None:
+        """Keep the first permutations of a value, and nothing else.
+
+        Raises
+        ------
+        OptionError
+            There are not so many, and nothing was written yet.
+        DpbbError
+            The file cannot be written.
+        """
+        try:
+            n_bytes, self.count = self.check(value, first), first
+        except OptionError:
+            if self.begun:  # another reader has them
+                n_bytes = self.count = 0
+            else:
+                raise
+        self.begun = True
+        self.value, self.position = value, first
+        self._write(b"", n_bytes)
+
+    def write(self, optima: Optima) -> None:
+        """Append permutations, or start again if they are better than before.
+
+        Raises
+        ------
+        OptionError, DpbbError
+            As ``begin``.
+        """
+        if not self.begun or optima.value != self.value:
+            self.begin(optima.value, optima.first)
+        rows = optima.permutations.tolist()
+        if not rows:
+            return
+        self._write("".join(" ".join(map(str, row)) + "\n" for row in rows).encode())
+        self.count += len(rows)
+        self.position = optima.end
+
+    def _write(self, content: bytes, keep: int | None = None) -> None:
+        """Append, after cutting off all but some bytes; on the disk when it returns."""
+        try:
+            with self.path.open("ab") as file:
+                if keep is not None:
+                    file.truncate(keep)
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise DpbbError(
+                f"optima_file: cannot write to {self.path}: {error}"
+            ) from error

@@ -1,0 +1,250 @@
+"""The embedded cluster: a ``LocalCluster`` for one solve on this machine.
+
+One worker process, whose engine uses all physical cores, or one for each GPU. Start-up
+is what a short solve waits for: the workers' interpreters are started first, before
+Dask is even imported here, and a run may be submitted before they have joined.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from dpbb.cluster.local import cuda_cluster
+from dpbb.cluster.local.worker_process import end, launch
+from dpbb.cluster.worker.gpus import plan_workers
+from dpbb.engines.cpu.engine import default_threads
+from dpbb.errors import ClusterError, OptionError
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Iterable, Iterator
+
+    from distributed import Client, LocalCluster
+
+    from dpbb.options import TreeOptions
+    from dpbb.problem import Problem
+
+HOST = "127.0.0.1"
+DASHBOARD_PORT = 8787
+CONNECT_S = 10.0
+_starting = Lock()
+
+
+@contextmanager
+def embedded_cluster(
+    *,
+    workers: int | None = None,
+    threads: int | None = None,
+    dashboard_address: str | None = None,
+    engine: str = "auto",
+    warm_up: tuple[Problem[Any], TreeOptions, int | None] | None = None,
+    unwanted: Callable[[], bool] = lambda: False,
+) -> Iterator[tuple[LocalCluster, Client]]:
+    """Start a cluster on this machine, and close it at the end of the block.
+
+    Parameters
+    ----------
+    workers
+        Worker processes, which share the cores; each has a GPU of its own where the
+        engine can use one. Default: one for each visible GPU, or one without any.
+    threads
+        Threads in all; default: the physical cores.
+    dashboard_address
+        Default: port 8787 of this host alone, or a free one if that is taken.
+    engine
+        Engine that will be asked for; with ``warm_up``.
+    warm_up
+        Problem, tree and UB of the run to come: the worker loads the engine's code
+        for it while the cluster starts.
+    unwanted
+        Polled while it starts: True ends that with a ClusterError.
+
+    Yields
+    ------
+    LocalCluster, Client
+        The client blocks and is not made Dask's default one.
+
+    Raises
+    ------
+    OptionError
+        A number is not at least 1.
+    """
+    cores = default_threads() if threads is None else threads
+    if cores < 1:
+        raise OptionError(f"threads: expected at least 1, got {cores}")
+    problem, tree = (None, None) if warm_up is None else warm_up[:2]
+    plan = plan_workers(workers, engine, problem, tree)
+    environs = plan.environs
+    threads_each = max(1, cores // len(environs))
+    with ExitStack() as stack:
+        cluster: Any = None
+        with _starting:  # one at a time, as two would find the same port free
+            address = dashboard_address or free_dashboard_address()
+            # Another program may take it before Dask does, which then takes another.
+            warnings.filterwarnings(
+                "ignore", "Port .* is already in use", UserWarning, "distributed.node"
+            )
+            if len(plan.gpus) > 1 and cuda_cluster.is_installed():
+                cluster = cuda_cluster.local_cuda_cluster(
+                    plan.gpus,
+                    host=HOST,
+                    threads=threads_each,
+                    dashboard_address=address,
+                )
+            if cluster is None:
+                message = None if warm_up is None else (engine, *warm_up)
+                cluster = _own_cluster(
+                    stack, environs, threads_each, address, message, unwanted
+                )
+            else:
+                stack.enter_context(cluster)
+        yield cluster, stack.enter_context(_client(cluster))
+
+
+def _own_cluster(
+    stack: ExitStack,
+    environs: list[dict[str, str]],
+    threads: int,
+    dashboard_address: str,
+    warm_up: tuple[str, Problem[Any], TreeOptions, int | None] | None,
+    unwanted: Callable[[], bool],
+) -> LocalCluster:
+    """Start a ``LocalCluster`` of our own worker processes; ``stack`` closes it."""
+    spares: dict[int, subprocess.Popen[bytes]] = {}
+    stack.callback(lambda: _end_all(spares.values()))
+    for number, environ in enumerate(environs):
+        spares[number] = launch(environ)
+
+    # only now: the workers import at the same time
+    from distributed import LocalCluster
+
+    from dpbb.cluster.local.embedded_worker import EmbeddedWorker
+    from dpbb.cluster.local.late_dashboard import attach_later
+    from dpbb.cluster.local.quiet import quiet_dask
+    from dpbb.cluster.local.worker_main import encode_warm_up
+
+    if unwanted():
+        raise ClusterError("expected a use of the cluster, got none while it started")
+    started: list[Any] = []
+    stack.enter_context(quiet_dask())
+    cluster = LocalCluster(
+        n_workers=len(environs),
+        threads_per_worker=threads,
+        worker_class=EmbeddedWorker,
+        protocol="tcp://",
+        host=HOST,
+        dashboard_address=dashboard_address,
+        scheduler_kwargs={"dashboard": False},
+        silence_logs=False,
+        spares=spares,
+        environs=environs,
+        on_hopeless=lambda text: _fail_runs(started, text),
+        warm_up=None if warm_up is None else encode_warm_up(*warm_up),
+    )
+    started.append(stack.enter_context(cluster))
+    attach_later(cluster.scheduler)
+    return cluster
+
+
+def _client(cluster: LocalCluster) -> Client:
+    from distributed import Client
+
+    return Client(cluster, set_as_default=False)
+
+
+@contextmanager
+def connect(address: str, most_s: float | None = None) -> Iterator[Client]:
+    """Connect to the cluster of a scheduler, for the length of the block.
+
+    Parameters
+    ----------
+    address
+        Such as ``tcp://host:8786``, or the path of a scheduler file (``.json``).
+    most_s
+        Do not wait longer than this for an answer, or than usual.
+
+    Raises
+    ------
+    ClusterError
+        Nobody answers there.
+    """
+    from distributed import Client
+
+    try:
+        where = _address_in(address) if address.endswith(".json") else address
+        timeout = CONNECT_S if most_s is None else min(CONNECT_S, most_s)
+        _shake_hands(where, timeout)
+        client = Client(where, timeout=timeout, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ClusterError(
+            f"expected a Dask scheduler at {address}, got {error}; start one with "
+            f"`dask scheduler`, or leave the option out for a cluster on this machine"
+        ) from error
+    with client:
+        yield client
+
+
+def _shake_hands(address: str, most_s: float) -> None:
+    """Raise OSError where nobody speaks Dask: a client would wait there for ever."""
+    from distributed import Security
+    from distributed.comm.core import connect as connect_to
+
+    async def meet() -> None:
+        arguments = Security().get_connection_args("client")
+        comm = await connect_to(address, timeout=most_s, **arguments)
+        await comm.close()
+
+    async def meet_in_time() -> None:
+        try:  # Dask's limit ends with the connection, not with what is said on it
+            await asyncio.wait_for(meet(), most_s + 1)
+        except TimeoutError:
+            raise OSError(f"no answer within {most_s + 1:g} s") from None
+
+    if address.startswith("inproc:"):
+        return
+    with ThreadPoolExecutor(1, "dpbb-connect") as pool:  # the caller may have a loop
+        pool.submit(lambda: asyncio.run(meet_in_time())).result()
+
+
+def _address_in(path: str) -> str:
+    """Read the address in a scheduler file; Dask would wait for the file for ever."""
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"no scheduler file: {error}") from error
+    if not isinstance(document, dict) or not isinstance(document.get("address"), str):
+        raise ValueError("a file without an address")
+    return str(document["address"])
+
+
+def free_dashboard_address() -> str:
+    """Return this host's usual dashboard address, or another port if it is taken."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, DASHBOARD_PORT))
+        except OSError:
+            return f"{HOST}:0"
+    return f"{HOST}:{DASHBOARD_PORT}"
+
+
+def _end_all(processes: Iterable[subprocess.Popen[bytes]]) -> None:
+    for process in processes:
+        process.kill()  # nobody has told it what to do
+        end(process)
+
+
+def _fail_runs(clusters: list[Any], text: str) -> None:
+    """End the open runs: no worker will come. Called in the scheduler's loop."""
+    for cluster in clusters:
+        plugin = cluster.scheduler.extensions.get("dpbb")
+        for run_id in [] if plugin is None else list(plugin.hub.runs):
+            plugin.hub.fail(run_id, ClusterError(text))

@@ -1,0 +1,66 @@
+"""Dask's dashboard for the embedded cluster, attached a moment after the start.
+
+Importing Bokeh takes as long as everything else of a short solve, and nobody looks at a
+page within the first seconds: until then its port answers, but has no plots.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncio
+
+logger = logging.getLogger(__name__)
+
+DELAY_S = 2.0
+
+
+def attach_later(scheduler: Any, delay_s: float = DELAY_S) -> None:
+    """Attach the dashboard to a scheduler of this process that was started without.
+
+    Call it in any thread; does nothing if the scheduler closes before.
+
+    Parameters
+    ----------
+    scheduler
+        A ``distributed.Scheduler`` that is running.
+    delay_s
+        Seconds from now.
+    """
+    asyncio_loop: asyncio.AbstractEventLoop = scheduler.loop.asyncio_loop
+
+    def begin() -> None:
+        asyncio_loop.call_later(delay_s, start_import)
+
+    def start_import() -> None:
+        # a thread of its own: the loop goes on, and no exit waits for it
+        if not scheduler.status.name.startswith("clos"):
+            threading.Thread(target=load, name="dpbb-dashboard", daemon=True).start()
+
+    def load() -> None:
+        try:
+            import distributed.dashboard.scheduler  # noqa: F401
+
+            import dpbb.dashboard.page  # noqa: F401
+        except ImportError as error:
+            logger.warning("no dashboard: %s", error)
+            return
+        if not asyncio_loop.is_closed():
+            asyncio_loop.call_soon_threadsafe(attach)
+
+    def attach() -> None:
+        from distributed.dashboard.scheduler import connect
+
+        from dpbb.cluster.scheduler.dashboard import attach as attach_page
+
+        if scheduler.status.name.startswith("clos"):
+            return
+        connect(scheduler.http_application, scheduler.http_server, scheduler, "/")
+        plugin = scheduler.extensions.get("dpbb")
+        if plugin is not None:
+            attach_page(plugin)
+
+    asyncio_loop.call_soon_threadsafe(begin)

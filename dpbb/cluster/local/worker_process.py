@@ -1,0 +1,44 @@
+"""Start and end a worker process of the embedded cluster; needs no Dask."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+COMMAND = (sys.executable, "-m", "dpbb.cluster.local.worker_main")
+CLOSE_S = 3.0
+"""A process that has not ended so long after it was asked to is killed."""
+
+
+def launch(environ: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+    """Start a process; it imports, and waits to be told what to join.
+
+    ``environ`` is added to this process's environment.
+
+    In a session of its own: the terminal's Ctrl-C must not kill it under a run that is
+    to be stopped cleanly.
+    """
+    return subprocess.Popen(  # noqa: S603 - our own module
+        COMMAND,
+        stdin=subprocess.PIPE,
+        start_new_session=True,
+        env={**os.environ, **(environ or {})},
+    )
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a process by its standard input, or by force; blocks until it is gone."""
+    if process.stdin is not None:
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
+    try:
+        process.wait(CLOSE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -1,0 +1,150 @@
+"""What clients ask the scheduler plugin of runs that are there: its RPC handlers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from distributed.protocol import pickle
+
+from dpbb.cluster.wire import wrap
+from dpbb.errors import ClusterError
+from dpbb.result import Termination
+
+if TYPE_CHECKING:
+    from dpbb.cluster.scheduler.checkpointing import Checkpointer
+    from dpbb.cluster.scheduler.hub import Hub
+    from dpbb.cluster.scheduler.run_entry import OpenRun
+    from dpbb.cluster.scheduler.submitter import Submitter
+    from dpbb.coordination.messages import RunId
+
+
+class ClientCalls:
+    """Base of the scheduler plugin, which sets what is declared here."""
+
+    hub: Hub
+    checkpoints: Checkpointer
+    submitter: Submitter
+    _changes: dict[RunId, asyncio.Event]  # set when a run that is watched changes
+    _closing: bool
+
+    async def watch(
+        self, run_id: RunId, version: int, timeout: float
+    ) -> dict[str, Any]:
+        """Answer when the run has changed since ``version``, is over, or in time."""
+        deadline = time.monotonic() + timeout
+        while not self._closing:
+            run = self.hub.runs.get(run_id)
+            finished = run is None
+            holder = self.hub.result(run_id) if run is None else run
+            left = deadline - time.monotonic()
+            if finished or holder.version != version or left <= 0:
+                snapshot = (
+                    self.hub.result(run_id).snapshot
+                    if run is None
+                    else run.snapshot(time.monotonic())
+                )
+                return {
+                    "version": holder.version,
+                    "finished": finished,
+                    "snapshot": pickle.dumps(snapshot),
+                }
+            event = self._changes.setdefault(run_id, asyncio.Event())
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(event.wait(), left)
+        raise ClusterError("the scheduler is closing; its runs end with it")
+
+    async def outcome(self, run_id: RunId, optima: bool = True) -> dict[str, Any]:
+        """Return the outcome of a finished run, perhaps without all optima."""
+        result = self.hub.result(run_id)
+        outcome = result.outcome
+        if not optima:
+            outcome = replace(outcome, optima=None)
+        return {
+            "outcome": pickle.dumps(outcome),
+            "broken": result.broken,
+            "ended_ago_s": time.monotonic() - result.ended,
+        }
+
+    async def optima(
+        self, run_id: RunId, value: int | None, position: int
+    ) -> dict[str, Any]:
+        """Return the next chunk of optimal permutations for a reader.
+
+        ``value`` and ``position`` say what it has written: see ``Optima.after``. An
+        answer that is lost is given again.
+        """
+        run = self.hub.runs.get(run_id)
+        if run is not None:
+            chunk = run.coordinator.optima_after(value, position)
+        else:
+            held = self.hub.result(run_id).outcome.optima
+            chunk = None if held is None else held.after(value, position)
+        return {
+            "finished": run is None,
+            "chunk": None if chunk is None else pickle.dumps(chunk),
+        }
+
+    async def stop(self, run_id: RunId) -> None:
+        """Stop a run early; one that is over stays as it is."""
+        run = self.hub.runs.get(run_id)
+        if run is None:
+            self.hub.result(run_id)
+            return
+        run.coordinator.request_stop(Termination.STOPPED, time.monotonic())
+        self.hub.advance(run_id)
+
+    async def offer(self, run_id: RunId, permutation: list[int], source: str) -> bool:
+        """Offer a permutation to a run; True if it is the new incumbent."""
+        run = self.hub.runs.get(run_id)
+        if run is None:
+            self.hub.result(run_id)
+            return False
+        is_new = run.coordinator.offer(permutation, source, time.monotonic())
+        self.hub.advance(run_id)
+        return is_new
+
+    async def save(self, run_id: RunId) -> Any:
+        """Return an open run's state in one piece, as of now."""
+        content = await self.checkpoints.content(self._open_run(run_id))
+        return wrap(np.frombuffer(content, np.uint8))
+
+    async def save_now(self, run_id: RunId) -> bytes:
+        """Write a checkpoint of an open run; return the pickled state of them."""
+        status = await self.checkpoints.save_now(self._open_run(run_id))
+        pickled: bytes = pickle.dumps(status)
+        return pickled
+
+    def _open_run(self, run_id: RunId) -> OpenRun:
+        run = self.hub.runs.get(run_id)
+        if run is None:
+            self.hub.result(run_id)
+            raise ClusterError(f"expected an open run, got {run_id}, which is over")
+        return run
+
+    async def runs(self) -> list[dict[str, Any]]:
+        """Return every run that is open or whose result is kept, oldest first."""
+        now = time.monotonic()
+        finished = [result.snapshot for result in self.hub.finished.values()]
+        opened = [run.snapshot(now) for run in self.hub.runs.values()]
+        return [{"snapshot": pickle.dumps(snapshot)} for snapshot in finished + opened]
+
+    async def describe(self, run_id: RunId) -> dict[str, Any]:
+        """Return the pickled RunSpec of a run, and the seconds since it was opened."""
+        run = self.hub.runs.get(run_id)
+        if run is None:
+            result = self.hub.result(run_id)
+            since_s = time.monotonic() - result.ended
+            return {"blob": result.blob, "seconds": result.snapshot.seconds + since_s}
+        seconds = run.coordinator.seconds(time.monotonic())
+        return {"blob": run.blob, "seconds": seconds}
+
+    async def discard(self, run_id: RunId) -> None:
+        """Forget a finished run, and wait until Dask has too; an open one goes on."""
+        self.hub.finished.pop(run_id, None)
+        if run_id not in self.hub.runs:
+            await self.submitter.forgotten(run_id)

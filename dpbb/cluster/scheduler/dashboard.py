@@ -1,0 +1,191 @@
+"""Puts the page ``/dpbb`` into the dashboard of a scheduler that is running.
+
+Dask builds its Bokeh application when the scheduler starts; ours is a second one on
+the same server, with Dask's theme, templates and navigation bar.
+"""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+import logging
+import secrets
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dask.config
+
+from dpbb.errors import ClusterError
+
+if TYPE_CHECKING:
+    from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
+
+logger = logging.getLogger(__name__)
+
+PAGE = "dpbb"
+CONTROLS = "dpbb.dashboard.controls"
+"""Dask setting: whether viewers may stop and save; default: on loopback only."""
+
+
+class PageControls:
+    """What viewers of the page may do to a scheduler's runs.
+
+    The dashboard knows no users: whoever reaches its port could stop a run of days.
+    So it must be bound to this host alone, or somebody must have said that it is fine.
+    """
+
+    def __init__(self, plugin: DpbbSchedulerPlugin) -> None:
+        self._plugin = plugin
+        self._key = secrets.token_urlsafe(24)
+
+    @property
+    def key(self) -> str:
+        """A secret that the page itself holds; see ``feed.Controls``."""
+        return self._key
+
+    @property
+    def refused(self) -> str | None:
+        """Why nothing may be done; None if it may."""
+        setting = dask.config.get(CONTROLS, None)
+        if setting is None and not is_loopback(self._plugin.scheduler):
+            return (
+                f"this page has no login and is open to other hosts; whoever may "
+                f"control runs sets {CONTROLS} to true in the scheduler's Dask config"
+            )
+        if setting is not None and setting is not True:
+            return (
+                f"{CONTROLS} is {str(setting).lower()} in the scheduler's Dask config"
+            )
+        return None
+
+    async def stop(self, run_id: Any) -> str:
+        """Stop a run early."""
+        self._check()
+        logger.info("run %s: stop asked for on the dashboard", run_id)
+        await self._plugin.stop(run_id)
+        return "Stopped."
+
+    async def save(self, run_id: Any) -> str:
+        """Write a checkpoint now."""
+        self._check()
+        logger.info("run %s: checkpoint asked for on the dashboard", run_id)
+        await self._plugin.save_now(run_id)
+        return "Saved."
+
+    def _check(self) -> None:
+        if self.refused is not None:
+            raise ClusterError(self.refused)
+
+
+def is_loopback(scheduler: Any) -> bool:
+    """Whether the dashboard can be reached from the scheduler's own host alone."""
+    sockets = getattr(scheduler.http_server, "_sockets", {}).values()
+    try:
+        hosts = [socket.getsockname()[0] for socket in sockets]
+    except OSError:  # the scheduler is closing under a page that is open
+        return False
+    return bool(hosts) and all(_loops(host) for host in hosts)
+
+
+def _loops(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:  # such as a socket in the file system
+        return False
+
+
+def attach(plugin: DpbbSchedulerPlugin) -> bool:
+    """Add the page to a scheduler that has a dashboard, once.
+
+    Returns
+    -------
+    bool
+        Whether the page is there; False without Bokeh or without a dashboard. Never
+        raises: a run must not fail for want of a picture.
+    """
+    if plugin.page is not None:
+        return True
+    main = _main_application(plugin.scheduler)
+    if main is None:
+        return False
+    try:
+        plugin.page = _attach(plugin, main)
+    except Exception:
+        logger.exception("no page /%s in the dashboard", PAGE)
+        return False
+    return True
+
+
+def _main_application(scheduler: Any) -> Any:
+    """Dask's own Bokeh application; None if there is none."""
+    tornado = sys.modules.get("bokeh.server.tornado")
+    if tornado is None:
+        return None  # do not import Bokeh where no dashboard needs it
+    applications = scheduler.http_application.applications
+    found = (a for a in applications if isinstance(a, tornado.BokehTornado))
+    return next(found, None)
+
+
+def _attach(plugin: DpbbSchedulerPlugin, main: Any) -> Any:
+    from distributed.dashboard.components import scheduler as components
+    from distributed.dashboard.core import BokehApplication
+    from distributed.dashboard.scheduler import template_variables
+    from distributed.http.scheduler.info import IndividualPlots
+    from jinja2 import ChoiceLoader, Environment, FileSystemLoader
+    from tornado.ioloop import IOLoop
+
+    import dpbb.dashboard
+    from dpbb.dashboard.page import PARTS, TITLES, show
+
+    scheduler = plugin.scheduler
+    ours = Path(dpbb.dashboard.__file__).parent / "templates"
+    loaders: list[Any] = [FileSystemLoader(ours), components.env.loader]
+    templates = Environment(loader=ChoiceLoader(loaders))  # noqa: S701 (as Dask's)
+
+    def document(
+        _scheduler: Any, variables: dict[str, Any], doc: Any, only: str | None = None
+    ) -> None:
+        name = "dpbb.html" if only is None else "dpbb_plot.html"
+        show(
+            doc,
+            plugin.monitor,
+            plugin.controls,
+            template=templates.get_template(name),
+            theme=components.BOKEH_THEME,
+            variables=variables,
+            only=only,
+        )
+
+    plots = {f"individual-dpbb-{name}": name for name in PARTS}
+    documents = {f"/{PAGE}": document} | {
+        f"/{url}": functools.partial(document, only=name) for url, name in plots.items()
+    }
+    variables = template_variables(scheduler)
+    application = BokehApplication(
+        documents, scheduler, prefix=main.prefix, template_variables=variables
+    )
+    scheduler.http_application.add_application(application)
+    application.initialize(IOLoop.current())
+    application.start()
+    # Dask hands the same lists to all its pages
+    if PAGE not in variables["pages"]:
+        variables["pages"].insert(1, PAGE)
+        for url, name in plots.items():
+            variables["plots"].append({"url": url, "name": f"dpbb {TITLES[name]}"})
+
+    class AllIndividualPlots(IndividualPlots):
+        """Dask lists the plots of its first Bokeh application only, for JupyterLab."""
+
+        def write(self, chunk: Any) -> None:
+            if isinstance(chunk, dict) and chunk:
+                chunk = chunk | {
+                    f"dpbb {TITLES[name]}": f"/{url}" for url, name in plots.items()
+                }
+            super().write(chunk)
+
+    route = rf"{main.prefix.rstrip('/')}/individual-plots\.json"
+    scheduler.http_application.add_handlers(
+        r".*", [(route, AllIndividualPlots, {"dask_server": scheduler})]
+    )
+    return application

@@ -1,0 +1,99 @@
+"""What Dask does not see of our work, for scaling, retiring and idling.
+
+Units wait in the coordinators, so adaptive scaling would find nothing to scale for,
+and ``idle_timeout`` would close the scheduler under a run whose workers are all gone.
+Workers that are retired do not wait for running tasks; ours give their work back first.
+Dask may refuse to retire one, whose data has nowhere to go: it gets work again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from distributed.core import Status
+
+if TYPE_CHECKING:
+    from distributed import Scheduler
+
+    from dpbb.cluster.scheduler.hub import Hub
+
+DRAIN_S = 5.0
+"""A worker that is retired waits so long for its seats to give back their units."""
+
+
+class Elastic:
+    """Wraps three of the scheduler's ways; see the module.
+
+    Parameters
+    ----------
+    scheduler
+        Whose handlers are wrapped.
+    hub
+        Knows the runs and seats.
+    """
+
+    def __init__(self, scheduler: Scheduler, hub: Hub) -> None:
+        self._scheduler = scheduler
+        self._hub = hub
+        self._retiring: Counter[str] = Counter()  # calls in progress, by worker
+
+    def install(self) -> None:
+        """Wrap the handlers."""
+        handlers = self._scheduler.handlers
+        self._adaptive_target = handlers["adaptive_target"]
+        self._retire_workers = handlers["retire_workers"]
+        handlers["adaptive_target"] = self.adaptive_target
+        handlers["retire_workers"] = self.retire_workers
+
+    def tick(self) -> None:
+        """Keep the scheduler awake, use workers that stay; while a run is open."""
+        self._scheduler.idle_since = None
+        self._hub.stay(
+            address
+            for address in self._hub.table.leaving()
+            if not self._retiring[address]
+            and address in self._scheduler.workers
+            and self._scheduler.workers[address].status is Status.running
+        )
+
+    def adaptive_target(self, **options: Any) -> int:
+        """Return Dask's answer, but never fewer workers than the runs can feed."""
+        target: int = self._adaptive_target(**options)
+        return max(target, self._hub.target_workers())
+
+    async def retire_workers(
+        self,
+        workers: list[str] | None = None,
+        names: list[Any] | None = None,
+        **options: Any,
+    ) -> Any:
+        """Have the workers' seats give back their units, then retire them."""
+        wanted = {str(name) for name in [*(workers or []), *(names or [])]}
+        addresses = [
+            address
+            for address, state in self._scheduler.workers.items()
+            if address in wanted or str(state.name) in wanted
+        ]
+        if workers is not None:
+            options["workers"] = workers
+        if names is not None:
+            options["names"] = names
+        self._retiring.update(addresses)
+        try:
+            self._hub.retire(addresses)
+            await self._drained(addresses)
+            return await self._retire_workers(**options)
+        finally:  # those that stay are told by their status, a moment later
+            self._retiring -= Counter(addresses)
+
+    async def _drained(self, addresses: list[str]) -> None:
+        """Wait until workers explore nothing, or for ``DRAIN_S``."""
+        deadline = time.monotonic() + DRAIN_S
+        while (
+            not self._hub.busy_workers().isdisjoint(addresses)
+            and time.monotonic() < deadline
+        ):
+            await asyncio.sleep(0.005)

@@ -1,0 +1,255 @@
+"""What the open runs have left: estimated now and then, far from the event loop.
+
+The roots that the ledger holds are sampled by a process of low priority
+(``dpbb.estimation.background``). From then on what is left is that estimate less what
+has been explored since. A run gets its first estimate when it has gone on for a while,
+so that short ones never pay, and the next ones at intervals that grow with its age.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpbb.coordination.snapshot import RunState
+from dpbb.estimation.result import MOST_NODES
+from dpbb.flowshop import FlowShopProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpbb.cluster.scheduler.hub import Hub
+    from dpbb.cluster.scheduler.run_entry import OpenRun
+    from dpbb.coordination.checkpoint import Checkpoint
+    from dpbb.coordination.snapshot import Snapshot
+    from dpbb.estimation.background import Remainder
+
+logger = logging.getLogger(__name__)
+
+FIRST_S = 40.0
+"""Age of a run at its first estimate: to start the process takes a second."""
+
+PATIENCE_S = 15.0
+"""After this the events say that the first estimate is under way: its process has
+only the time that others leave, and the first one on a machine compiles."""
+
+GROWTH = 2.0
+"""Age at an estimate over that at the one before."""
+
+SHARE = 0.0025
+"""Of the run's age on all cores of this machine: processor time for the sampling.
+
+With the start of the process and all estimates before, 1 % of four cores.
+"""
+
+LEAST_S, MOST_S = 0.3, 120.0
+
+MOST_ROOTS = 4096
+"""Roots of each depth that are given to the process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What was left when so many nodes were explored.
+
+    Parameters
+    ----------
+    by_ub
+        Nodes left with the UB of then, with the UB less 1, and so on.
+    explored, ub
+        Nodes and UB of then.
+    """
+
+    by_ub: tuple[float, ...]
+    explored: int
+    ub: int
+
+    def left(self, explored: int) -> float | None:
+        """Nodes that are left now, at the UB of then; None when it was too low."""
+        left = self.by_ub[0] - (explored - self.explored)
+        return left if left > 0 else None
+
+    def follow(self, explored: int, ub: int) -> Forecast | None:
+        """Return the same for a smaller UB; None if too little is known for it.
+
+        What was explored since is taken to be the same share of every tree.
+        """
+        fall, left = self.ub - ub, self.left(explored)
+        if left is None or not self.by_ub[0] or not 0 < fall < len(self.by_ub):
+            return None
+        share = left / self.by_ub[0]
+        return Forecast(tuple(n * share for n in self.by_ub[fall:]), explored, ub)
+
+
+@dataclass(slots=True)
+class Outlook:
+    """A run's estimates.
+
+    Parameters
+    ----------
+    due_s
+        Age of the run at the next one.
+    busy_s
+        Age of the run when the one was begun that is being made; None without one.
+    awaited
+        The events say that the first one takes its time.
+    latest
+        The last one.
+    count
+        How many were made.
+    """
+
+    due_s: float = FIRST_S
+    busy_s: float | None = None
+    awaited: bool = False
+    latest: Forecast | None = None
+    count: int = 0
+
+    def shown_on(self, snapshot: Snapshot) -> Snapshot:
+        """Return the snapshot with what is left, where that is known."""
+        if self.latest is None or snapshot.state is not RunState.RUNNING:
+            return snapshot
+        explored = snapshot.decomposed + snapshot.leaves
+        left = self.latest.left(explored)
+        if left is None or snapshot.ub != self.latest.ub:
+            return snapshot
+        rate = snapshot.nodes_per_second
+        seconds = left / rate if rate > 0 else None
+        return replace(snapshot, estimate_nodes=left, estimate_s=seconds)
+
+
+class Forecaster:
+    """Estimates what the open runs of a hub have left.
+
+    Parameters
+    ----------
+    hub
+        Holds the runs.
+    clock
+        Seconds, monotonic; the hub's.
+    """
+
+    def __init__(self, hub: Hub, clock: Callable[[], float]) -> None:
+        self._hub = hub
+        self._clock = clock
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix="dpbb-forecast")
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closing = False
+
+    def tick(self) -> None:
+        """Begin the estimates that are due."""
+        now = self._clock()
+        for run in self._hub.runs.values():
+            outlook, spec = run.outlook, run.coordinator.spec
+            self._follow(run)
+            age = run.coordinator.seconds(now)
+            if outlook.busy_s is not None:
+                self._await(run, age - outlook.busy_s)
+                continue
+            if not spec.estimates or age < outlook.due_s:
+                continue
+            if not isinstance(spec.problem, FlowShopProblem):
+                self._give_up(run, "trees are estimated of flow shops alone")
+                continue
+            outlook.busy_s = age
+            task = asyncio.create_task(self._estimate(run, spec.problem))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """End the process that is at work, if any."""
+        self._closing = True
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._threads.shutdown(wait=False)
+
+    def _await(self, run: OpenRun, waited_s: float) -> None:
+        """Say once that the first estimate has not come yet."""
+        outlook = run.outlook
+        if outlook.count or outlook.awaited or waited_s < PATIENCE_S:
+            return
+        outlook.awaited = True
+        text = (
+            f"no estimate yet, after {waited_s:.0f} s: its process has only the time "
+            "that others leave, and the first one on a machine compiles, too"
+        )
+        run.coordinator.note_event("estimate", text, self._clock())
+
+    def _give_up(self, run: OpenRun, why: str) -> None:
+        """Say that there will be no estimates."""
+        run.outlook.due_s = float("inf")
+        run.coordinator.note_event("estimate", f"no estimate: {why}", self._clock())
+
+    def _follow(self, run: OpenRun) -> None:
+        """Scale a run's estimate when its UB has fallen."""
+        latest, coordinator = run.outlook.latest, run.coordinator
+        if latest is not None and coordinator.ub != latest.ub:
+            snapshot = coordinator.snapshot(self._clock())
+            explored = snapshot.decomposed + snapshot.leaves
+            run.outlook.latest = latest.follow(explored, coordinator.ub)
+
+    async def _estimate(self, run: OpenRun, problem: FlowShopProblem) -> None:
+        coordinator, outlook = run.coordinator, run.outlook
+        saved = coordinator.checkpoint(self._clock())
+        age = saved.seconds
+
+        def is_wanted() -> bool:
+            return not self._closing and run.id in self._hub.runs
+
+        loop = asyncio.get_running_loop()
+        try:
+            found = await loop.run_in_executor(
+                self._threads, estimate_saved, saved, problem, outlook.count, is_wanted
+            )
+        except Exception as error:  # noqa: BLE001 - the run goes on without
+            logger.warning("run %s: no estimate: %s", run.id, error)
+            self._give_up(run, str(error))
+            return
+        finally:
+            outlook.busy_s = None
+            outlook.count += 1
+        if found is None:
+            return
+        counters = saved.counters
+        explored = counters.decomposed + counters.leaves
+        outlook.latest = None
+        if not found.reasons:
+            outlook.latest = Forecast(found.by_ub, explored, saved.ub)
+            self._follow(run)
+        outlook.due_s = age * GROWTH
+        coordinator.note_event("estimate", text_of(found), self._clock())
+
+
+def estimate_saved(
+    saved: Checkpoint,
+    problem: FlowShopProblem,
+    seed: int,
+    is_wanted: Callable[[], bool],
+) -> Remainder | None:
+    """Estimate what a run has left; blocks. None if not wanted any more."""
+    from dpbb.estimation.background import encode, estimate_apart
+    from dpbb.estimation.roots import RootSample
+
+    units = [unit.open_roots for unit in saved.units]
+    random = np.random.default_rng(seed)
+    roots = RootSample.drawn_from(units, MOST_ROOTS, random)
+    share = SHARE * saved.seconds * (os.cpu_count() or 1)
+    seconds = min(MOST_S, max(LEAST_S, share))
+    request = encode(problem, saved.spec.tree, saved.ub, roots, seconds, seed)
+    return estimate_apart(request, is_wanted)
+
+
+def text_of(found: Remainder) -> str:
+    """Text of an event."""
+    between = f"{found.low:.2g} to {found.high:.2g}"
+    text = f"about {found.nodes:.3g} nodes left ({between})"
+    if found.nodes >= MOST_NODES:
+        text = "more than 10^300 nodes left"
+    if found.reasons:
+        return f"{text}, not shown as it is not reliable: {found.reasons[0]}"
+    return text

@@ -1,0 +1,373 @@
+"""Runs, seats, and who works for whom: the scheduler plugin without Dask.
+
+Holds the coordinators of the open runs, shares the seats among them in equal parts,
+and turns what the coordinators decide into futures and hints through a ``Shell``.
+Called from one thread. Every event ends in ``_settle``, which goes on until nothing is
+left to do: runs that changed are advanced, and seats that came free are shared.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+
+from dpbb.cluster.scheduler.failures import REFUSALS, Failures, last_line
+from dpbb.cluster.scheduler.handover import PARK_S, Handover
+from dpbb.cluster.scheduler.run_entry import FinishedRun, OpenRun
+from dpbb.cluster.scheduler.seat_sharing import SeatSharing
+from dpbb.cluster.scheduler.seats import SeatTable
+from dpbb.coordination.coordinator import Coordinator
+from dpbb.coordination.messages import Order, OrderKind
+from dpbb.engines.registry import engines_by_kind
+from dpbb.errors import ClusterError, InvariantError, StaleLeaseError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from dpbb.cluster.scheduler.checkpointing import Keeper
+    from dpbb.cluster.scheduler.shell import Shell
+    from dpbb.coordination.checkpoint import Checkpoint
+    from dpbb.coordination.ledger import Checked, CheckedGift
+    from dpbb.coordination.messages import (
+        Assignment,
+        Lease,
+        Report,
+        RunId,
+        RunSpec,
+        SeatId,
+        UnitId,
+    )
+
+logger = logging.getLogger(__name__)
+
+BROADCAST_S = 0.25
+"""A better UB is sent to the busy workers at most once in this time."""
+
+LOOK_S = 2e-4
+"""For each of its open units a run is left alone for so long between two looks."""
+
+KEPT_RESULTS = 64
+"""Results of so many finished runs are kept for those who ask later."""
+
+
+class Hub:
+    """All runs and seats of a cluster; see the module.
+
+    Parameters
+    ----------
+    shell
+        Does what is decided here.
+    clock
+        Seconds, monotonic.
+    """
+
+    def __init__(
+        self, shell: Shell, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.table = SeatTable()
+        self.runs: dict[RunId, OpenRun] = {}
+        self.finished: dict[RunId, FinishedRun] = {}
+        self._shell = shell
+        self._clock = clock
+        self._sharing = SeatSharing(self.table, self.runs, clock)
+        self._handover = Handover(self.table, self._sharing, shell)
+        self._failures = Failures(self.table, self._sharing, self.fail, clock)
+        self._settling = False
+
+    # -- runs -------------------------------------------------------------------
+
+    def open(
+        self,
+        spec: RunSpec,
+        blob: bytes,
+        *,
+        saved: Checkpoint | None = None,
+        keeper: Keeper | None = None,
+    ) -> None:
+        """Open a run; it starts as soon as there is a seat for it.
+
+        Parameters
+        ----------
+        spec, blob
+            The run, and its pickled form for the workers.
+        saved
+            Where it goes on from; None: from the root of the tree.
+        keeper
+            Of its checkpoints; None: it writes none.
+
+        Raises
+        ------
+        ClusterError
+            There is a run of this name already.
+        """
+        run_id = spec.run_id
+        if run_id in self.runs or run_id in self.finished:
+            raise ClusterError(f"expected a new run id, got {run_id!r}, which is taken")
+        engines = engines_by_kind(spec.engine, spec.problem, spec.tree)
+        coordinator = Coordinator(spec, now=self._clock(), saved=saved)
+        self.runs[run_id] = OpenRun(coordinator, blob, engines, keeper=keeper)
+        logger.info("run %s opened: %s", run_id, spec.instance)
+        self._sharing.due = True
+        self._settle(run_id)
+
+    def run(self, run_id: RunId) -> OpenRun:
+        """Return an open run; StaleLeaseError when there is none of this name."""
+        run = self.runs.get(run_id)
+        if run is None:
+            raise StaleLeaseError(f"run {run_id} is not open (any more)")
+        return run
+
+    def result(self, run_id: RunId) -> FinishedRun:
+        """Return the result of a finished run; ClusterError if there is none."""
+        try:
+            return self.finished[run_id]
+        except KeyError:
+            raise ClusterError(
+                f"expected a run of this cluster, got {run_id!r}; known are "
+                f"{', '.join([*self.runs, *self.finished]) or 'none'} (the scheduler "
+                f"keeps the last {KEPT_RESULTS} results, and none over a restart)"
+            ) from None
+
+    def fail(self, run_id: RunId, error: Exception | str) -> None:
+        """End a run with an error; its units keep the state of their last report."""
+        run = self.run(run_id)
+        logger.error("run %s failed: %s", run_id, last_line(error))
+        run.broken |= isinstance(error, InvariantError)
+        run.coordinator.fail(str(error), self._clock())
+        self._settle(run_id)
+
+    def advance(self, run_id: RunId) -> None:
+        """Act on what was asked of a run's coordinator (a stop, an offer)."""
+        self._settle(run_id)
+
+    def tick(self, late_s: float = 0.0) -> None:
+        """Look at limits and expired leases; let runs take turns.
+
+        ``late_s`` is how much later the event loop comes to it than planned.
+        """
+        now = self._clock()
+        for run_id, run in list(self.runs.items()):
+            run.coordinator.note_lag(late_s)
+            if now < run.look_at:
+                continue
+            # it takes a look at every unit, so with thousands not at every tick
+            run.look_at = now + LOOK_S * run.coordinator.open_units
+            try:
+                run.coordinator.tick(now)
+            except InvariantError as error:
+                run.broken = True
+                logger.error("run %s failed: %s", run_id, error)
+            # not at every report: it is a minimum over all units
+            self._look(run, (run.coordinator.value, run.coordinator.lower_bound))
+            self._handover.send_home(run, run.parked_since(now - PARK_S))
+            if run.lacks_seats(now):
+                text = self.table.why_none(run.engines, run.excluded)
+                run.coordinator.note_event("no-seat", text, now)
+                run.version += 1
+        self._sharing.due |= len(self.runs) > 1
+        self._settle(*self.runs)
+
+    # -- seats ------------------------------------------------------------------
+
+    def hello(self, worker: str, nthreads: int, seats: list[dict[str, Any]]) -> None:
+        """Take in the seats of a worker."""
+        self.remove_worker(worker)
+        for message in seats:  # a worker of the same GPUs may have more than its part
+            self._sharing.let_go_if_idle(self.table.seat_of_gpu(str(message["uuid"])))
+        self.table.announce(worker, nthreads, seats)
+        self._sharing.join(self.table.workers[worker])
+        self._settle()
+
+    def remove_worker(self, worker: str) -> None:
+        """Forget a worker; what it explored waits again."""
+        for seat in self.table.remove(worker):
+            if seat.run is None:
+                continue
+            run = self.runs[seat.run]
+            assignment = run.busy.get(seat.id)
+            if assignment is not None:
+                self._handover.send_home(run, run.parked.keys() & {seat.id})
+                run.free(seat.id)
+                self._shell.release(run.id, assignment)
+            run.informed.discard(worker)
+            self._sharing.give_up(run, seat)
+        self._settle()
+
+    def remove_all_workers(self) -> None:
+        """Forget every worker: all of them are being restarted."""
+        for worker in list(self.table.workers):
+            self.remove_worker(worker)
+
+    def retire(self, workers: Iterable[str]) -> None:
+        """Have the seats of workers that are about to close give back their units."""
+        for worker in workers:
+            entry = self.table.workers.get(worker)
+            if entry is None:
+                continue
+            entry.leaving = True
+            for seat in entry.seats:
+                if seat.run is not None:
+                    self._sharing.take_away(self.runs[seat.run], seat)
+        self._settle()
+
+    def stay(self, workers: Iterable[str]) -> None:
+        """Use workers again that were retired, but do not close."""
+        for worker in workers:
+            logger.warning("worker %s was retired, but stays: it is used again", worker)
+            self.table.workers[worker].leaving = False
+            self._sharing.due = True
+        self._settle()
+
+    def busy_workers(self) -> set[str]:
+        """Workers that explore."""
+        return {
+            self.table.seats[seat].worker
+            for run in self.runs.values()
+            for seat in run.busy
+            if seat not in run.parked
+        }
+
+    def target_workers(self) -> int:
+        """How many workers the open runs can feed."""
+        if not self.runs:
+            return 0
+        wanted = sum(
+            len(run.busy) - len(run.parked) + run.coordinator.wanted_seats()
+            for run in self.runs.values()
+        )
+        n_workers, n_seats = len(self.table.workers), len(self.table.seats)
+        seats_per_worker = max(1, n_seats // n_workers) if n_workers else 1
+        return max(1, -(-wanted // seats_per_worker))
+
+    # -- tasks and reports ------------------------------------------------------
+
+    def lease(self, run_id: RunId, unit: UnitId, attempt: int, seat: SeatId) -> Lease:
+        """Lease a unit to a task; StaleLeaseError if another attempt is current."""
+        run = self.run(run_id)
+        lease = run.coordinator.lease(unit, attempt, seat, self._clock())
+        run.note_lease(seat, lease.id)
+        self._settle(run_id)
+        return lease
+
+    def on_report(
+        self, run_id: RunId, report: Report, checked: Checked | CheckedGift | None
+    ) -> Order:
+        """Apply a report, and return its answer."""
+        run = self.runs.get(run_id)
+        if run is None:
+            return Order(OrderKind.DROP, 0)
+        now = self._clock()
+        seat = None
+        last = report.full is not None and report.full.last
+        if last:
+            seat = run.lease_seats.pop(report.lease, None)  # once: it may be repeated
+        try:
+            order = run.coordinator.on_report(report, checked, now)
+        except InvariantError as error:
+            self.fail(run_id, error)
+            return Order(OrderKind.DROP, 0)
+        if seat is not None:
+            order = self._handover.after_last(run, seat, report, now) or order
+        elif last and order.next is None and run.is_parked(report.lease):
+            order = Order(OrderKind.WAIT, order.ub)
+        self._settle(run_id)
+        return order
+
+    def ended(
+        self, run_id: RunId, assignment: Assignment, error: Exception | str | None
+    ) -> None:
+        """Take note that a task is over; ``error`` if it raised."""
+        run = self.runs.get(run_id)
+        if run is None:
+            return
+        if run.busy.get(assignment.seat) == assignment:
+            self._handover.send_home(run, run.parked.keys() & {assignment.seat})
+            assignment = run.free(assignment.seat) or assignment
+        lost = not isinstance(error, REFUSALS)  # a refused unit was not begun
+        unit, attempt = assignment.unit, assignment.attempt
+        run.coordinator.unassign(unit, attempt, self._clock(), lost=lost)
+        if error is not None:
+            self._failures.take(run, assignment, error)
+        self._settle(run_id)
+
+    # -- inside -----------------------------------------------------------------
+
+    def _settle(self, *changed: RunId) -> None:
+        sharing = self._sharing
+        sharing.changed.update(dict.fromkeys(changed))
+        if self._settling:
+            return
+        self._settling = True
+        try:
+            while sharing.due or sharing.changed:
+                if sharing.due:
+                    sharing.share()
+                    continue
+                run_id = next(iter(sharing.changed))
+                del sharing.changed[run_id]
+                if run_id in self.runs:
+                    self._advance(self.runs[run_id])
+        finally:
+            self._settling = False
+
+    def _advance(self, run: OpenRun) -> None:
+        """Do what a coordinator wants after an event."""
+        coordinator, now = run.coordinator, self._clock()
+        if coordinator.finished:
+            if run.keeper is None or run.keeper.closed:
+                self._finish(run)
+            else:
+                self._shell.write_last(run)
+            return
+        if run.leaving:  # else the difference would go through all that is busy
+            self._handover.send_home(run, run.leaving & run.parked.keys())
+            for seat_id in run.leaving - run.busy.keys():
+                self._sharing.give_up(run, self.table.seats[seat_id])
+        self._handover.give(run, now)
+        for seat_id in coordinator.nudges():
+            seat = self.table.seats.get(seat_id)
+            if seat is not None:
+                gift = coordinator.gift_wanted(seat_id)
+                self._shell.hint(seat.worker, run.id, seat_id, None, gift)
+        self._broadcast(run, now)
+        self._look(run, (coordinator.value, run.seen[1]))
+
+    def _look(self, run: OpenRun, seen: tuple[int | None, int | None]) -> None:
+        """Wake those who watch if value or lower bound is another than before."""
+        if seen != run.seen:
+            run.seen = seen
+            run.version += 1
+            self._shell.changed(run.id)
+
+    def _broadcast(self, run: OpenRun, now: float) -> None:
+        """Send a better UB to the busy workers, unless one was sent just now."""
+        ub = run.coordinator.ub
+        if run.sent_ub is None:
+            run.sent_ub = ub  # every lease carries it
+        if ub >= run.sent_ub or now - run.sent_at < BROADCAST_S:
+            return
+        run.sent_ub, run.sent_at = ub, now
+        for worker in {self.table.seats[seat].worker for seat in run.busy}:
+            self._shell.hint(worker, run.id, None, ub)
+
+    def _finish(self, run: OpenRun) -> None:
+        """Keep the result, free the seats."""
+        now = self._clock()
+        del self.runs[run.id]
+        self._handover.send_home(run, run.parked)
+        for assignment in run.busy.values():
+            self._shell.release(run.id, assignment)
+        for seat_id in run.seats:
+            self.table.seats[seat_id].run = None
+        for worker in run.informed & self.table.workers.keys():
+            self._shell.forget(worker, run.id)
+        snapshot, outcome = run.snapshot(now), run.coordinator.outcome(now)
+        self.finished[run.id] = FinishedRun(
+            outcome, snapshot, run.broken, run.version + 1, run.blob, now
+        )
+        while len(self.finished) > KEPT_RESULTS:
+            del self.finished[next(iter(self.finished))]
+        logger.info("run %s is over: %s", run.id, snapshot.termination)
+        self._shell.changed(run.id)
+        self._sharing.due = True

@@ -1,0 +1,364 @@
+"""The scheduler's side of dpbb: RPC handlers around a ``Hub``.
+
+Registered once per cluster, by the first client that submits a run or by
+``dpbb.cluster.preload``. Nothing waits in Dask's queues: units wait in the
+coordinators, and every unit in progress is one pinned future (``submitter.py``).
+Reports come as acknowledged RPCs; their arrays stay opaque until a thread decodes and
+checks them. The worker's stream carries hints only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from distributed.core import Status
+from distributed.diagnostics.plugin import SchedulerPlugin
+from distributed.protocol import pickle
+
+from dpbb.cluster.scheduler import metrics
+from dpbb.cluster.scheduler.checkpointing import Checkpointer
+from dpbb.cluster.scheduler.client_calls import ClientCalls
+from dpbb.cluster.scheduler.dashboard import PageControls, attach
+from dpbb.cluster.scheduler.elastic import Elastic
+from dpbb.cluster.scheduler.forecasts import Forecaster
+from dpbb.cluster.scheduler.hub import Hub
+from dpbb.cluster.scheduler.monitor import Monitor
+from dpbb.cluster.scheduler.restoring import restore_all
+from dpbb.cluster.scheduler.submitter import Submitter
+from dpbb.cluster.versions import check_versions
+from dpbb.cluster.wire import answers_errors, unwrap, wrap
+from dpbb.cluster.worker.loader import worker_plugin_bytes
+from dpbb.coordination.checkpoint_file import from_bytes
+from dpbb.coordination.ledger import check_report
+from dpbb.coordination.messages import Order, OrderKind
+from dpbb.coordination.wire import decode_report, encode_lease, encode_order
+from dpbb.errors import ClusterError, InvariantError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from distributed import Scheduler
+
+    from dpbb.cluster.scheduler.run_entry import OpenRun
+    from dpbb.coordination.checkpoint import Checkpoint
+    from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
+    from dpbb.coordination.messages import (
+        Assignment,
+        GiftWanted,
+        LeaseId,
+        Report,
+        RunId,
+        RunSpec,
+        SeatId,
+        UnitId,
+    )
+
+logger = logging.getLogger(__name__)
+
+NAME = "dpbb"
+HINT, FORGET = "dpbb-hint", "dpbb-forget"
+TICK_S = 0.1
+
+
+class DpbbSchedulerPlugin(ClientCalls, SchedulerPlugin):
+    """Runs of dpbb on this scheduler; see the module.
+
+    Parameters
+    ----------
+    resume
+        Folder of checkpoints, or of such folders: runs in it that nobody ended go on.
+    """
+
+    name = NAME
+    idempotent = True
+
+    def __init__(self, resume: str | None = None) -> None:
+        self._resume = resume
+
+    async def start(self, scheduler: Scheduler) -> None:
+        """Install the handlers; may be called again, or on a second plugin.
+
+        Two clients may register at the same time: the second waits until the first
+        plugin is in place, and Dask then drops its own.
+        """
+        first = scheduler.extensions.get(NAME)
+        if first is not None:
+            await first.started.wait()
+            return
+        scheduler.extensions[NAME] = self
+        self.scheduler = scheduler
+        self.started = asyncio.Event()
+        self.refused: dict[str, ClusterError] = {}
+        self.submitter = Submitter(scheduler, self._ended)
+        self.hub = Hub(self)
+        self.monitor = Monitor(self.hub)
+        self.page: Any = None  # our part of Dask's dashboard, if it has one
+        self.controls = PageControls(self)
+        self.elastic = Elastic(scheduler, self.hub)
+        self._threads = ThreadPoolExecutor(2, thread_name_prefix="dpbb-check")
+        self.checkpoints = Checkpointer(self.hub)
+        self.forecasts = Forecaster(self.hub, time.monotonic)
+        self._answers: dict[LeaseId, asyncio.Future[Order]] = {}
+        self._changes = {}
+        self._ticker: asyncio.Task[None] | None = None
+        self._restoring: asyncio.Task[None] | None = None
+        self._closing = False
+        handlers: dict[str, Callable[..., Awaitable[Any]]] = {
+            "hello": self.hello,
+            "open": self.open,
+            "spec": self.spec,
+            "lease": self.lease,
+            "report": self.report,
+            "watch": self.watch,
+            "outcome": self.outcome,
+            "optima": self.optima,
+            "stop": self.stop,
+            "offer": self.offer,
+            "runs": self.runs,
+            "describe": self.describe,
+            "discard": self.discard,
+            "save": self.save,
+            "save_now": self.save_now,
+        }
+        scheduler.handlers.update(
+            {f"dpbb_{name}": answers_errors(f) for name, f in handlers.items()}
+        )
+        self.elastic.install()
+        metrics.register(scheduler)
+        attach(self)
+        await scheduler.register_worker_plugin(
+            None, worker_plugin_bytes(), name=NAME, idempotent=True
+        )
+        self.started.set()
+        if self._resume is not None:
+            self._restoring = asyncio.create_task(restore_all(self._resume, self))
+
+    async def before_close(self) -> None:
+        """Leave nothing: no client, thread, task or waiting call of ours."""
+        self._closing = True
+        if self._restoring is not None:
+            self._restoring.cancel()
+            await asyncio.gather(self._restoring, return_exceptions=True)
+        metrics.forget(self.scheduler)
+        await self.checkpoints.close()
+        await self.forecasts.close()
+        if self._ticker is not None:
+            self._ticker.cancel()
+            await asyncio.gather(self._ticker, return_exceptions=True)
+        for event in self._changes.values():
+            event.set()
+        for answer in self._answers.values():
+            if not answer.done():
+                answer.set_result(Order(OrderKind.DROP, 0))
+        await self.submitter.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    # -- Dask's events ------------------------------------------------------------
+
+    def remove_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:
+        """Requeue what the worker explored."""
+        self.refused.pop(worker, None)
+        if not self._closing:
+            self.hub.remove_worker(worker)
+
+    def restart(self, scheduler: Scheduler) -> None:
+        """Somebody restarts the cluster: all futures are gone, the runs go on."""
+        self.hub.remove_all_workers()
+
+    def valid_workers_downscaling(
+        self, scheduler: Scheduler, workers: list[Any]
+    ) -> list[Any]:
+        """Return the workers that explore nothing."""
+        busy = self.hub.busy_workers()
+        return [worker for worker in workers if worker.address not in busy]
+
+    # -- RPCs of workers ------------------------------------------------------------
+
+    async def hello(
+        self,
+        worker: str,
+        nthreads: int,
+        versions: dict[str, Any],
+        seats: list[dict[str, Any]],
+    ) -> None:
+        """Take in a worker's seats, unless it has another dpbb."""
+        try:
+            check_versions(versions, f"worker {worker}")
+        except ClusterError as error:
+            logger.warning("worker %s is not used: %s", worker, error)
+            self.refused[worker] = error
+            raise
+        if worker in self.scheduler.workers:  # else it has left in the meantime
+            self.hub.hello(worker, nthreads, seats)
+
+    async def spec(self, run_id: RunId) -> bytes:
+        """Return the pickled RunSpec."""
+        return self.hub.run(run_id).blob
+
+    async def lease(
+        self, run_id: RunId, unit: UnitId, attempt: int, seat: SeatId
+    ) -> dict[str, Any]:
+        """Lease a unit to the task that was pinned for it."""
+        lease = self.hub.lease(run_id, unit, attempt, seat)
+        body: dict[str, Any] = wrap(encode_lease(lease))
+        return body
+
+    async def report(
+        self, run_id: RunId, lease: LeaseId, seq: int, full: bool, body: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Apply a report, checked in a thread if it is a full one."""
+        run = self.hub.runs.get(run_id)
+        if run is None:
+            return encode_order(Order(OrderKind.DROP, 0))
+        try:
+            if full:
+                known = run.coordinator.admit(lease, seq) is not None
+                basis = None if known else run.coordinator.basis(lease)
+                report, checked = await asyncio.get_running_loop().run_in_executor(
+                    self._threads, _decode_and_check, body, basis
+                )
+            else:
+                report, checked = decode_report(body), None
+        except InvariantError as error:
+            if run_id in self.hub.runs:
+                self.hub.fail(run_id, error)
+            return encode_order(Order(OrderKind.DROP, 0))
+        order = self.hub.on_report(run_id, report, checked)
+        if order.kind is OrderKind.WAIT:
+            try:
+                order = await asyncio.shield(self._answer_to(lease))
+            finally:
+                self._answers.pop(lease, None)
+        answer: dict[str, Any] = encode_order(order)
+        if order.next is not None:
+            answer = wrap(answer)
+        return answer
+
+    # -- RPCs of clients ------------------------------------------------------------
+
+    async def open(self, blob: bytes, saved: Any = None) -> None:
+        """Open a run from its pickled RunSpec, perhaps from a checkpoint's bytes."""
+        for error in self.refused.values():
+            raise error
+        spec = await asyncio.to_thread(pickle.loads, blob)
+        state = None
+        if saved is not None:
+            content = unwrap(saved).tobytes()
+            state = await asyncio.to_thread(
+                from_bytes, content, "checkpoint", spec.problem
+            )
+        await self._open(spec, blob, state)
+
+    async def open_saved(self, spec: RunSpec, saved: Checkpoint) -> None:
+        """Open a run that goes on without a client; see ``restoring``."""
+        while self.scheduler.status is not Status.running:  # it has just started
+            await asyncio.sleep(TICK_S)
+        await self._open(spec, pickle.dumps(spec), saved)
+
+    async def _open(self, spec: RunSpec, blob: bytes, state: Checkpoint | None) -> None:
+        keeper = await self.checkpoints.keeper(spec, state)
+        try:
+            await self.submitter.start()
+            self.hub.open(spec, blob, saved=state, keeper=keeper)
+        except BaseException:
+            if keeper is not None:
+                await keeper.release(ended=state is None)
+            raise
+        self.monitor.tick()
+        if self._ticker is None or self._ticker.done():
+            self._ticker = asyncio.create_task(self._tick())
+
+    # -- what the hub has done --------------------------------------------------------
+
+    def submit(self, run_id: RunId, assignment: Assignment, worker: str) -> None:
+        """See ``Shell``."""
+        self.submitter.submit(run_id, assignment, worker)
+
+    def release(self, run_id: RunId, assignment: Assignment) -> None:
+        """See ``Shell``."""
+        self.submitter.release(run_id, assignment)
+
+    def answer(self, run_id: RunId, lease: LeaseId, order: Order) -> None:
+        """See ``Shell``."""
+        future = self._answer_to(lease)
+        if not future.done():
+            future.set_result(order)
+
+    def _answer_to(self, lease: LeaseId) -> asyncio.Future[Order]:
+        """Return what becomes the answer to the last report on a lease."""
+        if lease not in self._answers:
+            self._answers[lease] = asyncio.get_running_loop().create_future()
+        return self._answers[lease]
+
+    def hint(
+        self,
+        worker: str,
+        run_id: RunId,
+        seat: SeatId | None,
+        ub: int | None,
+        gift: GiftWanted | None = None,
+    ) -> None:
+        """See ``Shell``."""
+        message = {"op": HINT, "run_id": run_id, "seat": seat, "ub": ub}
+        if gift is not None:
+            message |= {"lease": gift.lease, "max_roots": gift.max_roots}
+        self._send(worker, {**message, "report": seat is not None})
+
+    def forget(self, worker: str, run_id: RunId) -> None:
+        """See ``Shell``."""
+        self._send(worker, {"op": FORGET, "run_id": run_id})
+
+    def write_last(self, run: OpenRun) -> None:
+        """See ``Shell``."""
+        self.checkpoints.write_last(run)
+
+    def changed(self, run_id: RunId) -> None:
+        """See ``Shell``."""
+        self.monitor.changed(run_id)
+        event = self._changes.pop(run_id, None)
+        if event is not None:
+            event.set()
+
+    # -- inside ---------------------------------------------------------------------
+
+    def _send(self, worker: str, message: dict[str, Any]) -> None:
+        # only to workers that said hello: the others' stream would break
+        if worker in self.scheduler.stream_comms:
+            self.scheduler.worker_send(worker, message)
+
+    def _ended(
+        self, run_id: RunId, assignment: Assignment, error: Exception | str | None
+    ) -> None:
+        if not self._closing:
+            self.hub.ended(run_id, assignment, error)
+
+    async def _tick(self) -> None:
+        """Look after the open runs until there are none."""
+        while self.hub.runs:
+            planned = time.monotonic() + TICK_S
+            await asyncio.sleep(TICK_S)
+            late_s = max(0.0, time.monotonic() - planned)
+            for tick in (
+                partial(self.hub.tick, late_s),
+                self.checkpoints.tick,
+                self.forecasts.tick,
+                self.elastic.tick,
+                self.monitor.tick,
+            ):
+                try:
+                    tick()
+                except Exception:  # each has its turn, whatever the others do
+                    logger.exception("a tick failed; the next one tries again")
+
+
+def _decode_and_check(
+    body: dict[str, Any], basis: LeaseBasis | None
+) -> tuple[Report, Checked | CheckedGift | None]:
+    """Decode a report with roots, and check it unless its answer is known already."""
+    report = decode_report(unwrap(body))
+    return report, None if basis is None else check_report(basis, report)

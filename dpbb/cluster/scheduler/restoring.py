@@ -1,0 +1,141 @@
+"""Runs that go on by themselves when their scheduler was killed and started again.
+
+A folder of checkpoints whose ``owner.json`` is still there (``claim.py``) holds a run
+that nobody ended: it was neither exhausted nor stopped, and met no limit. A scheduler
+that is told where such folders are (``dpbb.resume`` in Dask's configuration, read by
+``dpbb.cluster.preload``) opens these runs again when it starts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dpbb.cluster.storage.checkpoint_folder import newest_whole, resumed_id
+from dpbb.cluster.storage.claim import NAME, read_owner
+from dpbb.cluster.storage.patience import in_thread, in_time
+from dpbb.cluster.storage.store import Folder, shown
+from dpbb.engines.base import Tuning
+from dpbb.errors import DpbbError
+from dpbb.options import SolveOptions
+
+if TYPE_CHECKING:
+    from dpbb.coordination.checkpoint import Checkpoint
+    from dpbb.coordination.messages import RunSpec
+
+logger = logging.getLogger(__name__)
+
+CONFIG = "dpbb.resume"
+"""Key of Dask's configuration."""
+
+RETRY_S = 5.0
+"""A folder whose owner may be alive, on another host, is looked at again."""
+
+SLOTS = 16
+"""So many folders are looked at a time: one that hangs does not keep the others."""
+
+
+class Opener(Protocol):
+    """What opens a run that goes on."""
+
+    async def open_saved(self, spec: RunSpec, saved: Checkpoint) -> None:
+        """Open the run."""
+
+
+async def restore_all(url: str, opener: Opener) -> None:
+    """Open every run below ``url`` that nobody ended; wait for those still owned.
+
+    Never raises: what cannot be opened is logged, and the others go on.
+    """
+    try:
+        sources = await in_time(shown(url), _folders_of, url)
+    except DpbbError as error:
+        logger.error("%s: %s", CONFIG, error)
+        return
+    except Exception:  # as below
+        logger.exception("%s: %s", CONFIG, shown(url))
+        return
+    slots = asyncio.Semaphore(SLOTS)
+    await asyncio.gather(*(_attend(source, opener, slots) for source in sources))
+
+
+def _folders_of(url: str) -> list[str]:
+    """Where runs may be: in ``url`` itself, and in the folders in it."""
+    folder = Folder(url)
+    return [folder.source, *folder.folders()]
+
+
+async def _attend(source: str, opener: Opener, slots: asyncio.Semaphore) -> None:
+    """Open the run of a folder, if nobody ended it, when its owner is gone."""
+    url, trouble = shown(source), "is passed over"
+    try:
+        async with slots:
+            folder = await in_time(url, unended, source)
+        if folder is None:
+            return
+        trouble = "its run does not go on"
+        while await _is_owned(folder, slots):
+            await asyncio.sleep(RETRY_S)
+        await _restore(folder, opener)
+    except DpbbError as error:
+        logger.error("%s: %s: %s", url, trouble, error)
+    except Exception:  # a folder may hold anything
+        logger.exception("%s: %s", url, trouble)
+
+
+def unended(source: str) -> Folder | None:
+    """Return a folder if it holds a run that nobody ended."""
+    folder = Folder(source)
+    return folder if NAME in folder.names() else None
+
+
+async def _is_owned(folder: Folder, slots: asyncio.Semaphore) -> bool:
+    """Whether the owner of a folder may still be alive."""
+    async with slots:
+        owner = await in_time(folder.url, read_owner, folder)
+    return owner is not None and owner.is_alive(folder.host, time.time())
+
+
+async def _restore(folder: Folder, opener: Opener) -> None:
+    """Open the run of a folder, unless it is over."""
+    saved = await in_thread(newest_whole, folder)  # maybe a gigabyte: in its own time
+    if saved.error is not None or saved.finished:
+        logger.info("%s: run %s is over", folder.url, saved.spec.run_id)
+        return
+    spec = going_on(saved, folder.source)
+    await opener.open_saved(spec, saved)
+    logger.warning(
+        "%s: run %s goes on after %.0f s as %s",
+        folder.url,
+        saved.spec.run_id,
+        saved.seconds,
+        spec.run_id,
+    )
+
+
+def going_on(saved: Checkpoint, url: str) -> RunSpec:
+    """Return the run as it was, from where it is; limits count all of its time."""
+    spec = replace(
+        saved.spec,
+        run_id=resumed_id(saved.spec.run_id),
+        upper_bound=saved.cutoff,
+        permutation=None,  # the checkpoint has a better one, or the same
+        checkpoint=url,
+    )
+    request: Any = spec.request
+    if not request:
+        return spec
+    options = SolveOptions.from_mapping(request["options"])
+    limit = options.time_limit_s
+    if limit is not None:
+        limit = max(0.0, limit - request["seconds"] - saved.seconds)
+    return replace(
+        spec,
+        tuning=Tuning.of(options),
+        time_limit_s=limit,
+        node_limit=options.node_limit,
+        gap_limit=options.gap_limit,
+    )

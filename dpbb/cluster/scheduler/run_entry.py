@@ -1,0 +1,172 @@
+"""What the hub keeps of a run: open ones with their coordinator, then results."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from dpbb.cluster.scheduler.forecasts import Outlook
+from dpbb.coordination.messages import Assignment
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpbb.cluster.scheduler.checkpointing import Keeper
+    from dpbb.coordination.coordinator import Coordinator
+    from dpbb.coordination.messages import Lease, LeaseId, RunId, SeatId, UnitId
+    from dpbb.coordination.outcome import Outcome
+    from dpbb.coordination.snapshot import Snapshot
+
+UNIT_FAILURES = 3
+"""A unit whose task has raised so often fails the run."""
+
+SEAT_FAILURES = 3
+"""A seat on which so many tasks of a run in a row have raised serves it no more."""
+
+FIRST_PAUSE_S = 0.5
+"""A seat rests after a failure, twice as long each time, so that another tries."""
+
+
+NO_SEAT_S = 3.0
+"""A run that has had no seat for so long says why, once."""
+
+
+@dataclass(slots=True, eq=False)
+class OpenRun:
+    """A run that goes on.
+
+    Parameters
+    ----------
+    coordinator
+        Its state machine.
+    blob
+        The pickled RunSpec, as the workers fetch it.
+    engines
+        What explores on each kind of device.
+    keeper
+        Of its checkpoints; None when it writes none.
+    """
+
+    coordinator: Coordinator
+    blob: bytes
+    engines: Mapping[str, str] = field(default_factory=dict)
+    seats: set[SeatId] = field(default_factory=set)
+    leaving: set[SeatId] = field(default_factory=set)  # draining, then given up
+    busy: dict[SeatId, Assignment] = field(default_factory=dict)  # what names its task
+    following: dict[SeatId, Assignment] = field(default_factory=dict)  # see ``follow``
+    lease_seats: dict[LeaseId, SeatId] = field(default_factory=dict)
+    leases: dict[SeatId, LeaseId] = field(default_factory=dict)  # the last of each
+    # seats whose tasks wait for a unit: their last lease, and since when
+    parked: dict[SeatId, tuple[LeaseId, float]] = field(default_factory=dict)
+    informed: set[str] = field(default_factory=set)  # workers that hold something
+    unit_failures: Counter[UnitId] = field(default_factory=Counter)
+    seat_failures: Counter[SeatId] = field(default_factory=Counter)
+    resting: dict[SeatId, float] = field(default_factory=dict)  # until when
+    excluded: set[SeatId] = field(default_factory=set)
+    broken: bool = False  # failed by an InvariantError
+    version: int = 0  # raised when those who watch should look
+    seen: tuple[int | None, int | None] = (None, None)  # value and lower bound then
+    sent_ub: int | None = None
+    sent_at: float = 0.0
+    look_at: float = -math.inf  # when its clock is looked at next
+    seatless_since: float | None = None
+    keeper: Keeper | None = None  # of its checkpoints
+    outlook: Outlook = field(default_factory=Outlook)  # what it has left
+
+    @property
+    def id(self) -> RunId:
+        """Name of the run."""
+        return self.coordinator.spec.run_id
+
+    def snapshot(self, now: float) -> Snapshot:
+        """Return the state of the run, of its checkpoints, and what is left."""
+        snapshot = self.outlook.shown_on(self.coordinator.snapshot(now))
+        if self.keeper is None:
+            return snapshot
+        return replace(snapshot, checkpoint=self.keeper.status(now, snapshot.seconds))
+
+    @property
+    def settled(self) -> set[SeatId]:
+        """Seats that are there to stay."""
+        return self.seats - self.leaving
+
+    def lacks_seats(self, now: float) -> bool:
+        """Whether people are to be told that there is no seat: once each time."""
+        if self.seats:
+            self.seatless_since = None
+        elif self.seatless_since is None:
+            self.seatless_since = now
+        elif now - self.seatless_since >= NO_SEAT_S:
+            self.seatless_since = math.inf
+            return True
+        return False
+
+    def employ(self, seat: SeatId, assignment: Assignment) -> None:
+        """Note that there is a task for a seat."""
+        self.busy[seat] = assignment
+        self.following.pop(seat, None)
+
+    def follow(self, seat: SeatId, lease: Lease) -> None:
+        """Note that the task on a seat goes on with another unit."""
+        self.parked.pop(seat, None)
+        self.following[seat] = Assignment(lease.unit, lease.attempt, seat)
+        self.note_lease(seat, lease.id)
+
+    def free(self, seat: SeatId) -> Assignment | None:
+        """Note that a seat's task is over; return the unit that it was at."""
+        self.parked.pop(seat, None)
+        assignment = self.busy.pop(seat, None)
+        return self.following.pop(seat, assignment)
+
+    def is_parked(self, lease: LeaseId) -> bool:
+        """Whether the seat that had this lease waits for its next unit."""
+        return any(last == lease for last, _ in self.parked.values())
+
+    def parked_since(self, moment: float) -> list[SeatId]:
+        """Seats that have waited for a unit since then at least."""
+        return [seat for seat, (_, since) in self.parked.items() if since <= moment]
+
+    def note_lease(self, seat: SeatId, lease: LeaseId) -> None:
+        """Remember whose lease it is, until the seat's next."""
+        before = self.leases.get(seat)
+        if before is not None:
+            self.lease_seats.pop(before, None)
+        self.leases[seat] = lease
+        self.lease_seats[lease] = seat
+
+    def forget_seat(self, seat: SeatId) -> None:
+        """Forget a seat that serves the run no more."""
+        self.seats.discard(seat)
+        self.leaving.discard(seat)
+        lease = self.leases.pop(seat, None)
+        if lease is not None:
+            self.lease_seats.pop(lease, None)
+
+    def note_failure(self, seat: SeatId, unit: UnitId, now: float) -> str | None:
+        """Count a task that raised; returns why the run cannot go on, if so."""
+        self.unit_failures[unit] += 1
+        self.seat_failures[seat] += 1
+        self.resting[seat] = now + FIRST_PAUSE_S * 2 ** (self.seat_failures[seat] - 1)
+        if self.unit_failures[unit] >= UNIT_FAILURES:
+            return f"unit {unit} failed {UNIT_FAILURES} times"
+        if self.seat_failures[seat] >= SEAT_FAILURES:
+            self.excluded.add(seat)
+        return None
+
+    def rests(self, seat: SeatId, now: float) -> bool:
+        """Whether the seat is not to be given a unit yet."""
+        return self.resting.get(seat, now) > now
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FinishedRun:
+    """What is kept of a run that is over, for those who ask later."""
+
+    outcome: Outcome
+    snapshot: Snapshot
+    broken: bool
+    version: int
+    blob: bytes  # the pickled RunSpec
+    ended: float  # when, by the hub's clock

@@ -1,0 +1,155 @@
+"""Which run a seat serves: equal parts, few moves, seats drained before they change.
+
+Part of the hub: it moves seats between coordinators, and notes which runs are to be
+advanced after that.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpbb.cluster.scheduler.equal_shares import fair_shares, moves
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpbb.cluster.scheduler.run_entry import OpenRun
+    from dpbb.cluster.scheduler.seats import SeatState, SeatTable, WorkerSeats
+    from dpbb.coordination.messages import RunId, SeatId
+
+TURN_S = 1.0
+"""With fewer seats than runs, the seats change hands this often."""
+
+
+class SeatSharing:
+    """Shares the seats of a table among the open runs.
+
+    Parameters
+    ----------
+    table, runs
+        The hub's.
+    clock
+        Seconds, monotonic.
+
+    Attributes
+    ----------
+    due
+        Whether something changed that ``share`` should look at.
+    changed
+        Ordered set of runs whose coordinator is to be looked at.
+    """
+
+    def __init__(
+        self,
+        table: SeatTable,
+        runs: dict[RunId, OpenRun],
+        clock: Callable[[], float],
+    ) -> None:
+        self.due = False
+        self.changed: dict[RunId, None] = {}
+        self._table = table
+        self._runs = runs
+        self._clock = clock
+        self._turn = 0
+        self._turned = clock()
+
+    def is_full(self, worker: str) -> bool:
+        """Whether the worker has no thread left for a task of ours."""
+        entry = self._table.workers[worker]
+        if len(entry.seats) <= entry.nthreads:
+            return False
+        busy = sum(
+            seat.run is not None and seat.id in self._runs[seat.run].busy
+            for seat in entry.seats
+        )
+        return busy >= entry.nthreads
+
+    def join(self, entry: WorkerSeats) -> None:
+        """Find work for the seats of a worker that is new.
+
+        Among several runs all seats are shared anew. With a single one that would only
+        find these: when thousands of workers join at once, each costs the same.
+        """
+        if self.due or len(self._runs) != 1:
+            self.due = True
+            return
+        (run,) = self._runs.values()
+        for seat in entry.serving(run.engines, run.excluded):
+            self._take(run, seat)
+
+    def _take(self, run: OpenRun, seat: SeatState) -> None:
+        """Give a free seat to a run."""
+        run.seats.add(seat.id)
+        seat.run = run.id
+        run.coordinator.add_seat(seat.for_run(run.engines), self._clock())
+        self.changed[run.id] = None
+
+    def give_up(self, run: OpenRun, seat: SeatState) -> None:
+        """Take a seat from a run at once."""
+        gone = seat.id not in self._table.seats
+        run.coordinator.remove_seat(seat.id, self._clock(), lost=gone)
+        run.forget_seat(seat.id)
+        seat.run = None
+        # a seat that is gone with its worker leaves a single run nothing to share
+        self.due |= len(self._runs) > 1 or not gone or self._table.moved_up
+        self.changed[run.id] = None
+
+    def let_go_if_idle(self, seat: SeatState | None) -> None:
+        """Take a seat from the run that it waits in, so that it can be moved."""
+        if seat is None or seat.run is None:
+            return
+        run = self._runs[seat.run]
+        if seat.id not in run.busy:
+            self.give_up(run, seat)
+
+    def take_away(self, run: OpenRun, seat: SeatState) -> None:
+        """Take a seat from a run as soon as it has given back its unit."""
+        if seat.id not in run.busy:
+            self.give_up(run, seat)
+            return
+        run.leaving.add(seat.id)
+        run.coordinator.drain_seat(seat.id, self._clock())
+        self.changed[run.id] = None
+
+    def usable(self, run: OpenRun) -> list[SeatState]:
+        """Seats that the run can use now."""
+        return self._table.usable_by(run.engines, run.excluded)
+
+    def share(self) -> None:
+        """Share the seats among the open runs that can use them."""
+        self.due = self._table.moved_up = False
+        now = self._clock()
+        if now - self._turned >= TURN_S:
+            self._turn += 1
+            self._turned = now
+        users: dict[SeatId, list[RunId]] = {}
+        for run_id, run in self._runs.items():
+            for seat in self.usable(run):
+                users.setdefault(seat.id, []).append(run_id)
+        groups: dict[tuple[RunId, ...], list[SeatState]] = {}
+        for seat_id, run_ids in users.items():
+            groups.setdefault(tuple(run_ids), []).append(self._table.seats[seat_id])
+        for group, seats in groups.items():
+            self._share_group([self._runs[run_id] for run_id in group], seats)
+
+    def _share_group(self, runs: list[OpenRun], seats: list[SeatState]) -> None:
+        """Share seats that the same runs can use."""
+        free = [seat for seat in seats if seat.run is None]
+        settled = [run.settled for run in runs]  # sets: made once, not for each seat
+        held = [[seat for seat in seats if seat.id in mine] for mine in settled]
+        coming = len(seats) - len(free) - sum(map(len, held))
+        demands = [
+            len(mine) + run.coordinator.wanted_seats()
+            for run, mine in zip(runs, held, strict=True)
+        ]
+        if len(runs) == 1:  # a seat is better idle in a run than out of it
+            demands = [len(seats)]
+        shares = fair_shares(demands, len(seats), self._turn)
+        step = moves([len(mine) for mine in held], shares, len(free), coming)
+        for run, mine, take, give in zip(runs, held, step.take, step.give, strict=True):
+            for seat in free[:take]:
+                self._take(run, seat)
+            del free[:take]
+            explores = run.busy.keys() - run.parked.keys()
+            for seat in sorted(mine, key=lambda seat: seat.id in explores)[:give]:
+                self.take_away(run, seat)

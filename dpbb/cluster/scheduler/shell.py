@@ -1,0 +1,48 @@
+"""What the hub has done for it: futures, hints, answers, files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from dpbb.cluster.scheduler.run_entry import OpenRun
+    from dpbb.coordination.messages import (
+        Assignment,
+        GiftWanted,
+        LeaseId,
+        Order,
+        RunId,
+        SeatId,
+    )
+
+
+class Shell(Protocol):
+    """What the hub has done for it; none of these may call it back."""
+
+    def submit(self, run_id: RunId, assignment: Assignment, worker: str) -> None:
+        """Pin a future to the worker; ``Hub.ended`` is called at its end."""
+
+    def release(self, run_id: RunId, assignment: Assignment) -> None:
+        """Let go of a future, wherever it is; ``ended`` may or may not follow."""
+
+    def answer(self, run_id: RunId, lease: LeaseId, order: Order) -> None:
+        """Answer the last report on a lease, which ``on_report`` had wait."""
+
+    def hint(
+        self,
+        worker: str,
+        run_id: RunId,
+        seat: SeatId | None,
+        ub: int | None,
+        gift: GiftWanted | None = None,
+    ) -> None:
+        """Tell a worker a new UB, or one of its seats to report or give at once."""
+
+    def forget(self, worker: str, run_id: RunId) -> None:
+        """Tell a worker that the run is over."""
+
+    def changed(self, run_id: RunId) -> None:
+        """Wake those who watch the run."""
+
+    def write_last(self, run: OpenRun) -> None:
+        """Write the last checkpoint of a run that is over, then call ``advance``."""

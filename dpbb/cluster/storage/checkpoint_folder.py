@@ -1,0 +1,290 @@
+"""A folder of checkpoints of one run: written part by part, the last few kept.
+
+``checkpoint-000012.dpbb`` is a header, ``units-000012.bin`` the units that changed
+since the checkpoint before; the others are where the header says. The header is written
+last, so a folder is at every moment one of complete checkpoints.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from dpbb.cluster.storage.store import Folder
+from dpbb.coordination.checkpoint_file import from_bytes
+from dpbb.coordination.checkpoint_format import (
+    MAX_LINE,
+    Section,
+    UnitSection,
+    checksum,
+    decode,
+    decode_header,
+    encode_header,
+    encode_unit,
+    header_length,
+    sections_beside,
+)
+from dpbb.coordination.messages import RunId
+from dpbb.errors import CheckpointError
+
+if TYPE_CHECKING:
+    from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
+    from dpbb.problem import Problem
+
+HEADER = re.compile(r"checkpoint-(\d{6,})\.dpbb")
+PART = re.compile(r"units-(\d{6,})\.bin")
+LEAST_SHARE = 0.5
+"""A part of which less is in use is written anew, without what is not."""
+
+
+RESUMED = "~"
+"""Between the name of a run and what tells its continuations apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A checkpoint that was written: its name, and the bytes written for it."""
+
+    name: str
+    n_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A unit whose section is in a file already; holds the unit, so that ids stay."""
+
+    unit: SavedUnit
+    at: UnitSection
+
+
+class CheckpointFolder:
+    """Writes the checkpoints of a run; one thread at a time.
+
+    Parameters
+    ----------
+    url
+        The folder; made if it is not there.
+    keep
+        So many checkpoints are kept.
+    goes_on
+        The run that this one goes on from: its checkpoints may be there. None: it
+        starts, and expects no checkpoints.
+
+    Raises
+    ------
+    CheckpointError
+        It cannot be written to, or has checkpoints of another run.
+    """
+
+    def __init__(self, url: str, keep: int, *, goes_on: RunId | None = None) -> None:
+        self.folder = Folder(url)
+        self.keep = keep
+        self.folder.probe()
+        headers = header_names(self.folder)
+        if headers and not (goes_on and self._is_of(headers, goes_on)):
+            raise CheckpointError(
+                f"expected a folder without checkpoints of another run, got "
+                f"{self.folder.url} on host {self.folder.host} with {headers[0]}: "
+                "go on from it (dpbb resume), or choose another folder"
+            )
+        self._parts = {name: self._parts_of(name) for name in headers}
+        numbers = [_number(name) for name in self.folder.names()]
+        self._number = max([0, *numbers])
+        self._known: dict[int, _Known] = {}
+        self._sizes: dict[str, int] = {}  # of the parts written here
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Checkpoints that are kept, the newest first."""
+        return tuple(sorted(self._parts, key=_number, reverse=True))
+
+    def write(self, saved: Checkpoint) -> Written:
+        """Write a checkpoint; CheckpointError leaves those before it as they are."""
+        self._number += 1
+        part = f"units-{self._number:06}.bin"
+        known = self._usable(saved)
+        chunks: list[bytes] = []
+        size = 0
+
+        def add(content: bytes) -> Section:
+            nonlocal size
+            section = Section(part, size, len(content), checksum(content))
+            chunks.append(content)
+            size += len(content)
+            return section
+
+        now: dict[int, _Known] = {}
+        for unit in saved.units:
+            entry = known.get(id(unit.roots))
+            if entry is None or len(entry.unit.gifts) != len(unit.gifts):
+                content, n_roots = encode_unit(unit)
+                entry = _Known(unit, UnitSection(add(content), n_roots))
+            now[id(unit.roots)] = entry
+        optima = add(saved.optima.astype("<u2").tobytes())
+        extras = {
+            name: add(content) for name, content in sections_beside(saved).items()
+        }
+        sections = [now[id(unit.roots)].at for unit in saved.units]
+        header = encode_header(saved, sections, optima, extras)
+        self.folder.write(part, chunks)
+        name = f"checkpoint-{self._number:06}.dpbb"
+        self.folder.write(name, [header])
+        self._known = now
+        self._sizes[part] = size
+        self._parts[name] = {part, *(at.section.file for at in sections)}
+        self._clean()
+        return Written(name, size + len(header))
+
+    def _usable(self, saved: Checkpoint) -> dict[int, _Known]:
+        """Units whose sections can be used again: in parts that are well used."""
+        live: dict[str, int] = {}
+        for unit in saved.units:
+            entry = self._known.get(id(unit.roots))
+            if entry is not None:
+                at = entry.at.section
+                live[at.file] = live.get(at.file, 0) + at.length
+        return {
+            key: entry
+            for key, entry in self._known.items()
+            if live.get(entry.at.section.file, 0)
+            >= LEAST_SHARE * self._sizes.get(entry.at.section.file, 0)
+        }
+
+    def _clean(self) -> None:
+        """Delete old checkpoints, then the parts that no kept one uses."""
+        for name in self.names[self.keep :]:
+            self.folder.delete(name)
+            del self._parts[name]
+        used = set().union(*self._parts.values())
+        for name in self.folder.names():
+            if PART.fullmatch(name) and name not in used:
+                self.folder.delete(name)
+                self._sizes.pop(name, None)
+
+    def _is_of(self, names: list[str], run_id: RunId) -> bool:
+        """Whether checkpoints are of the run, or of one that goes on from the same."""
+        for name in names:
+            try:
+                found: str = _read_header(self.folder, name)["spec"]["run_id"]
+            except CheckpointError:
+                continue  # a damaged one says nothing; the one before does
+            return found.partition(RESUMED)[0] == run_id.partition(RESUMED)[0]
+        return False
+
+    def _parts_of(self, name: str) -> set[str]:
+        """Parts that a checkpoint uses; none if it is damaged."""
+        try:
+            header = _read_header(self.folder, name)
+            sections = [*header["units"], header["optima"], *header["extras"].values()]
+            return {str(section[0]) for section in sections}
+        except (CheckpointError, KeyError, TypeError, IndexError):
+            return set()
+
+
+def header_names(folder: Folder) -> list[str]:
+    """Names of the checkpoints in a folder, the newest first."""
+    return sorted(filter(HEADER.fullmatch, folder.names()), key=_number, reverse=True)
+
+
+def load_checkpoint(source: str, problem: Problem[Any] | None = None) -> Checkpoint:
+    """Read a checkpoint and check it.
+
+    Parameters
+    ----------
+    source
+        Path or URL: of a folder (its newest checkpoint), of one checkpoint in it, or
+        of a file that ``Run.save`` wrote.
+    problem
+        For problems other than flow shops, which a checkpoint does not hold.
+
+    Raises
+    ------
+    CheckpointError
+        Nothing there, damaged, of another problem or another version of dpbb.
+    """
+    folder = Folder(source)
+    names = header_names(folder)
+    if names:
+        return _load_newest(folder, names, problem)
+    if folder.is_there():
+        raise CheckpointError(f"expected a checkpoint in folder {folder.url}, got none")
+    return _load(*Folder.of_file(source), problem)
+
+
+def newest_whole(folder: Folder) -> Checkpoint:
+    """Read the newest checkpoint of a folder that is not damaged.
+
+    Raises
+    ------
+    CheckpointError
+        There is none.
+    """
+    names = header_names(folder)
+    found = _first_whole(folder, names, None)
+    if found is not None:
+        return found[1]
+    if names:
+        return _load(folder, names[0], None)  # raises, and says why
+    raise CheckpointError(f"expected a checkpoint in folder {folder.url}, got none")
+
+
+def _load_newest(
+    folder: Folder, names: list[str], problem: Problem[Any] | None
+) -> Checkpoint:
+    """Read the newest; if it is damaged, say which one before it is not."""
+    try:
+        return _load(folder, names[0], problem)
+    except CheckpointError as error:
+        found = _first_whole(folder, names[1:], problem)
+        if found is None:
+            raise
+        name, good = found
+        raise CheckpointError(
+            f"{error}. Of the others in the folder {name} is whole, with "
+            f"{good.counters.nodes:,} nodes after {good.seconds:.0f} s: go on from it "
+            f"by dpbb resume {folder.label(name)}"
+        ) from error
+
+
+def _first_whole(
+    folder: Folder, names: list[str], problem: Problem[Any] | None
+) -> tuple[str, Checkpoint] | None:
+    for name in names:
+        with suppress(CheckpointError):
+            return name, _load(folder, name, problem)
+    return None
+
+
+def _load(folder: Folder, name: str, problem: Problem[Any] | None) -> Checkpoint:
+    label = folder.label(name)
+    if not HEADER.fullmatch(name):
+        return from_bytes(folder.read(name), label, problem)
+
+    def read(section: Section, what: str) -> bytes:
+        if not PART.fullmatch(section.file):
+            raise CheckpointError(f"{what}: expected a part, got {section.file!r}")
+        end = section.offset + section.length
+        return folder.read(section.file, section.offset, end) if section.length else b""
+
+    return decode(_read_header(folder, name), read, label, problem)
+
+
+def _read_header(folder: Folder, name: str) -> dict[str, Any]:
+    label = folder.label(name)
+    content = folder.read(name)
+    if len(content) > header_length(content[:MAX_LINE], label):
+        raise CheckpointError(f"{label}: expected a header and nothing after it")
+    return decode_header(content, label)
+
+
+def _number(name: str) -> int:
+    found = HEADER.fullmatch(name) or PART.fullmatch(name)
+    return int(found[1]) if found else 0
+
+
+def resumed_id(run_id: RunId) -> RunId:
+    """Name of a run that goes on: no lease of the former one may be taken for its."""
+    return RunId(f"{run_id.partition(RESUMED)[0]}{RESUMED}{uuid4().hex[:4]}")

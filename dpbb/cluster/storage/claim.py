@@ -1,0 +1,166 @@
+"""Whose a folder of checkpoints is: two runs that go on from one must not both write.
+
+A file ``owner.json`` names the run and the process that writes here, and when it last
+gave a sign of life. It is a lease rather than a lock: object stores have no file locks,
+those of network file systems are unreliable, and an owner that was killed has to be
+replaced. One whose process is seen to be gone is replaced at once, any other when it
+has been silent for ``STALE_S``. An owner that was replaced finds out before it writes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import psutil
+
+from dpbb.errors import CheckpointError
+
+if TYPE_CHECKING:
+    from dpbb.cluster.storage.store import Folder
+    from dpbb.coordination.messages import RunId
+
+NAME = "owner.json"
+
+BEAT_S = 10.0
+"""An owner gives a sign of life so often."""
+
+STALE_S = 45.0
+"""An owner that has given none for so long is replaced; clocks may differ a little."""
+
+SETTLE_S = 0.1
+"""Who takes a folder looks so much later whether somebody else took it as well."""
+
+_held: set[str] = set()
+"""Nonces of this process: a container's next one may have its host name and pid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """What the file says.
+
+    Parameters
+    ----------
+    nonce
+        Unique to this claim.
+    run_id, host, pid
+        Who writes here.
+    started
+        When the process was, in seconds of the epoch: pids are used again.
+    beat
+        Its last sign of life, in seconds of the epoch.
+    """
+
+    nonce: str
+    run_id: str
+    host: str
+    pid: int
+    started: float
+    beat: float
+
+    def is_alive(self, host: str, now: float) -> bool:
+        """Whether it may still write, as far as can be seen from this host."""
+        if now - self.beat > STALE_S:
+            return False
+        if self.host != host:
+            return True
+        if self.pid == os.getpid():
+            return self.nonce in _held
+        try:
+            process = psutil.Process(self.pid)
+            same: bool = abs(process.create_time() - self.started) < 1.0
+            return same and process.status() != psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return False
+        except psutil.AccessDenied:
+            return True
+
+
+class Claim:
+    """The claim of a run to a folder; may be used by one thread at a time.
+
+    Parameters
+    ----------
+    folder
+        The folder, which is there.
+    run_id
+        The run.
+
+    Raises
+    ------
+    CheckpointError
+        Another run writes there, or it cannot be written to.
+    """
+
+    def __init__(self, folder: Folder, run_id: RunId) -> None:
+        self._folder = folder
+        self._nonce = uuid4().hex
+        self._run_id = run_id
+        before = read_owner(folder)
+        if before is not None and before.is_alive(folder.host, time.time()):
+            raise CheckpointError(self._refusal(before))
+        self._beat()
+        time.sleep(SETTLE_S)
+        self._require_mine()
+        _held.add(self._nonce)
+
+    def renew(self) -> None:
+        """Give a sign of life; CheckpointError if somebody else took the folder."""
+        self._require_mine()
+        self._beat()
+
+    def release(self) -> None:
+        """Note that the run is over; does nothing if the folder is another's by now."""
+        _held.discard(self._nonce)
+        owner = read_owner(self._folder)
+        if owner is not None and owner.nonce == self._nonce:
+            self._folder.delete(NAME)
+
+    def abandon(self) -> None:
+        """Leave the folder with a run that was not ended: who goes on from it may."""
+        _held.discard(self._nonce)
+        owner = read_owner(self._folder)
+        if owner is not None and owner.nonce == self._nonce:
+            self._beat(0.0)
+
+    def _beat(self, now: float | None = None) -> None:
+        pid = os.getpid()
+        started = psutil.Process(pid).create_time()
+        owner = Owner(
+            self._nonce,
+            self._run_id,
+            self._folder.host,
+            pid,
+            started,
+            time.time() if now is None else now,
+        )
+        self._folder.write(NAME, [json.dumps(asdict(owner)).encode()])
+
+    def _require_mine(self) -> None:
+        owner = read_owner(self._folder)
+        if owner is not None and owner.nonce != self._nonce:
+            raise CheckpointError(self._refusal(owner))
+
+    def _refusal(self, owner: Owner) -> str:
+        url = self._folder.url
+        return (
+            f"expected a folder that no other run writes to, got {url}: run "
+            f"{owner.run_id} on host {owner.host} (process {owner.pid}) gave a sign of "
+            f"life {max(0.0, time.time() - owner.beat):.0f} s ago; stop that run, or "
+            f"wait until it has been silent for {STALE_S:.0f} s, or, if you know that "
+            f"it is dead, delete {self._folder.label(NAME)}"
+        )
+
+
+def read_owner(folder: Folder) -> Owner | None:
+    """Who has the folder; None if nobody has, or the file cannot be understood."""
+    if NAME not in folder.names():
+        return None
+    try:
+        return Owner(**json.loads(folder.read(NAME)))
+    except (CheckpointError, ValueError, TypeError):
+        return None  # just deleted, or not ours: it protects nothing

@@ -1,0 +1,206 @@
+"""The worker's side: seats, their sessions, and hints from the scheduler.
+
+Sent to the workers by the scheduler plugin (``loader.py``). Announces the worker's
+seats when it joins: its CPU threads as one seat, and a seat a GPU. The tasks that the
+scheduler plugin pins to this worker find everything here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import platform
+import threading
+import time
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from distributed.diagnostics.plugin import WorkerPlugin
+from distributed.protocol import pickle
+
+from dpbb.cluster.versions import versions
+from dpbb.cluster.wire import raised
+from dpbb.cluster.worker.exploration import Exploration, SeatClosedError
+from dpbb.cluster.worker.gpus import seat_kinds
+from dpbb.cluster.worker.link import WorkerLink
+from dpbb.cluster.worker.sessions import SeatSessions
+from dpbb.coordination.messages import GiftWanted, SeatId
+from dpbb.engines.base import Device
+from dpbb.engines.registry import get_engine, is_replaced
+from dpbb.errors import ClusterError, EngineUnavailable, StaleLeaseError
+
+if TYPE_CHECKING:
+    from distributed import Worker
+
+    from dpbb.coordination.messages import Lease, LeaseId, RunId, RunSpec, UnitId
+
+logger = logging.getLogger(__name__)
+
+NAME = "dpbb"
+HINT = "dpbb-hint"
+FORGET = "dpbb-forget"
+LAST_REPORT_S = 2.0
+"""A closing worker waits so long for the last reports of its seats."""
+
+
+class DpbbWorkerPlugin(WorkerPlugin):
+    """Seats of one worker. See the module's docstring."""
+
+    name = NAME
+
+    def __init__(self) -> None:
+        self.seats: dict[SeatId, SeatSessions] = {}
+        self._specs: dict[RunId, RunSpec] = {}
+        self._specs_lock = threading.Lock()
+        self._links: dict[SeatId, WorkerLink] = {}
+
+    async def setup(self, worker: Worker) -> None:
+        """Announce the seats; a refusal is logged and leaves the worker idle."""
+        self.worker = worker
+        worker.extensions[NAME] = self
+        worker.stream_handlers[HINT] = self.hint
+        worker.stream_handlers[FORGET] = self.forget
+        for device in await _devices(worker):
+            seat = SeatId(f"{worker.address}/{device.kind}{device.index}")
+            self.seats[seat] = SeatSessions(device)
+        hello = {
+            "worker": worker.address,
+            "nthreads": worker.state.nthreads,
+            "versions": versions(),
+            "seats": [
+                {
+                    "id": seat,
+                    "kind": sessions.device.kind,
+                    "uuid": sessions.device.uuid,
+                    "index": sessions.device.index,
+                    "threads": sessions.device.threads,
+                    "name": sessions.device.name,
+                }
+                for seat, sessions in self.seats.items()
+            ],
+        }
+        try:
+            raised(await worker.scheduler.dpbb_hello(**hello))
+        except ClusterError as error:
+            logger.warning("this worker explores nothing: %s", error)
+            return
+        if all(one.device.kind == "cpu" for one in self.seats.values()):
+            # the first unit comes soon: load the engine while the loop goes on
+            threading.Thread(target=_warm_up, name="dpbb-warm-up", daemon=True).start()
+
+    async def teardown(self, worker: Worker) -> None:
+        """Let the seats send their last reports, then free their sessions."""
+        worker.stream_handlers[HINT] = _ignore
+        worker.stream_handlers[FORGET] = _ignore
+        for link in list(self._links.values()):
+            link.control.wake()  # it sees that the worker leaves when its slice ends
+        deadline = time.monotonic() + LAST_REPORT_S
+        while self._links and time.monotonic() < deadline:
+            await asyncio.sleep(0.005)
+        for link in list(self._links.values()):
+            link.torn_down = True
+        if worker.extensions.get(NAME) is self:
+            del worker.extensions[NAME]
+        for sessions in self.seats.values():
+            sessions.close()
+
+    # -- stream handlers: an exception in one would lose the worker ----------------
+
+    def hint(
+        self,
+        run_id: RunId,
+        seat: SeatId | None = None,
+        ub: int | None = None,
+        report: bool = False,
+        lease: LeaseId | None = None,
+        max_roots: int = 0,
+        **_: Any,
+    ) -> None:
+        """Pass a hint on to a seat, or to every seat of the run."""
+        gift = None if lease is None else GiftWanted(lease, max_roots)
+        for name, link in list(self._links.items()):
+            if link.run_id == run_id and seat in (None, name):
+                link.control.hint(ub=ub, report_now=report, gift=gift)
+
+    def forget(self, run_id: RunId, **_: Any) -> None:
+        """Free what is kept of a run that is over."""
+        try:
+            self.hint(run_id, report=True)  # who still explores learns it at once
+            self._specs.pop(run_id, None)
+            for sessions in self.seats.values():
+                sessions.forget(run_id)
+        except Exception:
+            logger.exception("run %s could not be forgotten", run_id)
+
+    # -- in the task's thread ------------------------------------------------------
+
+    def explore(self, run_id: RunId, unit: UnitId, attempt: int, seat: SeatId) -> None:
+        """Explore a unit on a seat, and those that are handed over after it.
+
+        A stale assignment is nothing to do.
+        """
+        sessions = self.seats[seat]
+        link = WorkerLink(self.worker, run_id, seat)
+        with sessions.lock:
+            self._links[seat] = link
+            try:
+                spec = self._spec(run_id, link)
+                lease: Lease | None = link.lease(unit, attempt)
+                while lease is not None:
+                    with sessions.session(spec, lease.ub) as slot:
+                        exploration = Exploration(
+                            spec, lease, slot.session, link, energy=sessions.energy
+                        )
+                        slot.reusable = exploration.run()
+                    lease = exploration.next
+            except (StaleLeaseError, SeatClosedError) as reason:
+                logger.debug("unit %s of run %s: %s", unit, run_id, reason)
+            finally:
+                del self._links[seat]
+
+    def _spec(self, run_id: RunId, link: WorkerLink) -> RunSpec:
+        with self._specs_lock:
+            if run_id not in self._specs:
+                self._specs[run_id] = pickle.loads(link.spec())
+            return self._specs[run_id]
+
+
+def _ignore(**_: Any) -> None:
+    """Take a hint that nobody waits for; an unknown one would lose the worker."""
+
+
+async def _devices(worker: Worker) -> list[Device]:
+    """Devices of this process, of the kinds that ``DPBB_SEATS`` leaves."""
+    kinds = seat_kinds(os.environ)
+    devices = [_cpu_device(worker)] if "cpu" in kinds else []
+    if "gpu" in kinds and (find_spec("cupy") is not None or is_replaced("gpu")):
+        # importing CuPy takes a second: not on the loop
+        devices += await asyncio.to_thread(_gpu_devices)
+    return devices
+
+
+def _cpu_device(worker: Worker) -> Device:
+    # without the engine: importing Numba takes longer than joining
+    host = platform.node()
+    uuid = f"cpu-{host}-{os.getpid()}-{worker.id}"
+    name = platform.processor() or platform.machine()
+    return Device("cpu", uuid, threads=worker.state.nthreads, name=name)
+
+
+def _gpu_devices() -> list[Device]:
+    try:
+        engine = get_engine("gpu")
+        if engine.availability() is not None:
+            return []
+        return engine.devices()
+    except EngineUnavailable as error:
+        logger.info("no GPU seats: %s", error)
+        return []
+
+
+def _warm_up() -> None:
+    try:
+        get_engine("cpu").availability()
+    except EngineUnavailable as error:
+        logger.debug("no CPU engine: %s", error)

@@ -1,0 +1,217 @@
+"""Kinds of option values: what is allowed, and how a value or a text is checked."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import numbers
+import operator
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from dpbb.errors import OptionError, shown
+from dpbb.options.permutations import check_permutation, parse_permutation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from enum import StrEnum
+
+LARGEST = 2**62
+"""Largest whole number of any option: it and a little more fit in 64 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of value.
+
+    Parameters
+    ----------
+    allowed
+        What is allowed, for people.
+    check
+        ``check(value, name)``: the value as its final type; OptionError if not allowed.
+    parse
+        ``parse(text, name)``: the same from a text (command line).
+    metavar
+        Placeholder in help texts; None for a flag without a value.
+    default_text
+        What happens without a value.
+    """
+
+    allowed: str
+    check: Callable[[Any, str], Any]
+    parse: Callable[[str, str], Any]
+    metavar: str | None
+    default_text: str = "none"
+
+
+def _refuse(name: str, allowed: str, got: Any) -> NoReturn:  # noqa: ANN401
+    raise OptionError(f"{name}: expected {allowed}, got {shown(got)}")
+
+
+def whole(least: int, most: int = LARGEST) -> Kind:
+    """Whole numbers from ``least`` to ``most``."""
+    allowed = f"a whole number >= {least}"
+    if most != LARGEST:
+        allowed = f"a whole number from {least} to {most}"
+
+    def check(value: Any, name: str) -> int:  # noqa: ANN401
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+            _refuse(name, allowed, value)
+        try:
+            number = operator.index(value)
+        except TypeError:  # a duration of NumPy calls itself integral
+            _refuse(name, allowed, value)
+        if number > LARGEST:
+            _refuse(name, f"{allowed} and <= 2**62", value)
+        if not least <= number <= most:
+            _refuse(name, allowed, value)
+        return number
+
+    def parse(text: str, name: str) -> int:
+        try:
+            return check(int(text), name)
+        except ValueError as error:
+            if isinstance(error, OptionError):
+                raise
+            _refuse(name, allowed, text)
+
+    return Kind(allowed, check, parse, "N")
+
+
+def number(
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    most: float | None = None,
+    below: float | None = None,
+) -> Kind:
+    """Finite numbers within bounds; ``above`` and ``below`` are not allowed themselves.
+
+    Parameters
+    ----------
+    least, above, most, below
+        None: no such bound.
+    """
+    limits = {">=": least, ">": above, "<=": most, "<": below}
+    given = [f"{sign} {limit:g}" for sign, limit in limits.items() if limit is not None]
+    allowed = "a number " + " and ".join(given)
+
+    def check(value: Any, name: str) -> float:  # noqa: ANN401
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            _refuse(name, allowed, value)
+        try:
+            result = float(value)
+        except OverflowError:
+            _refuse(name, f"{allowed} that a float can hold", value)
+        inside = (
+            math.isfinite(result)
+            and (least is None or result >= least)
+            and (above is None or result > above)
+            and (most is None or result <= most)
+            and (below is None or result < below)
+        )
+        if not inside:
+            _refuse(name, allowed, value)
+        return result
+
+    def parse(text: str, name: str) -> float:
+        try:
+            result = float(text)
+        except ValueError:
+            _refuse(name, allowed, text)
+        return check(result, name)
+
+    return Kind(allowed, check, parse, "X")
+
+
+def choice(values: type[StrEnum]) -> Kind:
+    """Members of an enum, or their texts."""
+    allowed = "one of " + ", ".join(values)
+
+    def check(value: Any, name: str) -> StrEnum:  # noqa: ANN401
+        try:
+            return values(value)
+        except ValueError:
+            _refuse(name, allowed, value)
+
+    return Kind(allowed, check, check, "|".join(values))
+
+
+def text(metavar: str, allowed: str) -> Kind:
+    """Non-empty texts; paths become texts."""
+
+    def check(value: Any, name: str) -> str:  # noqa: ANN401
+        plain = os.fspath(value) if isinstance(value, os.PathLike) else value
+        if not isinstance(plain, str) or not plain.strip():
+            _refuse(name, allowed, value)
+        return plain
+
+    return Kind(allowed, check, check, metavar)
+
+
+def address() -> Kind:
+    """Addresses of schedulers: with a port, in a scheduler file, or in this process."""
+    allowed = "the address of a Dask scheduler, or its scheduler file (.json)"
+    plain = text("ADDRESS", allowed)
+
+    def check(value: Any, name: str) -> str:  # noqa: ANN401
+        result: str = plain.check(value, name)
+        if not re.fullmatch(r".+\.json|inproc://.+|\S+:\d+(/\S*)?", result):
+            _refuse(name, f"{allowed}, such as tcp://host:8786", value)
+        return result
+
+    return Kind(allowed, check, check, plain.metavar)
+
+
+def flag() -> Kind:
+    """Truth values."""
+    allowed = "true or false"
+
+    def check(value: Any, name: str) -> bool:  # noqa: ANN401
+        if not isinstance(value, bool):
+            _refuse(name, allowed, value)
+        return value
+
+    def parse(text: str, name: str) -> bool:
+        return check({"true": True, "false": False}.get(text.lower(), text), name)
+
+    return Kind(allowed, check, parse, None)
+
+
+def permutation() -> Kind:
+    """Permutations of the jobs 0 to n-1; as text, the jobs or a file with them.
+
+    A text is none where values are: whoever sends options must not have files read.
+    """
+    allowed = (
+        "the jobs 0 to n-1 in any order; on the command line and in TOML also a file "
+        "with them"
+    )
+    return Kind(allowed, check_permutation, parse_permutation, "FILE")
+
+
+def optional(kind: Kind, default_text: str = "none") -> Kind:
+    """Values of a kind, or None; ``default_text`` says what None means."""
+
+    def check(value: Any, name: str) -> Any:  # noqa: ANN401
+        return None if value is None else kind.check(value, name)
+
+    return Kind(kind.allowed, check, kind.parse, kind.metavar, default_text)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return " (did you mean ...?)" with the nearest known names, or nothing."""
+    close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
+    return f" (did you mean {' or '.join(close)}?)" if close else ""
+
+
+def unknown_option(name: str, known: Iterable[str], where: str = "") -> OptionError:
+    """Return the error of a name that no option has; the message begins with where."""
+    names = list(known)
+    return OptionError(
+        f"{where}{name}: expected the name of an option{nearest(name, names)}; all: "
+        f"{', '.join(names)}"
+    )

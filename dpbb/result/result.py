@@ -1,0 +1,352 @@
+"""What a solve gives back: status, termination and everything that was proved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from dpbb.errors import DpbbError, InvariantError, OptionError
+from dpbb.options import SolveOptions
+from dpbb.text import markup
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+
+    from dpbb.proof.certificate import Certificate
+    from dpbb.result.schedule import Schedule
+
+
+PLOTS = ("gantt", "convergence")
+"""Kinds of plots of a result."""
+
+
+class Status(StrEnum):
+    """What is known about the instance when a solve ends."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    INFEASIBLE_CUTOFF = "infeasible_cutoff"
+    UNKNOWN = "unknown"
+
+
+class Termination(StrEnum):
+    """Why a solve ended; apart from what is known then."""
+
+    EXHAUSTED = "exhausted"
+    TIME_LIMIT = "time_limit"
+    NODE_LIMIT = "node_limit"
+    GAP_LIMIT = "gap_limit"
+    STOPPED = "stopped"
+
+
+class Proof(StrEnum):
+    """How the lower bound of a result was obtained."""
+
+    TREE_EXHAUSTED = "tree_exhausted"
+    ROOT_BOUND = "root_bound"
+    OPEN_ROOTS = "open_roots"  # the least bound of the roots that are left
+
+
+@dataclass(frozen=True, slots=True)
+class Improvement:
+    """A step of the incumbent trajectory.
+
+    Parameters
+    ----------
+    seconds
+        Since the start.
+    value
+        The incumbent's value from then on.
+    source
+        Who found it.
+    """
+
+    seconds: float
+    value: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """Outcome of a solve.
+
+    Parameters
+    ----------
+    status, termination
+        What is known, and why the solve ended.
+    proof
+        How ``lower_bound`` was obtained.
+    makespan, permutation
+        The best schedule found, jobs counted from 0; None without one.
+    lower_bound
+        No schedule is below it. With status ``infeasible_cutoff`` the cutoff.
+    decomposed, leaves
+        Explored nodes: decomposed ones, and complete permutations.
+    seconds
+        The whole solve: start-up, heuristics and tree.
+    tree_seconds
+        From the opening of the tree to its end; 0 when no tree was needed.
+    explore_seconds
+        Sum over seats of the time spent in the engine.
+    energy_j
+        Joules that the devices used while they explored, each device counted once;
+        None if none has a meter that may be read (GPUs: NVML; processors: RAPL, for
+        the whole host). Devices without one are not in it.
+    engine, seats
+        Which engine explored, and on what.
+    instance, digest, n_jobs, n_machines
+        The instance; the digest identifies its processing times.
+    trajectory
+        Incumbents in the order of discovery.
+    optima
+        With ``all_optima``: the permutations of the best makespan that were found, all
+        that there are when the tree is exhausted; empty when they went to a file. Of
+        very many (64 MiB, 2 bytes a job) only a part is held.
+    n_optima
+        With ``all_optima``: how many were found.
+    n_optima_written
+        How many of them are in the file ``options.optima_file``; None if none was
+        written.
+    units, donations, requeues
+        Work units explored, split off for idle seats, and repeated after a loss.
+    options
+        The options of the solve.
+    versions
+        (package, version) pairs.
+    objective
+        What people call the cost: of problems of your own, ``makespan`` is that cost.
+    operations
+        The schedule; see ``schedule``.
+    certificate
+        Of the proof, where the option asked for one and the tree was exhausted.
+
+    Raises
+    ------
+    InvariantError
+        The parts contradict each other.
+    """
+
+    status: Status
+    termination: Termination
+    proof: Proof
+    makespan: int | None
+    lower_bound: int
+    permutation: tuple[int, ...] | None
+    decomposed: int = 0
+    leaves: int = 0
+    seconds: float = 0.0
+    tree_seconds: float = 0.0
+    explore_seconds: float = 0.0
+    energy_j: float | None = None
+    engine: str = "none"
+    seats: tuple[str, ...] = ()
+    instance: str = ""
+    digest: str = ""
+    n_jobs: int = 0
+    n_machines: int = 0
+    trajectory: tuple[Improvement, ...] = ()
+    optima: tuple[tuple[int, ...], ...] | None = None
+    n_optima: int | None = None
+    n_optima_written: int | None = None
+    units: int = 0
+    donations: int = 0
+    requeues: int = 0
+    options: SolveOptions = field(default_factory=SolveOptions)
+    versions: tuple[tuple[str, str], ...] = ()
+    objective: str = "makespan"
+    operations: Schedule | None = field(default=None, compare=False, repr=False)
+    certificate: Certificate | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        has_schedule = self.status in (Status.OPTIMAL, Status.FEASIBLE)
+        complete = self.makespan is not None and self.permutation is not None
+        absent = self.makespan is None and self.permutation is None
+        if not (complete if has_schedule else absent):
+            raise InvariantError(
+                f"status {self.status} contradicts makespan {self.makespan} and "
+                f"permutation {self.permutation}"
+            )
+        if self.makespan is None:
+            return
+        if self.lower_bound > self.makespan:
+            raise InvariantError(
+                f"lower bound {self.lower_bound} above makespan {self.makespan}"
+            )
+        if (self.status is Status.OPTIMAL) != (self.lower_bound == self.makespan):
+            raise InvariantError(
+                f"status {self.status} contradicts lower bound {self.lower_bound} "
+                f"and makespan {self.makespan}"
+            )
+        if self.operations is not None and self.operations.makespan != self.makespan:
+            raise InvariantError(
+                f"makespan {self.makespan}, but the schedule ends at "
+                f"{self.operations.makespan}"
+            )
+
+    @property
+    def gap(self) -> float | None:
+        """(makespan - lower_bound) / makespan; None without a schedule."""
+        if self.makespan is None:
+            return None
+        # All processing times may be zero.
+        return (self.makespan - self.lower_bound) / max(self.makespan, 1)
+
+    @property
+    def nodes(self) -> int:
+        """Explored nodes of both kinds."""
+        return self.decomposed + self.leaves
+
+    @property
+    def nodes_per_second(self) -> float:
+        """Explored nodes over the time of the tree."""
+        return self.nodes / self.tree_seconds if self.tree_seconds else 0.0
+
+    def schedule(self) -> Schedule:
+        """Start and end of every operation.
+
+        Raises
+        ------
+        DpbbError
+            There is none: no schedule was found, or it was not saved.
+        """
+        if self.operations is None:
+            raise DpbbError(
+                f"schedule: expected a result with a schedule, got one with status "
+                f"{self.status}" + (" saved without it" if self.permutation else "")
+            )
+        return self.operations
+
+    def write_schedule(self, path: str | Path) -> None:
+        """Write the schedule to a CSV file: position, job, machine, start, end."""
+        self.schedule().write_csv(path)
+
+    def plot(self, kind: str = "gantt", ax: Axes | None = None, **how: Any) -> Axes:  # noqa: ANN401
+        """Draw the result with Matplotlib (``pip install 'dpbb[plot]'``).
+
+        Parameters
+        ----------
+        kind
+            ``"gantt"``: the schedule, with a critical path; ``"convergence"``:
+            incumbents, lower bound and gap over time.
+        ax
+            Where to draw; default: a new pyplot figure.
+        **how
+            Further arguments of ``dpbb.plotting.gantt`` or ``convergence``.
+
+        Raises
+        ------
+        OptionError
+            Another kind.
+        DpbbError
+            Matplotlib is not installed; or no schedule to draw.
+        """
+        if kind not in PLOTS:
+            raise OptionError(f"kind: expected one of {', '.join(PLOTS)}, got {kind!r}")
+        # By its name, as in dpbb/__init__.py: results know nothing of the layers above,
+        # and work without Matplotlib.
+        axes: Axes = import_module("dpbb.plotting").draw(self, kind, ax, **how)
+        return axes
+
+    def to_json(self, *, schedule: bool = True, indent: int | None = None) -> str:
+        """One JSON object; ``from_json`` reads it.
+
+        Parameters
+        ----------
+        schedule
+            Whether to include start and end of every operation.
+        """
+        from dpbb.result import json_form as result_json
+
+        return result_json.to_json(self, schedule=schedule, indent=indent)
+
+    @classmethod
+    def from_json(cls, text: str) -> Result:
+        """Read a result that ``to_json`` wrote.
+
+        Raises
+        ------
+        DpbbError
+            Not JSON, not a result, or written by a newer dpbb.
+        """
+        from dpbb.result import json_form as result_json
+
+        return result_json.from_json(text)
+
+    def summary(self) -> str:
+        """Return a few aligned lines for people."""
+        facts = self._facts()
+        width = max([12, *(len(name) for name, _ in facts)])
+        return "\n".join(f"{name:<{width}} {text}" for name, text in facts)
+
+    def _facts(self) -> list[tuple[str, str]]:
+        size = f" ({self.n_jobs} x {self.n_machines})" if self.n_machines else ""
+        facts = [
+            ("instance", f"{self.instance}{size}"),
+            ("status", f"{self.status}, as {self._reason()}"),
+        ]
+        if self.makespan is None:
+            facts.append(("lower bound", f"{self.lower_bound:,}"))
+        else:
+            facts.append((self.objective, str(self.makespan)))
+            if self.status is not Status.OPTIMAL:
+                facts.append(
+                    ("lower bound", f"{self.lower_bound} (gap {self.gap:.2%})")
+                )
+            facts.append(("permutation", " ".join(map(str, self.permutation or ()))))
+        if self.n_optima is not None:
+            facts.append(("optima", self._optima_text(self.n_optima)))
+        facts.append(
+            (
+                "nodes",
+                f"{self.decomposed:,} decomposed, {self.leaves:,} leaves, "
+                f"{self.nodes_per_second:,.0f} a second",
+            )
+        )
+        facts.append(
+            ("time", f"{self.seconds:.2f} s, {self.tree_seconds:.2f} s of it the tree")
+        )
+        seats = "1 seat" if len(self.seats) == 1 else f"{len(self.seats):,} seats"
+        facts.append(("engine", f"{self.engine}, {seats}"))
+        if self.energy_j is not None:
+            facts.append(("energy", f"{self.energy_j:,.0f} J of the devices"))
+        return facts
+
+    def _optima_text(self, found: int) -> str:
+        """How many optimal permutations there are, and where they are."""
+        whole = self.termination is Termination.EXHAUSTED
+        text = f"{found:,}"
+        if not whole:
+            text += f" or more: ended early ({self.termination})"
+        listed, written = len(self.optima or ()), self.n_optima_written
+        if written is not None:
+            part = "all" if written == found else f"only {written:,}"
+            text += f"; {part} of them in {self.options.optima_file}"
+        if listed < found and written != found:
+            text += f"; only {listed:,} of them in this result"
+        return text
+
+    def _reason(self) -> str:
+        """How the status was obtained, for people."""
+        if self.proof is Proof.TREE_EXHAUSTED:
+            if self.status is Status.INFEASIBLE_CUTOFF:
+                bound = f"{self.lower_bound:,}"
+                return f"the tree is exhausted: no schedule is below {bound}"
+            return "the tree is exhausted: no schedule is better"
+        if self.status is Status.OPTIMAL:
+            if self.proof is Proof.ROOT_BOUND:
+                return "the root bound equals the incumbent: no tree was needed"
+            return "the bound of every open root reaches the incumbent"
+        return f"the search ended early ({self.termination})"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        (_, title), (_, label), *facts = self._facts()
+        proved = self.status in (Status.OPTIMAL, Status.INFEASIBLE_CUTOFF)
+        color = markup.GOOD if proved else markup.GOING
+        return markup.card(title, label, [markup.table(facts)], color=color)

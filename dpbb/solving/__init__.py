@@ -1,0 +1,1 @@
+"""One call of ``solve``, ``submit`` or ``resume``: from arguments to a result."""

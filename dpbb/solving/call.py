@@ -1,0 +1,325 @@
+"""One call of ``solve``, ``submit`` or ``resume``: from its arguments to its result."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from dpbb.engines.registry import explain_engines
+from dpbb.errors import DpbbError, OptionError, UnwrittenError
+from dpbb.flowshop import FlowShopProblem
+from dpbb.flowshop.formats import read_instance
+from dpbb.options import EngineName, ProgressStyle, SolveOptions, Verbosity
+from dpbb.problem import Problem
+from dpbb.progress import Progress, make_progress
+from dpbb.proof.certificate import certified
+from dpbb.result import Termination
+from dpbb.solving.start import check_fit, make_plan
+from dpbb.text.files import check_writable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from dpbb.cluster.client.optima_file import OptimaFile
+    from dpbb.coordination.messages import RunSpec
+    from dpbb.coordination.outcome import Outcome
+    from dpbb.coordination.snapshot import Snapshot
+    from dpbb.options import TreeOptions
+    from dpbb.result import Improvement, Result
+    from dpbb.solving.plan import Plan
+
+
+SHORT_S = 5.0
+"""A time limit that may be over before there is a tree."""
+
+
+@dataclass(slots=True)
+class Task:
+    """One call of ``solve`` or ``submit``, blocking or asynchronous."""
+
+    problem: Problem[Any]
+    name: str
+    options: SolveOptions
+    progress: Progress
+    should_stop: Callable[[], bool]
+    began: float
+    engine: str | None = None
+    stopping: bool = False
+    embedded: bool = False
+
+    def client(
+        self,
+        given: Any,  # noqa: ANN401
+    ) -> AbstractContextManager[Future[Any]]:
+        """Get a client, in a thread while the heuristics run."""
+        if given is not None:
+            return _background(lambda: _nothing(given))
+        address, limit = self.options.scheduler, self.options.time_limit_s
+        if address is not None:
+            return _background(lambda: _connect(address, limit))
+        return self._embedded()
+
+    @contextmanager
+    def _embedded(self) -> Iterator[Future[Any]]:
+        self.embedded = True
+        # What can fail is looked at first, what cannot while the cluster starts, or,
+        # as it takes a second, when there is a tree: there may be no time for one.
+        sure, limit = self._is_sure(), self.options.time_limit_s
+        if not sure:
+            self._choose_engine()
+        unwanted = Event()
+        with _background(lambda: self._start(unwanted)) as starting:
+            if sure and (limit is None or limit > SHORT_S):
+                self._choose_engine()
+            try:
+                yield starting
+            finally:
+                unwanted.set()
+
+    def _is_sure(self) -> bool:
+        """Whether the engine can run here, as far as a look of milliseconds can tell.
+
+        Importing CuPy takes a second, in which the workers do so, too.
+        """
+        from dpbb.cluster.worker.gpus import gpus_for
+
+        engine = self.options.engine
+        if engine is EngineName.GPU:
+            return bool(gpus_for("gpu", self.problem, self._warm_up_tree()))
+        return engine in (EngineName.AUTO, EngineName.CPU)
+
+    def _choose_engine(self) -> None:
+        """Fail now, not after the heuristics, when the engine cannot run here."""
+        from dpbb.engines.registry import choose_engine
+
+        engine, why = choose_engine(
+            str(self.options.engine), self.problem, self._warm_up_tree()
+        )
+        self.engine = engine.name
+        self.progress.note(f"engine {why}")
+
+    def _warm_up_tree(self) -> TreeOptions:
+        """Tree of the run to come, whatever its upper bound will be."""
+        return self.options.tree(self.problem.trivial_ub)
+
+    @contextmanager
+    def _start(self, unwanted: Event) -> Iterator[Any]:
+        from dpbb.cluster.local import embedded_cluster
+
+        cluster = embedded_cluster(
+            workers=self.options.workers,
+            threads=self.options.threads,
+            engine=str(self.options.engine),
+            warm_up=(self.problem, self._warm_up_tree(), None),
+            unwanted=unwanted.is_set,
+        )
+        with cluster as (_, client):
+            yield client
+
+    def plan(self) -> Plan:
+        """Run the start heuristics."""
+        return make_plan(
+            self.problem,
+            self.name,
+            self.options,
+            began=self.began,
+            on_incumbent=self._found,
+            should_stop=self.should_stop,
+        )
+
+    def _found(self, step: Improvement, bound: int) -> None:
+        self.progress.incumbent(step.seconds, step.value, bound)
+
+    def early(self, plan: Plan) -> Result | None:
+        """Return the result if there is nothing to explore, or no time."""
+        left = plan.seconds_left(time.monotonic())
+        if plan.proved:
+            end = Termination.EXHAUSTED
+        elif plan.within_gap:
+            end = Termination.GAP_LIMIT
+        elif self.should_stop():
+            end = Termination.STOPPED
+        elif left is not None and left <= 0:
+            end = Termination.TIME_LIMIT
+        else:
+            return None
+        if self.options.certificate is not None:
+            self.progress.note(f"no certificate: there was no tree ({end})")
+        return plan.result_without_tree(end)
+
+    def open(self, plan: Plan, client: Any) -> Any:  # noqa: ANN401
+        """Open the run; awaitable if the client is asynchronous."""
+        from dpbb.cluster.client.open import submit_run
+        from dpbb.cluster.client.run import page_address
+
+        if client.dashboard_link:
+            self.progress.note(f"dashboard {page_address(client.dashboard_link)}")
+        if self.embedded and self.engine is None:
+            self._choose_engine()
+        elif self.engine is None:
+            tree = self._warm_up_tree()
+            why = explain_engines(str(self.options.engine), self.problem, tree)
+            self.progress.note(f"engine {why}")
+        now = time.monotonic()
+        opened = self.opened(plan, now)
+        self.progress.offset_s = opened - plan.began
+        engine = self.engine or str(self.options.engine)
+        if self.engine == EngineName.GPU and self.options.engine is EngineName.AUTO:
+            engine = str(EngineName.AUTO)  # the GPU may refuse: then the cores explore
+        spec, saved = self.spec(plan, now, engine)
+        if spec.checkpoint is not None:
+            self.progress.note(f"checkpoints {spec.checkpoint}")
+
+        def make_result(outcome: Outcome) -> Result:
+            result = plan.result(outcome, opened=opened, engine=engine)
+            result = certified(spec, outcome, result)
+            path, certificate = self.options.certificate, result.certificate
+            if path is None:
+                return result
+            if certificate is None:
+                self.progress.note(f"no certificate: {result.termination}")
+                return result
+            try:
+                certificate.write(path)
+            except DpbbError as error:
+                raise UnwrittenError(str(error), result) from error
+            return result
+
+        return submit_run(
+            client,
+            spec,
+            make_result=make_result,
+            optima_file=self.optima_file(),
+            saved=saved,
+        )
+
+    def optima_file(self) -> OptimaFile | None:
+        """Return what writes the optimal permutations; see ``OptimaFile``."""
+        from dpbb.cluster.client.optima_file import OptimaFile
+
+        path = self.options.optima_file
+        return None if path is None else OptimaFile(Path(path), self.problem)
+
+    def opened(self, plan: Plan, now: float) -> float:
+        """When the run was opened, if it is opened now."""
+        return now
+
+    def spec(self, plan: Plan, now: float, engine: str) -> tuple[RunSpec, bytes | None]:
+        """Return the run to open, and the state that it goes on from, if any."""
+        return replace(plan.spec(now, engine), checkpoint=self.checkpoint_url()), None
+
+    def checkpoint_url(self) -> str | None:
+        """Return the folder of checkpoints; absolute where the scheduler is here."""
+        url = self.options.checkpoint
+        if url is None or "://" in url or self.options.scheduler is not None:
+            return url
+        return str(Path(url).absolute()) if self.embedded else url
+
+    def look(self, snapshot: Snapshot) -> bool:
+        """Show the state of the run; True, once, if it is to be stopped."""
+        self.progress.update(snapshot)
+        if self.stopping or not self.should_stop():
+            return False
+        self.stopping = True
+        return True
+
+    def end(self, result: Result, snapshot: Snapshot | None) -> Result:
+        """Show the last state of the run and return its result."""
+        if snapshot is not None:
+            self.progress.finish(snapshot)
+        return result
+
+
+def make_task(
+    instance: Any,  # noqa: ANN401
+    client: Any,  # noqa: ANN401
+    options: SolveOptions | None,
+    changes: dict[str, Any],
+    progress: Progress | str | None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Task:
+    """Check everything that can be checked before anything is started."""
+    began = time.monotonic()
+    if not isinstance(options, SolveOptions | None):
+        raise OptionError(
+            f"options: expected SolveOptions, got {options!r}; single options are "
+            "keywords, SolveOptions.from_mapping reads a dict"
+        )
+    if not callable(should_stop):
+        raise OptionError(f"should_stop: expected a function, got {should_stop!r}")
+    chosen = (options or SolveOptions()).replace(**changes, **style_of(progress))
+    check_client(client, chosen)
+    if isinstance(instance, Problem):
+        problem, name = instance, instance.name
+    else:
+        found = read_instance(instance)
+        problem, name = FlowShopProblem(found), found.name
+    check_fit(problem, chosen)
+    if chosen.certificate is not None:
+        check_writable(chosen.certificate, "certificate")
+    shown = shown_by(progress, chosen)
+    task = Task(problem, name, chosen, shown, should_stop, began)
+    task.optima_file()  # refused now if it cannot be written
+    return task
+
+
+def check_client(client: Any, options: SolveOptions) -> None:  # noqa: ANN401
+    """Raise OptionError for something else, or options that a client excludes.
+
+    A client that is closed is a ClusterError.
+    """
+    if client is None:
+        return
+    if not hasattr(client, "scheduler_info"):
+        raise OptionError(f"client: expected a distributed.Client, got {client!r}")
+    from dpbb.cluster.client.run_calls import check_open
+
+    check_open(client)
+    for name in ("scheduler", "workers"):
+        if getattr(options, name) is not None:
+            raise OptionError(f"{name}: expected without a client, got both")
+
+
+def style_of(progress: Progress | str | None) -> dict[str, Any]:
+    """Return the option of this name, if that is what was given."""
+    given = progress is not None and not isinstance(progress, Progress)
+    return {"progress": progress} if given else {}
+
+
+def shown_by(progress: Progress | str | None, options: SolveOptions) -> Progress:
+    """Return what shows the run: the one given, or made as the options say."""
+    if isinstance(progress, Progress):
+        return progress
+    quiet = options.verbosity is Verbosity.QUIET
+    style = ProgressStyle.NONE if quiet else options.progress
+    return make_progress(style, interval_s=options.report_interval_s)
+
+
+def _connect(address: str, limit: float | None) -> AbstractContextManager[Any]:
+    from dpbb.cluster.local import connect
+
+    return connect(address, limit)
+
+
+@contextmanager
+def _nothing(value: Any) -> Iterator[Any]:  # noqa: ANN401
+    yield value
+
+
+@contextmanager
+def _background(
+    make: Callable[[], AbstractContextManager[Any]],
+) -> Iterator[Future[Any]]:
+    """Enter a context manager in a thread; yields the future of its value."""
+    with ThreadPoolExecutor(1, "dpbb-start") as pool, ExitStack() as stack:
+        future = pool.submit(lambda: stack.enter_context(make()))
+        try:
+            yield future
+        finally:
+            wait([future])  # to be left, it must have been entered

@@ -1,0 +1,189 @@
+"""From a checkpoint to a run that goes on: which options may change, and which not."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpbb.cluster.client.optima_file import OptimaFile
+from dpbb.cluster.storage.checkpoint_folder import load_checkpoint, resumed_id
+from dpbb.coordination.checkpoint_file import to_bytes
+from dpbb.engines.base import Tuning
+from dpbb.errors import CheckpointError, OptionError
+from dpbb.options import EngineName, Estimates, SolveOptions
+from dpbb.problem import root_bound
+from dpbb.solving.call import Task
+from dpbb.solving.plan import Plan
+from dpbb.text.files import check_writable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpbb.coordination.checkpoint import Checkpoint
+    from dpbb.coordination.messages import RunSpec
+    from dpbb.problem import Problem
+
+logger = logging.getLogger(__name__)
+
+FIXED = ("branching", "branching_ub", "bound", "root_order", "all_optima")
+"""What the tree, or what is counted in it, depends on: as before, or refused."""
+
+ANEW = (
+    "engine", "threads", "workers", "scheduler", "explorers", "block_size", "balance",
+    "upper_bound", "cutoff", "initial", "time_limit_s", "node_limit", "gap_limit",
+    "progress", "verbosity",
+)  # fmt: skip
+"""What says nothing of the continuation: the default, unless it is given."""
+
+
+@dataclass(slots=True)
+class ResumeTask(Task):
+    """A call of ``resume``."""
+
+    saved: Checkpoint | None = None
+
+    def plan(self) -> Plan:
+        """Return the plan of the run as it was; no heuristics."""
+        saved = self._saved
+        now = time.monotonic()
+        request: Mapping[str, Any] = saved.spec.request or {
+            "seconds": 0.0,
+            "root_bound": root_bound(self.problem),
+            "makespan": None,
+            "permutation": None,
+            "trajectory": [],
+        }
+        plan = Plan.from_request(
+            self.problem,
+            self.name,
+            request,
+            opened=now - saved.seconds,
+            options=self.options,
+        )
+        self.progress.note(
+            f"resumed after {saved.seconds:.0f} s: {len(saved.units)} units, "
+            f"{saved.counters.nodes:,} nodes so far"
+        )
+        return plan
+
+    def opened(self, plan: Plan, now: float) -> float:
+        """See ``Task.opened``: as if the run had never been interrupted."""
+        return now - self._saved.seconds
+
+    def spec(self, plan: Plan, now: float, engine: str) -> tuple[RunSpec, bytes]:
+        """Return the run that goes on, and its state."""
+        saved, options = self._saved, self.options
+        threshold = saved.ub
+        if options.upper_bound is not None:
+            threshold = options.upper_bound + options.all_optima
+        if threshold > saved.ub:
+            raise OptionError(
+                f"upper_bound: expected at most {saved.ub - options.all_optima}, which "
+                f"the run has reached already, got {options.upper_bound}"
+            )
+        limit = options.time_limit_s
+        spec = replace(
+            saved.spec,
+            run_id=resumed_id(saved.spec.run_id),
+            engine=engine,
+            tuning=Tuning.of(options),
+            upper_bound=min(saved.cutoff, threshold),
+            permutation=options.initial,
+            time_limit_s=None if limit is None else self.began + limit - now,
+            node_limit=options.node_limit,
+            gap_limit=options.gap_limit,
+            report_interval_s=options.report_interval_s,
+            full_interval_s=options.checkpoint_interval_s,
+            units_per_seat=options.units_per_seat,
+            checkpoint=self.checkpoint_url(),
+            checkpoint_keep=options.checkpoint_keep,
+            estimates=options.estimates is Estimates.AUTO,
+            request=plan.to_request(self.opened(plan, now)),
+        )
+        return spec, to_bytes(saved)
+
+    def early(self, plan: Plan) -> None:
+        """Nothing ends a run before it goes on; see ``Task.early``."""
+
+    @property
+    def _saved(self) -> Checkpoint:
+        if self.saved is None:
+            raise ValueError("expected a checkpoint")
+        return self.saved
+
+
+def _check_file(name: str, saved: Checkpoint, options: SolveOptions) -> None:
+    """Raise OptionError if a file cannot be written, or not go on as it is."""
+    path = getattr(options, name)
+    if path is None:
+        return
+    check_writable(path, name)
+    # with a better schedule they may be optimal no more
+    if name == "optima_file" and options.initial is None:
+        file = OptimaFile(Path(path), saved.spec.problem)
+        file.check(saved.value, saved.first_optimum)
+
+
+def read_saved(
+    source: str | Path, problem: Problem[Any] | None, changes: Mapping[str, Any]
+) -> tuple[Checkpoint, SolveOptions]:
+    """Read a checkpoint, and the options of the run that goes on from it.
+
+    Raises
+    ------
+    CheckpointError
+        See ``load_checkpoint``; or the run had failed.
+    OptionError
+        An option that must be as before is another.
+    """
+    path = str(source)
+    saved = load_checkpoint(path, problem)
+    if saved.error is not None:
+        raise CheckpointError(
+            f"{path}: expected a run that had not failed, got: {saved.error}"
+        )
+    tree = saved.spec.tree
+    before: dict[str, Any] = {
+        **dict(saved.spec.request.get("options", {})),
+        "branching": tree.branching,
+        "branching_ub": tree.branching_ub,
+        "bound": tree.bound,
+        "root_order": tree.root_order,
+        "all_optima": saved.spec.all_optima,
+    }
+    if "://" not in path and Path(path).is_dir():  # it may have been moved
+        before["checkpoint"] = path
+    fixed = SolveOptions.from_mapping(
+        {name: value for name, value in before.items() if name not in ANEW}
+    )
+    options = fixed.replace(**changes)
+    for name in FIXED:
+        old, new = getattr(fixed, name), getattr(options, name)
+        if new != old:
+            raise OptionError(
+                f"{name}: expected {old}, as the checkpoint's tree has it, got {new}"
+            )
+    if options.certificate is not None and not saved.spec.certificate:
+        raise OptionError(
+            "certificate: expected a run that kept a journal from its start (option "
+            f"certificate), got one that did not: {options.certificate}"
+        )
+    if options.cutoff is not None:
+        raise OptionError(
+            f"cutoff: expected upper_bound, which may be smaller than before, got "
+            f"{options.cutoff}"
+        )
+    for name in ("certificate", "optima_file"):
+        try:
+            _check_file(name, saved, options)
+        except OptionError as error:
+            if name in changes:
+                raise
+            logger.warning("the run goes on without its file: %s", error)
+            options = options.replace(**{name: None})
+    if options.engine is EngineName.AUTO and saved.spec.engine == EngineName.REFERENCE:
+        options = options.replace(engine=EngineName.REFERENCE)
+    return saved, options

@@ -1,0 +1,134 @@
+"""The plan of a run: what fits the instance, and what the start heuristics find."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.errors import OptionError
+from dpbb.flowshop import FlowShopProblem
+from dpbb.flowshop.heuristics import default_time_s
+from dpbb.flowshop.heuristics.in_time import incumbent_in_time
+from dpbb.options import Heuristics, SolveOptions
+from dpbb.problem import root_bound
+from dpbb.result import Improvement
+from dpbb.solving.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpbb.flowshop.heuristics import Incumbent
+    from dpbb.problem import Problem
+
+
+def check_fit(problem: Problem[Any], options: SolveOptions) -> None:
+    """Raise OptionError for an option that does not fit the instance."""
+    for option in ("initial", "root_order"):
+        jobs = getattr(options, option)
+        if jobs is not None and len(jobs) != problem.n_jobs:
+            raise OptionError(
+                f"{option}: expected {problem.n_jobs} jobs, got {len(jobs)}"
+            )
+    if options.certificate is not None and not isinstance(problem, FlowShopProblem):
+        raise OptionError(
+            f"certificate: expected a flow shop, got {problem.name}: a checker has to "
+            "know the bounds"
+        )
+    none = options.heuristics is Heuristics.NONE
+    if none or not isinstance(problem, FlowShopProblem):
+        given = (options.initial, options.upper_bound, options.cutoff)
+        options.tree(None if given == (None, None, None) else 0)
+
+
+def make_plan(
+    problem: Problem[Any],
+    name: str,
+    options: SolveOptions,
+    *,
+    began: float,
+    on_incumbent: Callable[[Improvement, int], None] = lambda _step, _bound: None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Plan:
+    """Run the start heuristics.
+
+    Parameters
+    ----------
+    problem, name, options, began
+        See ``Plan``.
+    on_incumbent
+        Called with every incumbent and the root bound, in this thread.
+    should_stop
+        Polled every few milliseconds; True ends the heuristics early.
+
+    Raises
+    ------
+    OptionError
+        An option does not fit the instance.
+    """
+    check_fit(problem, options)
+    bound = root_bound(problem)
+    plan = Plan(problem, name, options, began, bound)
+    if not isinstance(problem, FlowShopProblem):
+        return _with_initial(plan)
+    steps: list[Improvement] = []
+
+    def found(incumbent: Incumbent) -> None:
+        seconds = time.monotonic() - began
+        steps.append(Improvement(seconds, incumbent.value, incumbent.source))
+        on_incumbent(steps[-1], bound)
+
+    def enough() -> bool:
+        known = steps[-1].value if steps else None
+        return replace(plan, makespan=known).within_gap or should_stop()
+
+    now = time.monotonic()
+    limit, wait = _times(problem, options, plan.seconds_left(now))
+    incumbent = incumbent_in_time(
+        problem.instance,
+        end=None if wait is None else now + wait,
+        method=Heuristics.NONE if options.cutoff is not None else options.heuristics,
+        time_limit_s=limit,
+        threads=options.threads,
+        seed=options.seed,
+        initial=options.initial,
+        lower_bound=bound,
+        on_improvement=found,
+        should_stop=enough,
+    )
+    if incumbent is None:
+        return plan
+    jobs = tuple(incumbent.permutation.tolist())
+    known = incumbent.value
+    return replace(plan, makespan=known, permutation=jobs, trajectory=tuple(steps))
+
+
+def _times(
+    problem: FlowShopProblem, options: SolveOptions, left: float | None
+) -> tuple[float | None, float | None]:
+    """Return how long the heuristics search, and how long they are waited for.
+
+    Only the second counts what they compile on the first use after an installation.
+    With a time limit a part of it, however short, is the tree's, unless an option says
+    how long they may take.
+    """
+    given = options.heuristic_time_s
+    if left is None:
+        return given, None
+    left = max(left, 0.0)
+    if given is not None:
+        return min(given, left), left
+    usual = default_time_s(problem.n_jobs, problem.instance.n_machines)
+    return min(usual, left / 2), 0.75 * left
+
+
+def _with_initial(plan: Plan) -> Plan:
+    """Plan of a problem that there are no heuristics for."""
+    jobs = plan.options.initial
+    if jobs is None:
+        return plan
+    value = plan.problem.evaluate(np.array(jobs, dtype=np.intp))
+    steps = (Improvement(time.monotonic() - plan.began, value, "initial"),)
+    return replace(plan, makespan=value, permutation=jobs, trajectory=steps)

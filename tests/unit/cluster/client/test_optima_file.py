@@ -1,0 +1,97 @@
+"""The file of optimal permutations."""
+
+import numpy as np
+import pytest
+
+from dpbb.cluster.client import optima_file
+from dpbb.cluster.client.optima_file import OptimaFile
+from dpbb.coordination.optima import Optima
+from dpbb.errors import DpbbError, OptionError
+from tests.oracle import TinyFlowShop
+
+SAME = TinyFlowShop(((1, 0), (1, 0), (1, 0)))
+"""Every order costs 3."""
+
+
+def optima(value, *rows, first=0):
+    return Optima(value, np.array(rows, np.uint16).reshape(len(rows), 3), first)
+
+
+def test_better_value_starts_the_file_again(tmp_path):
+    """What was optimal so far is not any more."""
+    path = tmp_path / "optima.txt"
+    path.write_text("old\n")
+    file = OptimaFile(path, SAME)
+    assert path.read_text() == "old\n"  # the run may be refused yet
+    file.write(optima(9, (0, 1, 2)))
+    file.write(optima(9, (0, 2, 1), (2, 1, 0), first=1))
+    assert path.read_text() == "0 1 2\n0 2 1\n2 1 0\n"
+    assert (file.value, file.position, file.count) == (9, 3, 3)
+    file.write(optima(8, (1, 0, 2)))
+    file.write(optima(8, first=1))
+    assert path.read_text() == "1 0 2\n"
+    assert (file.value, file.position, file.count) == (8, 1, 1)
+
+
+def test_to_ask_in_vain_costs_no_disk(tmp_path, monkeypatch):
+    """A reader asks every second, maybe for a week."""
+    file = OptimaFile(tmp_path / "optima.txt", SAME)
+    file.write(optima(9, (0, 1, 2)))
+    monkeypatch.setattr(file, "_write", None)
+    file.write(optima(9, first=1))
+    assert (file.position, file.count) == (1, 1)
+
+
+def test_a_run_without_any_leaves_an_empty_file(tmp_path):
+    path = tmp_path / "optima.txt"
+    path.write_text("old\n")
+    OptimaFile(path, SAME).begin(None, 0)
+    assert path.read_text() == ""
+
+
+def test_a_file_goes_on_after_those_that_the_run_holds_no_more(tmp_path):
+    path = tmp_path / "optima.txt"
+    path.write_text("0 1 2\n0 2 1\n1 0 2\n")
+    file = OptimaFile(path, SAME)
+    file.write(optima(3, (2, 1, 0), first=2))
+    assert path.read_text() == "0 1 2\n0 2 1\n2 1 0\n"
+    assert (file.position, file.count) == (3, 3)
+    file.write(optima(2, (1, 2, 0), first=4))  # another reader was given the others
+    assert path.read_text() == "1 2 0\n"
+    assert (file.position, file.count) == (5, 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "value", "has"),
+    [
+        ("", 3, 0),
+        ("0 1 2\n", 3, 1),
+        ("0 1 2\n0 2 1", 3, 1),  # cut off
+        ("0 1 2\n0 2 2\n1 0 2\n", 3, 1),
+        ("0 1 2\n0 2 x\n1 0 2\n", 3, 1),
+        ("0 1 2\n0 2 1\n1 0 2\n", 2, 0),  # of another cost
+    ],
+)
+def test_a_file_without_them_is_refused_and_left_alone(tmp_path, content, value, has):
+    path = tmp_path / "optima.txt"
+    path.write_text(content)
+    file = OptimaFile(path, SAME)
+    with pytest.raises(OptionError, match=f"holds no more, got one with {has} of them"):
+        file.write(optima(value, (2, 1, 0), first=2))
+    assert path.read_text() == content
+
+
+def test_file_that_cannot_be_written_is_refused_at_once(tmp_path):
+    """Not at the end of a long run."""
+    with pytest.raises(OptionError, match="expected a file that can be written"):
+        OptimaFile(tmp_path / "missing" / "optima.txt", SAME)
+
+
+def test_a_disk_that_is_full_is_an_error_of_ours(tmp_path, monkeypatch):
+    def full(_fd):
+        raise OSError(28, "No space left on device")
+
+    file = OptimaFile(tmp_path / "optima.txt", SAME)
+    monkeypatch.setattr(optima_file.os, "fsync", full)
+    with pytest.raises(DpbbError, match=r"cannot write to .*No space left"):
+        file.write(optima(3, (0, 1, 2)))

@@ -1,0 +1,70 @@
+"""Equal parts, within what can be used, with few moves."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpbb.cluster.scheduler.equal_shares import fair_shares, moves
+
+DEMANDS = st.lists(st.integers(0, 20), min_size=1, max_size=6)
+
+
+@given(DEMANDS, st.integers(0, 40), st.integers(0, 10))
+def test_shares_use_every_seat_that_is_wanted(demands, seats, turn):
+    """None exceeds its demand, and no wanted seat is left over."""
+    shares = fair_shares(demands, seats, turn)
+    assert sum(shares) == min(seats, sum(demands))
+    assert all(
+        0 <= share <= demand for share, demand in zip(shares, demands, strict=True)
+    )
+
+
+@given(DEMANDS, st.integers(0, 40), st.integers(0, 10))
+def test_shares_differ_by_one_unless_demand_is_met(demands, seats, turn):
+    """Who has less than another got all that it wanted, or is one behind."""
+    shares = fair_shares(demands, seats, turn)
+    for mine, demand in zip(shares, demands, strict=True):
+        assert mine == demand or mine >= max(shares) - 1
+
+
+@pytest.mark.parametrize(
+    ("demands", "seats", "turn", "expected"),
+    [
+        ([9, 9], 4, 0, [2, 2]),
+        ([9, 9], 5, 0, [3, 2]),
+        ([9, 9], 5, 1, [3, 2]),  # turns are for runs without a seat
+        ([1, 9], 4, 0, [1, 3]),
+        ([9, 9, 9], 1, 0, [1, 0, 0]),
+        ([9, 9, 9], 1, 1, [0, 1, 0]),
+        ([9, 9, 9], 2, 2, [1, 0, 1]),
+        ([0, 0], 3, 0, [0, 0]),
+    ],
+)
+def test_shares_of_known_cases(demands, seats, turn, expected):
+    """The oldest run has the odd seat; with too few seats the runs take turns."""
+    assert fair_shares(demands, seats, turn) == expected
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=5),
+    st.integers(0, 9),
+    st.integers(0, 9),
+)
+def test_moves_never_take_more_than_there_is(pairs, free, coming):
+    """Nobody gives below its share, takes above it, or gives what nobody lacks."""
+    held, shares = zip(*pairs, strict=True)
+    step = moves(held, shares, free, coming)
+    assert sum(step.take) <= free
+    lacking = sum(max(0, share - mine) for mine, share in pairs)
+    assert sum(step.give) <= max(0, lacking - free - coming)
+    for (mine, share), take, give in zip(pairs, step.take, step.give, strict=True):
+        assert 0 <= take <= max(0, share - mine)
+        assert 0 <= give <= max(0, mine - share)
+
+
+def test_moves_wait_for_seats_that_are_coming():
+    """A seat that drains already is not asked for twice."""
+    assert moves([4, 0], [2, 2], free=0, coming=0).give == [2, 0]
+    assert moves([3, 0], [2, 2], free=0, coming=1).give == [1, 0]
+    assert moves([2, 0], [2, 2], free=0, coming=2).give == [0, 0]
+    assert moves([2, 0], [2, 2], free=2, coming=0).take == [0, 2]

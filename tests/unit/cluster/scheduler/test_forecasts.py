@@ -1,0 +1,239 @@
+"""What runs have left: asked for off the loop, counted down, dropped when it is old."""
+
+import asyncio
+import logging
+import math
+import threading
+
+import pytest
+
+from dpbb.cluster.scheduler import forecasts
+from dpbb.cluster.scheduler.forecasts import (
+    FIRST_S,
+    PATIENCE_S,
+    Forecast,
+    Forecaster,
+    text_of,
+)
+from dpbb.cluster.scheduler.hub import Hub
+from dpbb.coordination.messages import RunSpec
+from dpbb.errors import DpbbError
+from dpbb.estimation import background
+from dpbb.estimation.background import Remainder
+from dpbb.flowshop import FlowShopProblem
+from dpbb.flowshop.taillard import taillard_instance
+from dpbb.options import TreeOptions
+from tests.unit.cluster.support import Clock, FakeShell, tiny_spec
+
+FOUND = Remainder(1000.0, 900.0, 1100.0, False, (), (1000.0, 600.0, 200.0))
+DOUBTFUL = Remainder(1000.0, 10.0, 9000.0, False, ("the probes disagree",))
+
+
+def spec(**options):
+    return RunSpec(
+        run_id="run",
+        problem=FlowShopProblem(taillard_instance("ta014")),
+        tree=TreeOptions(),
+        upper_bound=1377,
+        **options,
+    )
+
+
+@pytest.fixture
+def hub():
+    return Hub(FakeShell(), Clock())
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Estimates that were asked for; each answers ``FOUND``."""
+    asked = []
+
+    def estimate_saved(saved, problem, seed, is_wanted):
+        asked.append((saved.seconds, seed, is_wanted()))
+        return FOUND
+
+    monkeypatch.setattr(forecasts, "estimate_saved", estimate_saved)
+    return asked
+
+
+def tick(hub, times=1):
+    """Let a forecaster look, and finish what it began."""
+
+    async def look():
+        forecaster = Forecaster(hub, hub._clock)
+        for _ in range(times):
+            forecaster.tick()
+        await asyncio.gather(*forecaster._tasks)
+        await forecaster.close()
+
+    asyncio.run(look())
+
+
+def test_what_is_left_is_counted_down():
+    forecast = Forecast((1000.0, 600.0, 200.0), explored=500, ub=99)
+    assert forecast.left(500) == 1000
+    assert forecast.left(700) == 800
+    assert forecast.left(1500) is None  # it was too low
+
+
+def test_what_is_left_is_scaled_when_the_ub_falls():
+    forecast = Forecast((1000.0, 600.0, 200.0), explored=500, ub=99)
+    assert forecast.follow(700, 98) == Forecast((480.0, 160.0), 700, 98)
+    assert forecast.follow(700, 97) == Forecast((160.0,), 700, 97)
+    assert forecast.follow(700, 96) is None  # not known
+    assert forecast.follow(1700, 98) is None  # it was too low
+
+
+def test_where_nothing_was_left_nothing_is_known_of_a_smaller_tree():
+    """Lost leases are not explored: then something is left after all."""
+    forecast = Forecast((0.0, 0.0), explored=500, ub=99)
+    assert forecast.left(400) == 100
+    assert forecast.follow(400, 98) is None
+
+
+def test_a_better_schedule_leaves_less(hub, asked):
+    hub.open(spec(), b"")
+    run = hub.runs["run"]
+    hub._clock.now = FIRST_S
+    tick(hub)
+    assert run.snapshot(FIRST_S).estimate_nodes == 1000
+    best = taillard_instance("ta014").best_known.upper_bound
+    assert best == 1377
+    run.outlook.latest = Forecast((1000.0, 600.0), explored=0, ub=1378)
+    assert run.snapshot(FIRST_S).estimate_nodes is None
+    tick(hub)
+    assert run.snapshot(FIRST_S).estimate_nodes == 600
+
+
+def test_a_doubtful_estimate_is_an_event_alone(hub, monkeypatch):
+    monkeypatch.setattr(forecasts, "estimate_saved", lambda *_: DOUBTFUL)
+    hub.open(spec(), b"")
+    hub._clock.now = FIRST_S
+    tick(hub)
+    snapshot = hub.runs["run"].snapshot(FIRST_S)
+    assert snapshot.estimate_nodes is None
+    assert "not reliable" in snapshot.events[-1].text
+
+
+def test_a_run_is_estimated_when_it_is_old_enough(hub, asked):
+    """Short runs never pay; long ones are asked at twice their age."""
+    hub.open(spec(), b"")
+    run = hub.runs["run"]
+    hub._clock.now = FIRST_S - 1
+    tick(hub)
+    assert asked == []
+    hub._clock.now = FIRST_S
+    tick(hub, times=3)  # one at a time
+    assert asked == [(FIRST_S, 0, True)]
+    snapshot = run.snapshot(hub._clock())
+    assert snapshot.estimate_nodes == 1000
+    assert snapshot.estimate_s is None  # nothing explores
+    assert snapshot.events[-1].kind == "estimate"
+    hub._clock.now = 2 * FIRST_S - 1
+    tick(hub)
+    hub._clock.now = 2 * FIRST_S
+    tick(hub)
+    assert [seed for _, seed, _ in asked] == [0, 1]
+    run.coordinator.fail("stopped by a test", hub._clock())
+    assert run.snapshot(hub._clock()).estimate_nodes is None
+
+
+def test_runs_that_do_not_want_it_are_left_alone(hub, asked):
+    hub.open(spec(estimates=False), b"")
+    own = tiny_spec()
+    hub.open(own, b"")  # no flow shop of ours
+    hub._clock.now = 1e6
+    tick(hub)
+    tick(hub)
+    assert asked == []
+    estimates = [
+        (name, event.text)
+        for name, run in hub.runs.items()
+        for event in run.snapshot(1e6).events
+        if event.kind == "estimate"
+    ]
+    (one,) = estimates
+    assert one == (own.run_id, "no estimate: trees are estimated of flow shops alone")
+
+
+def test_a_failure_is_told_once(hub, monkeypatch, caplog):
+    def fail(*_):
+        raise DpbbError("no process")
+
+    monkeypatch.setattr(forecasts, "estimate_saved", fail)
+    hub.open(spec(), b"")
+    hub._clock.now = FIRST_S
+    with caplog.at_level(logging.WARNING):
+        tick(hub)
+    assert "run run: no estimate: no process" in caplog.text
+    assert hub.runs["run"].outlook.due_s == math.inf
+    snapshot = hub.runs["run"].snapshot(hub._clock())
+    assert snapshot.estimate_nodes is None
+    assert snapshot.events[-1].text == "no estimate: no process"
+
+
+def test_an_estimate_that_takes_its_time_is_told_once(hub, monkeypatch):
+    hub.open(spec(), b"")
+    clock, events = hub._clock, hub.runs["run"].coordinator
+    clock.now = FIRST_S
+
+    def texts():
+        return [
+            e.text for e in events.snapshot(clock.now).events if e.kind == "estimate"
+        ]
+
+    async def look():
+        done = threading.Event()
+
+        def estimate_saved(*_):
+            done.wait(30)
+            return FOUND
+
+        monkeypatch.setattr(forecasts, "estimate_saved", estimate_saved)
+        forecaster = Forecaster(hub, clock)
+        forecaster.tick()
+        clock.now += PATIENCE_S - 1
+        forecaster.tick()
+        assert texts() == []
+        for _ in range(3):
+            clock.now += 1
+            forecaster.tick()
+        (text,) = texts()
+        assert text.startswith("no estimate yet, after 15 s: its process has only")
+        done.set()
+        await asyncio.gather(*forecaster._tasks)
+        await forecaster.close()
+
+    asyncio.run(look())
+    assert len(texts()) == 2
+    assert "nodes left" in texts()[-1]
+
+
+def test_what_is_not_wanted_any_more_is_forgotten(hub, monkeypatch):
+    monkeypatch.setattr(forecasts, "estimate_saved", lambda *_: None)
+    hub.open(spec(), b"")
+    hub._clock.now = FIRST_S
+    tick(hub)
+    assert hub.runs["run"].outlook.latest is None
+
+
+def test_an_open_run_is_sampled_by_a_process(hub, monkeypatch):
+    """The whole tree of ta014 at 1377: 16,114 decomposed nodes and 13 leaves."""
+    monkeypatch.setattr(background, "NICENESS", 0)
+    monkeypatch.setattr(forecasts, "LEAST_S", 20.0)  # it ends as soon as it is precise
+    hub.open(spec(), b"")
+    run = hub.runs["run"]
+    saved = run.coordinator.checkpoint(0.0)
+    found = forecasts.estimate_saved(
+        saved, run.coordinator.spec.problem, 0, lambda: True
+    )
+    assert found.low <= found.nodes <= found.high
+    assert found.nodes == pytest.approx(16_127, rel=0.5)
+
+
+def test_events_say_whether_it_is_reliable():
+    assert text_of(FOUND) == "about 1e+03 nodes left (9e+02 to 1.1e+03)"
+    assert text_of(DOUBTFUL).endswith("not reliable: the probes disagree")
+    beyond = Remainder(1e300, 5.0, 1e300, False, ("too many",))
+    assert text_of(beyond).startswith("more than 10^300 nodes left, not shown")

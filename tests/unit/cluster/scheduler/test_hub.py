@@ -1,0 +1,499 @@
+"""Runs, seats, and who works for whom, without Dask."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpbb.cluster.scheduler import hub as hub_module
+from dpbb.cluster.scheduler.run_entry import NO_SEAT_S, SEAT_FAILURES, UNIT_FAILURES
+from dpbb.cluster.scheduler.seat_sharing import TURN_S
+from dpbb.coordination.snapshot import RunState
+from dpbb.errors import (
+    ClusterError,
+    EngineUnavailable,
+    InvariantError,
+    OptionError,
+    StaleLeaseError,
+)
+from dpbb.result import Termination
+from tests.unit.cluster.support import World, seat_message, tiny_spec, whole_tree
+
+
+def held(world, spec):
+    return len(world.hub.runs[spec.run_id].seats)
+
+
+def test_run_starts_with_the_first_seat():
+    """And ends without leaving anything at seats and workers."""
+    world, spec = World(), tiny_spec()
+    world.open(spec)
+    assert not world.shell.futures
+    world.join("a")
+    assert len(world.shell.futures) == 1
+    world.finish(spec)
+    result = world.hub.result(spec.run_id)
+    assert result.outcome.exhausted
+    assert result.snapshot.state is RunState.FINISHED
+    assert world.hub.table.seats["a/cpu0"].run is None
+    assert world.shell.forgotten == [("a", spec.run_id)]
+    assert not world.shell.futures
+    assert spec.run_id in world.shell.changes
+
+
+def test_a_run_without_a_seat_says_why_once():
+    world, spec = World(), tiny_spec(n_jobs=8)
+    world.open(spec)
+
+    def told():
+        snapshot = world.hub.runs[spec.run_id].snapshot(world.clock.now)
+        return [event.text for event in snapshot.events if event.kind == "no-seat"]
+
+    def wait():
+        for _ in range(2):
+            world.clock.now += NO_SEAT_S
+            world.hub.tick()
+        return told()
+
+    world.hub.tick()
+    assert not told()
+    (text,) = wait()
+    assert "no worker is there" in text
+    assert len(wait()) == 1
+    world.join("a")
+    wait()
+    world.hub.remove_worker("a")
+    assert len(wait()) == 2
+
+
+def test_one_future_a_seat_at_a_time():
+    """However many units wait."""
+    world, spec = World(), tiny_spec(n_jobs=8)
+    world.open(spec)
+    for name in "abc":
+        world.join(name)
+    seats = [assignment.seat for assignment in world.shell.futures.values()]
+    assert len(seats) == len(set(seats))
+
+
+def test_names_are_taken_once():
+    """Also when the first run of the name is over."""
+    world, spec = World(), tiny_spec(n_jobs=2)
+    world.open(spec)
+    with pytest.raises(ClusterError, match="is taken"):
+        world.open(spec)
+    world.join("a")
+    world.finish(spec)
+    with pytest.raises(ClusterError, match="is taken"):
+        world.open(spec)
+
+
+def test_unknown_runs():
+    """Say which are known."""
+    world, spec = World(), tiny_spec()
+    world.open(spec)
+    with pytest.raises(ClusterError, match=spec.run_id):
+        world.hub.result("other")
+    with pytest.raises(StaleLeaseError):
+        world.hub.run("other")
+
+
+def test_lost_worker_requeues_its_unit():
+    """Its future is let go, and another seat gets the unit under a new attempt."""
+    world, spec = World(), tiny_spec()
+    world.open(spec)
+    world.join("a")
+    (key,) = world.shell.futures
+    world.hub.lease(spec.run_id, key[1], key[2], "a/cpu0")
+    world.hub.remove_worker("a")
+    assert not world.shell.futures
+    assert [assignment.seat for assignment in world.shell.released] == ["a/cpu0"]
+    world.join("b")
+    ((_, unit, attempt),) = world.shell.futures
+    assert (unit, attempt) == (key[1], key[2] + 1)
+    with pytest.raises(StaleLeaseError):
+        world.hub.lease(spec.run_id, key[1], key[2], "a/cpu0")
+    world.finish(spec)
+    assert world.hub.result(spec.run_id).outcome.requeues == 1
+    assert world.hub.result(spec.run_id).snapshot.seats_lost == 1
+
+
+def test_worker_that_says_hello_again_is_new():
+    """As after a restart under the same address."""
+    world, spec = World(), tiny_spec()
+    world.open(spec)
+    world.join("a")
+    world.join("a")
+    assert len(world.shell.released) == 1
+    assert len(world.shell.futures) == 1
+    world.finish(spec)
+
+
+def test_two_runs_share_in_equal_parts():
+    """The first gives up two of four seats, and gets them back at the end."""
+    world = World()
+    first, second = tiny_spec(1, 8), tiny_spec(2, 8)
+    world.open(first)
+    for name in "abcd":
+        world.join(name)
+    assert held(world, first) == 4
+    world.open(second)
+    for _ in range(3):  # idle seats go at once, busy ones when they have drained
+        world.hub.tick()
+        for key in list(world.shell.futures):
+            if key[0] == first.run_id:
+                world.work(first, key, stop_after=1)
+    assert (held(world, first), held(world, second)) == (2, 2)
+    seen = world.hub.runs[first.run_id].snapshot(world.clock.now)
+    assert (len(seen.seats), seen.seats_lost) == (2, 0)  # given up, but not lost
+    assert "seat-lost" not in {event.kind for event in seen.events}
+    world.finish(second)
+    world.hub.tick()
+    assert held(world, first) == 4
+    world.finish(first)
+
+
+def test_runs_take_turns_on_one_seat():
+    """The waiting one gets the seat after a turn, when the other has drained."""
+    world = World()
+    specs = [tiny_spec(seed, 8) for seed in (1, 2)]
+    for spec in specs:
+        world.open(spec)
+    world.join("a")
+    served = set()
+    for _ in range(6):
+        world.clock.now += TURN_S
+        world.hub.tick()
+        ((run_id, unit, attempt),) = world.shell.futures
+        served.add(run_id)
+        spec = next(spec for spec in specs if spec.run_id == run_id)
+        world.work(spec, (run_id, unit, attempt), stop_after=2)
+    assert served == {spec.run_id for spec in specs}
+    world.finish(*specs)
+
+
+def test_gpu_run_leaves_the_cores_to_others():
+    """Runs share only the seats that both can use."""
+    world = World()
+    cpu, gpu = tiny_spec(1, 8, engine="reference"), tiny_spec(2, 8, engine="gpu")
+    world.open(cpu)
+    world.open(gpu)
+    world.join("a")
+    world.join("b", kind="cuda")
+    assert world.hub.runs[cpu.run_id].seats == {"a/cpu0"}
+    assert world.hub.runs[gpu.run_id].seats == {"b/cuda0"}
+
+
+def test_no_more_tasks_than_threads_on_a_worker():
+    """A second one would wait behind the first, and its unit with it."""
+    world, spec = World(), tiny_spec(n_jobs=8, engine="gpu")
+    world.open(spec)
+    seats = [
+        {"id": f"a/cuda{i}", "kind": "cuda", "uuid": str(i), "index": i}
+        | {"threads": 1, "name": ""}
+        for i in range(3)
+    ]
+    world.hub.hello("a", 2, seats)
+    run = world.hub.runs[spec.run_id]
+    for key in list(world.shell.futures):
+        assignment = world.shell.futures[key]
+        world.hub.lease(spec.run_id, key[1], key[2], assignment.seat)
+    assert len(run.seats) == 3
+    assert len(run.busy) <= 2
+
+
+def test_task_that_raises_is_tried_again_then_fails_the_run():
+    """With the text of the last error."""
+    world, spec = World(), tiny_spec()
+    world.open(spec)
+    world.join("a")
+    for attempt in range(UNIT_FAILURES):
+        world.clock.now += 100.0
+        world.hub.tick()
+        (assignment,) = world.shell.futures.values()
+        world.shell.futures.clear()
+        world.hub.ended(spec.run_id, assignment, f"Traceback\nValueError: no {attempt}")
+    outcome = world.hub.result(spec.run_id).outcome
+    assert f"failed {UNIT_FAILURES} times" in outcome.error
+    assert "ValueError: no 2" in outcome.error
+    assert not world.hub.result(spec.run_id).broken
+
+
+def test_seat_rests_after_a_failure_and_another_takes_over():
+    """The unit does not go back to the seat that failed while another is there."""
+    world, spec = World(), tiny_spec()
+    world.open(spec)
+    world.join("a")
+    (assignment,) = world.shell.futures.values()
+    world.shell.futures.clear()
+    world.hub.ended(spec.run_id, assignment, "ValueError: once")
+    world.hub.tick()
+    assert not world.shell.futures
+    world.join("b")
+    assert [a.seat for a in world.shell.futures.values()] == ["b/cpu0"]
+    world.finish(spec)
+
+
+def test_seat_that_fails_again_and_again_is_left_out():
+    """Its units are explored by others; the run goes on."""
+    world, spec = World(), tiny_spec(n_jobs=8)
+    run = world.open(spec)
+    world.join("bad")
+    world.join("good")
+    for unit in range(100, 100 + SEAT_FAILURES):
+        run.note_failure("bad/cpu0", unit, world.clock.now)
+    assert run.excluded == {"bad/cpu0"}
+    world.hub.tick()
+    assert "bad/cpu0" not in {s.id for s in world.hub._sharing.usable(run)}
+    world.shell.futures = {
+        key: a for key, a in world.shell.futures.items() if a.seat == "good/cpu0"
+    }
+    world.hub.remove_worker("bad")
+    world.finish(spec)
+    assert world.hub.result(spec.run_id).outcome.exhausted
+
+
+@pytest.fixture
+def mixed(monkeypatch):
+    """A run on a worker with a GPU and cores; how its first task is refused."""
+    monkeypatch.setattr(
+        hub_module, "engines_by_kind", lambda *_: {"cpu": "cpu", "cuda": "gpu"}
+    )
+    world, spec = World(), tiny_spec()
+    world.open(spec)
+    world.hub.hello("a", 1, [seat_message("a"), seat_message("a", "cuda")])
+
+    def refuse(error):
+        ((key, assignment),) = world.shell.futures.items()
+        _, unit, attempt = key
+        world.hub.lease(spec.run_id, unit, attempt, assignment.seat)
+        del world.shell.futures[key]
+        world.hub.ended(spec.run_id, assignment, error)
+        return assignment.seat
+
+    return world, spec, refuse
+
+
+@pytest.mark.parametrize("kind", [EngineUnavailable, OptionError])
+def test_cores_go_on_at_once_where_an_engine_refused(mixed, kind):
+    """No rest, no second try, nothing lost, and one event that says why."""
+    world, spec, refuse = mixed
+    assert refuse(kind("too large")) == "a/cuda0"
+    assert [a.seat for a in world.shell.futures.values()] == ["a/cpu0"]
+    world.finish(spec)
+    result = world.hub.result(spec.run_id)
+    assert result.outcome.exhausted
+    assert result.outcome.seats == ("a/cpu0",)
+    assert result.outcome.engines == ("cpu",)
+    (event,) = (e for e in result.snapshot.events if e.kind == "refused")
+    assert event.text.startswith("seat a/cuda0 cannot explore this")
+    assert event.text.endswith("too large")
+    assert result.snapshot.requeues == 0
+
+
+def test_run_that_the_last_seat_refuses_ends_with_what_it_said(mixed):
+    """At the first refusal of each, not the third."""
+    world, spec, refuse = mixed
+    refuse(EngineUnavailable("too large"))
+    assert refuse(EngineUnavailable("no compiler")) == "a/cpu0"
+    result = world.hub.result(spec.run_id)
+    assert result.outcome.error == (
+        "no seat is left to explore on, a/cpu0 says: no compiler"
+    )
+    assert not world.shell.futures
+
+
+def test_new_worker_with_a_gpu_that_a_run_has_excluded_serves_with_its_cores(mixed):
+    """It comes back under the same names."""
+    world, spec, refuse = mixed
+    refuse(EngineUnavailable("too large"))
+    world.hub.remove_worker("a")
+    world.hub.hello("a", 1, [seat_message("a"), seat_message("a", "cuda")])
+    assert [a.seat for a in world.shell.futures.values()] == ["a/cpu0"]
+    world.finish(spec)
+
+
+def test_invariant_error_of_a_task_fails_the_run_at_once():
+    """A proof whose books do not balance is not tried again."""
+    world, spec = World(), tiny_spec()
+    world.open(spec)
+    world.join("a")
+    (assignment,) = world.shell.futures.values()
+    world.hub.ended(spec.run_id, assignment, InvariantError("overlap"))
+    result = world.hub.result(spec.run_id)
+    assert result.broken
+    assert result.outcome.error == "overlap"
+
+
+def test_failed_run_frees_its_seats_and_tells_who_explores():
+    """The seats serve the next run."""
+    world, spec, other = World(), tiny_spec(), tiny_spec(1)
+    world.open(spec)
+    world.join("a")
+    ((_, unit, attempt),) = world.shell.futures
+    world.hub.lease(spec.run_id, unit, attempt, "a/cpu0")
+    world.hub.fail(spec.run_id, "enough")
+    assert world.shell.forgotten == [("a", spec.run_id)]
+    assert not world.shell.futures
+    world.open(other)
+    world.finish(other)
+
+
+def test_better_ub_is_broadcast_but_not_too_often():
+    """To the workers that explore; the rest learn it with their lease."""
+    world, spec = World(), tiny_spec(n_jobs=7)
+    run = world.open(spec)
+    world.join("a")
+    assert not [hint for hint in world.shell.hints if hint[2] is not None]
+    world.clock.now += 1
+    run.coordinator.offer(range(7), "test", world.clock.now)
+    world.hub.advance(spec.run_id)
+    (first,) = [hint for hint in world.shell.hints if hint[2] is not None]
+    assert first == ("a", None, run.coordinator.ub)
+    better = min(
+        ([*range(i, 7), *range(i)] for i in range(7)),
+        key=lambda jobs: spec.problem.evaluate(jobs),
+    )
+    assert run.coordinator.offer(better, "test", world.clock.now)
+    world.hub.advance(spec.run_id)
+    assert len([hint for hint in world.shell.hints if hint[2] is not None]) == 1
+    world.clock.now += hub_module.BROADCAST_S
+    world.hub.tick()
+    assert len([hint for hint in world.shell.hints if hint[2] is not None]) == 2
+
+
+def test_retired_workers_drain_and_get_nothing_new():
+    """The seat reports at once, gives its unit back, and is busy no more."""
+    world, spec = World(), tiny_spec(n_jobs=8, upper_bound=99)
+    world.open(spec)
+    world.join("a")
+    (key,) = world.shell.futures
+    assignment = world.shell.futures[key]
+    lease = world.hub.lease(spec.run_id, key[1], key[2], "a/cpu0")
+    assert world.hub.busy_workers() == {"a"}
+    world.hub.retire(["a", "unknown"])
+    assert ("a", "a/cpu0", None) in world.shell.hints
+    run = world.hub.runs[spec.run_id]
+    assert run.coordinator.admit(lease.id, 1) is None
+    world.hub.ended(spec.run_id, assignment, None)
+    assert world.hub.busy_workers() == set()
+    assert not run.seats
+    world.shell.futures.clear()
+    world.join("b")
+    world.finish(spec)
+
+
+@pytest.mark.parametrize("drained", [False, True])
+def test_retired_worker_that_stays_gets_work_again(drained):
+    """Dask may refuse to retire a worker, before or after its seat has drained."""
+    world, spec = World(), tiny_spec(n_jobs=6, upper_bound=99)
+    run = world.open(spec)
+    world.join("a")
+    world.hub.retire(["a"])
+    assert world.hub.table.leaving() == ["a"]
+    (key,) = world.shell.futures
+    if drained:
+        world.work(spec, key)
+        assert not run.seats
+        assert not world.shell.futures
+    world.hub.stay(["a"])
+    assert world.hub.table.leaving() == []
+    world.finish(spec)
+    outcome = world.hub.result(spec.run_id).outcome
+    assert (outcome.counters.decomposed, outcome.counters.leaves) == whole_tree(spec)
+
+
+def test_target_follows_what_runs_can_feed():
+    """Nothing without runs; at least one worker with one."""
+    world = World()
+    assert world.hub.target_workers() == 0
+    spec = tiny_spec(n_jobs=8)
+    world.open(spec)
+    assert world.hub.target_workers() >= 1
+    world.join("a")
+    world.finish(spec)
+    assert world.hub.target_workers() == 0
+
+
+def test_limits_are_looked_at_by_the_clock():
+    """A run without any seat ends at its time limit."""
+    world, spec = World(), tiny_spec(time_limit_s=5.0)
+    world.open(spec)
+    world.clock.now += 4.9
+    world.hub.tick()
+    assert spec.run_id in world.hub.runs
+    world.clock.now += 0.2
+    world.hub.tick()
+    outcome = world.hub.result(spec.run_id).outcome
+    assert outcome.termination is Termination.TIME_LIMIT
+
+
+def test_results_of_the_last_runs_are_kept(monkeypatch):
+    """And no more than that."""
+    monkeypatch.setattr(hub_module, "KEPT_RESULTS", 2)
+    world = World()
+    world.join("a")
+    specs = [tiny_spec(seed, 2) for seed in range(3)]
+    for spec in specs:
+        world.open(spec)
+        world.finish(spec)
+    assert list(world.hub.finished) == [spec.run_id for spec in specs[1:]]
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_counts_are_exact_whatever_comes_and_goes(data):
+    """Workers join, die and are retired; tasks die in the middle: the same tree."""
+    world = World()
+    spec = tiny_spec(
+        data.draw(st.integers(0, 5)),
+        n_jobs=6,
+        upper_bound=data.draw(st.integers(60, 120)),
+        full_interval_s=1.0,
+        report_interval_s=0.5,
+    )
+    world.open(spec)
+    world.join("w0")
+    for step in range(1, 40):
+        if spec.run_id not in world.hub.runs:
+            break
+        world.clock.now += 0.1
+        world.hub.tick()
+        futures = sorted(world.shell.futures)
+        match data.draw(st.integers(0, 9)):
+            case 0:
+                world.join(f"w{step}")
+            case 1 if len(world.hub.table.workers) > 1:
+                world.hub.remove_worker(sorted(world.hub.table.workers)[0])
+            case 2:
+                world.hub.retire(sorted(world.hub.table.workers)[:1])
+                world.join(f"w{step}")
+            case 3:
+                world.hub.remove_all_workers()
+                world.join(f"w{step}")
+            case _ if futures:
+                key = data.draw(st.sampled_from(futures))
+                world.work(spec, key, data.draw(st.integers(1, 12)))
+    if spec.run_id in world.hub.runs:
+        world.join("last")
+        world.finish(spec)
+    outcome = world.hub.result(spec.run_id).outcome
+    assert outcome.exhausted
+    if outcome.value is None:  # a fixed UB, so a fixed tree
+        counters = outcome.counters
+        assert (counters.decomposed, counters.leaves) == whole_tree(spec)
+
+
+def test_workers_of_one_host_share_its_gpus_in_a_run_too():
+    """The first sees all and has one thread: what it cannot use goes to the others."""
+    world, spec = World(), tiny_spec(n_jobs=8, engine="gpu")
+    world.open(spec)
+    uuids = ("G0", "G1", "G2")
+    for worker in "abc":
+        seats = [seat_message(worker, "cuda", i, uuid) for i, uuid in enumerate(uuids)]
+        world.hub.hello(worker, 1, seats)
+    table = world.hub.table
+    assert [table.workers[worker].n_gpus for worker in "abc"] == [1, 1, 1]
+    assert {seat.device.uuid for seat in table.seats.values()} == set(uuids)
+    assert held(world, spec) == 3
+    (assignment,) = world.shell.futures.values()  # at work, so it did not move
+    assert assignment.seat in table.seats

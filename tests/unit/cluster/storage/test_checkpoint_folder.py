@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dpbb.cluster.storage import store
+from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder, load_checkpoint
+from dpbb.cluster.storage.store import Folder
+from dpbb.errors import CheckpointError
+from tests.unit.coordination.test_checkpoint import SEATS, flow_shop_state
+from tests.unit.coordination.world import World, optimum, spec_of, tiny
+
+
+def files(folder):
+    return sorted(path.name for path in Path(folder).iterdir())
+
+
+def test_the_last_few_are_kept_with_the_parts_they_need(tmp_path):
+    url = str(tmp_path / "run")
+    folder = CheckpointFolder(url, keep=2)
+    state = flow_shop_state()
+    for _ in range(4):
+        folder.write(state)
+    assert folder.names == ("checkpoint-000004.dpbb", "checkpoint-000003.dpbb")
+    assert "units-000001.bin" in files(url)  # nothing changed: the units are there
+    assert "units-000002.bin" not in files(url)
+    again = load_checkpoint(url)
+    assert again.counters == state.counters
+    assert len(again.units) == len(state.units)
+    older = load_checkpoint(f"{url}/checkpoint-000003.dpbb")
+    assert older.counters == state.counters
+
+
+def test_only_changed_units_are_written(tmp_path):
+    """A part of which most is out of use is written anew."""
+    problem = tiny()
+    world = World(spec_of(problem, upper_bound=optimum(problem)), SEATS)
+    for _ in range(12):
+        world.round()
+    folder = CheckpointFolder(str(tmp_path), keep=1)
+    first = world.coordinator.checkpoint(world.now)
+    assert len(first.units) >= 2
+    folder.write(first)
+    *same, _changed = first.units
+    at_first = folder.write(first).n_bytes
+    changed = replace(first.units[-1], roots=first.units[-1].roots.take(slice(None)))
+    assert folder.write(replace(first, units=(*same, changed))).n_bytes > at_first
+    for round_ in range(6):
+        world.coordinator.request_save(world.now)
+        world.round(2)
+        state = world.coordinator.checkpoint(world.now)
+        folder.write(state)
+        again = load_checkpoint(str(tmp_path), problem)
+        assert again.counters == state.counters, round_
+        for ours, theirs in zip(again.units, state.units, strict=True):
+            assert ours.open_roots == theirs.open_roots
+
+
+def test_any_file_system_will_do():
+    url = "memory://dpbb-tests/run"
+    state = flow_shop_state()
+    CheckpointFolder(url, keep=1).write(state)
+    assert load_checkpoint(url).counters == state.counters
+    with pytest.raises(CheckpointError, match="expected a folder without checkpoints"):
+        CheckpointFolder(url, keep=1)
+    other = state.spec.run_id + "x"
+    with pytest.raises(CheckpointError, match="of another run"):
+        CheckpointFolder(url, keep=1, goes_on=other)
+    CheckpointFolder(url, keep=1, goes_on=state.spec.run_id + "~2").write(state)
+
+
+def test_a_failed_write_leaves_the_last_one(tmp_path, monkeypatch):
+    folder = CheckpointFolder(str(tmp_path), keep=1)
+    state = flow_shop_state()
+    folder.write(state)
+    before = files(tmp_path)
+
+    def full(_handle):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store.os, "fsync", full)
+        with pytest.raises(CheckpointError, match=r"cannot write to .* No space left"):
+            folder.write(state)
+    assert files(tmp_path) == before
+    load_checkpoint(str(tmp_path))
+    folder.write(state)
+    assert load_checkpoint(str(tmp_path)).counters == state.counters
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("no-such-protocol://x", "expected a path or URL that fsspec knows"),
+        ("/proc/dpbb", "cannot write to /proc/dpbb on host "),
+    ],
+)
+def test_folders_that_cannot_be_written_to_are_refused(url, message):
+    with pytest.raises(CheckpointError, match=message):
+        CheckpointFolder(url, keep=1)
+
+
+def test_what_is_no_checkpoint_is_refused(tmp_path):
+    with pytest.raises(CheckpointError, match="FileNotFoundError"):
+        load_checkpoint(str(tmp_path / "nothing"))
+    (tmp_path / "a.txt").write_text("x")
+    with pytest.raises(CheckpointError, match="expected a checkpoint in folder"):
+        load_checkpoint(str(tmp_path))
+    with pytest.raises(CheckpointError, match="expected a checkpoint, which begins"):
+        load_checkpoint(str(tmp_path / "a.txt"))
+    with pytest.raises(CheckpointError, match="expected the name of a file"):
+        Folder(str(tmp_path)).read("../a.txt")
+
+
+def test_a_missing_part_is_named(tmp_path):
+    CheckpointFolder(str(tmp_path), keep=1).write(flow_shop_state())
+    (tmp_path / "units-000001.bin").unlink()
+    with pytest.raises(CheckpointError, match=r"cannot read from .*units-000001"):
+        load_checkpoint(str(tmp_path))
+    (tmp_path / "units-000001.bin").write_bytes(b"\0" * 1000)
+    with pytest.raises(CheckpointError, match=r"unit \d+: expected .* bytes with"):
+        load_checkpoint(str(tmp_path))
+
+
+def damaged_folder(tmp_path, keep=3, written=3):
+    folder = CheckpointFolder(str(tmp_path), keep=keep)
+    state = flow_shop_state()
+    for _ in range(written):
+        folder.write(state)
+    newest = tmp_path / folder.names[0]
+    newest.write_bytes(newest.read_bytes()[:-20])
+    return state
+
+
+def test_a_damaged_newest_one_names_the_one_before_it(tmp_path):
+    """Which is as good as said: it can be read, and the folder goes on."""
+    state = damaged_folder(tmp_path)
+    with pytest.raises(CheckpointError) as caught:
+        load_checkpoint(str(tmp_path))
+    text = str(caught.value)
+    assert "checkpoint-000003.dpbb" in text
+    before = f"{tmp_path}/checkpoint-000002.dpbb"
+    assert text.endswith(f"go on from it by dpbb resume {before}")
+    again = load_checkpoint(before)
+    assert again.counters == state.counters
+    folder = CheckpointFolder(str(tmp_path), keep=3, goes_on=state.spec.run_id)
+    folder.write(again)
+    assert load_checkpoint(str(tmp_path)).counters == state.counters
+
+
+def test_a_folder_of_damaged_ones_names_none(tmp_path):
+    damaged_folder(tmp_path, keep=1, written=1)
+    with pytest.raises(CheckpointError) as caught:
+        load_checkpoint(str(tmp_path))
+    assert "go on from it" not in str(caught.value)
+    with pytest.raises(CheckpointError, match="of another run"):
+        CheckpointFolder(str(tmp_path), keep=1, goes_on="run")
+
+
+def test_names_are_in_the_order_of_their_numbers(tmp_path):
+    """The millionth has a digit more, and is the newest for all that."""
+    state = damaged_folder(tmp_path, written=2)
+    (tmp_path / "checkpoint-000001.dpbb").rename(tmp_path / "checkpoint-999998.dpbb")
+    (tmp_path / "checkpoint-000002.dpbb").unlink()
+    folder = CheckpointFolder(str(tmp_path), keep=2, goes_on=state.spec.run_id)
+    for number in ("999999", "1000000", "1000001"):
+        assert folder.write(state).name == f"checkpoint-{number}.dpbb"
+        assert folder.names[0] == f"checkpoint-{number}.dpbb"
+    assert folder.names[1] == "checkpoint-1000000.dpbb"
+    assert {name for name in files(tmp_path) if name.endswith("dpbb")} == {
+        *folder.names
+    }
+    assert load_checkpoint(str(tmp_path)).counters == state.counters
+
+
+def test_old_ones_may_be_deleted_by_somebody_else(tmp_path):
+    """That is no failure of those that are written after it."""
+    state = flow_shop_state()
+    folder = CheckpointFolder(str(tmp_path), keep=2)
+    for _ in range(2):
+        folder.write(state)
+    (tmp_path / "checkpoint-000001.dpbb").unlink()
+    folder.write(state)
+    assert folder.names == ("checkpoint-000003.dpbb", "checkpoint-000002.dpbb")

@@ -1,0 +1,125 @@
+"""A folder of checkpoints has one owner at a time, on any file system."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import asdict, replace
+
+import pytest
+
+from dpbb.cluster.storage import claim as module
+from dpbb.cluster.storage.claim import NAME, STALE_S, Claim, Owner, read_owner
+from dpbb.cluster.storage.store import Folder
+from dpbb.errors import CheckpointError
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(module, "SETTLE_S", 0.0)
+
+
+@pytest.fixture(params=["local", "memory"])
+def folder(request, tmp_path):
+    url = str(tmp_path) if request.param == "local" else f"memory://{tmp_path.name}"
+    folder = Folder(url)
+    folder.probe()
+    return folder
+
+
+def rewrite(folder, **changes):
+    owner = replace(read_owner(folder), **changes)
+    folder.write(NAME, [json.dumps(asdict(owner)).encode()])
+
+
+def test_second_run_is_refused_and_told_who_is_there(folder):
+    claim = Claim(folder, "run~1")
+    with pytest.raises(CheckpointError) as caught:
+        Claim(folder, "run~2")
+    text = str(caught.value)
+    assert f"run run~1 on host {folder.host} (process {os.getpid()})" in text
+    assert f"delete {folder.url}/{NAME}" in text
+    claim.release()
+    Claim(folder, "run~2").release()
+    assert NAME not in folder.names()
+
+
+def test_owner_on_another_host_is_believed_while_it_gives_signs_of_life(folder):
+    Claim(folder, "run~1")
+    rewrite(folder, host="elsewhere", nonce="other")
+    with pytest.raises(CheckpointError, match="on host elsewhere"):
+        Claim(folder, "run~2")
+    rewrite(folder, beat=time.time() - STALE_S - 1)
+    Claim(folder, "run~2").release()
+
+
+def test_killed_owner_on_this_host_is_replaced_at_once(folder):
+    """Its process is gone, or its number has been used again."""
+    Claim(folder, "run~1")
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    rewrite(folder, pid=process.pid, nonce="other")
+    claim = Claim(folder, "run~2")
+    claim.release()
+    Claim(folder, "run~3")
+    rewrite(folder, pid=os.getppid(), started=1.0, nonce="other")
+    Claim(folder, "run~4").release()
+
+
+def test_living_owner_on_this_host_is_not(folder):
+    Claim(folder, "run~1")
+    parent = os.getppid()
+    started = module.psutil.Process(parent).create_time()
+    rewrite(folder, pid=parent, started=started, nonce="other")
+    with pytest.raises(CheckpointError, match=f"process {parent}"):
+        Claim(folder, "run~2")
+
+
+def test_owner_of_a_former_container_is_replaced(folder):
+    """It had the same host name and the same pid, but is not in this process."""
+    Claim(folder, "run~1")
+    rewrite(folder, nonce="of a process that is no more")
+    Claim(folder, "run~2").release()
+
+
+def test_replaced_owner_finds_out_before_it_writes(folder):
+    first = Claim(folder, "run~1")
+    first.renew()
+    rewrite(folder, nonce="other", run_id="run~2")
+    with pytest.raises(CheckpointError, match=r"run run~2 on host"):
+        first.renew()
+    first.release()
+    assert read_owner(folder).run_id == "run~2"  # theirs
+
+
+def test_of_two_that_take_it_at_the_same_time_one_gets_it(folder, monkeypatch):
+    """The other looks again, and finds that somebody wrote after it."""
+
+    def meanwhile(_seconds):
+        rewrite(folder, nonce="other", run_id="run~2")
+
+    monkeypatch.setattr(module.time, "sleep", meanwhile)
+    with pytest.raises(CheckpointError, match="run run~2"):
+        Claim(folder, "run~1")
+
+
+def test_sign_of_life_is_renewed(folder):
+    claim = Claim(folder, "run~1")
+    rewrite(folder, beat=1.0)
+    claim.renew()
+    assert time.time() - read_owner(folder).beat < STALE_S
+    claim.release()
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"nonce": 1}'])
+def test_file_that_says_nothing_protects_nothing(folder, content):
+    folder.write(NAME, [content])
+    assert read_owner(folder) is None
+    Claim(folder, "run~1").release()
+
+
+def test_owner_knows_its_age():
+    owner = Owner("t", "r", "h", 1, 0.0, beat=100.0)
+    assert owner.is_alive("other", 100.0 + STALE_S - 1)
+    assert not owner.is_alive("other", 100.0 + STALE_S + 1)

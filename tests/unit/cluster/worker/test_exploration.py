@@ -1,0 +1,386 @@
+"""One lease on one session: reports, hints, orders."""
+
+import numpy as np
+import pytest
+
+from dpbb.cluster.worker.exploration import (
+    Exploration,
+    SeatClosedError,
+    SeatControl,
+    SeatStatus,
+    jittered,
+)
+from dpbb.coordination.messages import GiftWanted, Lease, Order, OrderKind
+from dpbb.engines.base import Candidate, Slice, Tuning
+from dpbb.tree.work_unit import WorkUnit
+from tests.unit.cluster.support import Clock, World, tiny_spec, whole_tree
+
+
+class ScriptedLink:
+    """Answers the n-th report with the n-th order; afterwards: go on."""
+
+    def __init__(self, *orders, statuses=()):
+        self.control = SeatControl()
+        self.reports = []
+        self._orders = list(orders)
+        self._statuses = list(statuses)
+
+    def status(self):
+        return self._statuses.pop(0) if self._statuses else SeatStatus.OPEN
+
+    def report(self, report):
+        self.reports.append(report)
+        order = self._orders.pop(0) if self._orders else OrderKind.CONTINUE
+        if isinstance(order, Exception):
+            raise order
+        return Order(order, 100) if isinstance(order, OrderKind) else order
+
+
+class ScriptedSession:
+    """A session of so many slices, each of which takes a second."""
+
+    def __init__(self, clock, slices, optima=()):
+        self.ubs = []
+        self.given = []
+        self._clock, self._left, self._optima = clock, slices, list(optima)
+
+    slice_s = 1.0
+
+    def interrupt(self):
+        """End nothing: no slice is under way."""
+
+    def load(self, unit):
+        assert len(unit) == 1
+
+    def advance(self, ub, max_seconds):
+        self.ubs.append(ub)
+        self._clock.now += 1
+        self._left -= 1
+        found = self._optima.pop(0) if self._optima else ()
+        return Slice(
+            decomposed=10,
+            leaves=len(found),
+            closed=np.array([0, 1, 0, 0]),
+            best=found[0] if found else None,
+            open_roots=2,
+            least_lb=7,
+            exhausted=self._left <= 0,
+            optima=found,
+        )
+
+    def donate(self, max_roots):
+        self.given.append(max_roots)
+        return WorkUnit.from_paths(3, [(2,)])
+
+    def remaining(self):
+        return WorkUnit.from_paths(3, [(1,)] if self._left > 0 else [])
+
+
+def explore(link, slices, optima=(), **options):
+    """Run a lease; returns the session and whether it can be used again."""
+    clock = Clock()
+    options = {"report_interval_s": 1e6, "full_interval_s": 1e6} | options
+    spec = tiny_spec(n_jobs=3, **options)
+    session = ScriptedSession(clock, slices, optima)
+    lease = Lease("r/1.1", 1, 1, WorkUnit.whole(3), 100)
+    import dpbb.cluster.worker.exploration as module
+
+    first, module.FIRST_REPORT_S = module.FIRST_REPORT_S, 1e6
+    try:
+        return session, Exploration(spec, lease, session, link, clock).run()
+    finally:
+        module.FIRST_REPORT_S = first
+
+
+def candidate(value):
+    return Candidate(value, np.array([0, 1, 2]))
+
+
+def test_end_of_a_unit_is_one_last_full_report():
+    """Cumulative counters, nothing remaining; the session can take another unit."""
+    link = ScriptedLink()
+    _, reusable = explore(link, 3)
+    (report,) = link.reports
+    assert reusable
+    assert (report.seq, report.decomposed) == (1, 30)
+    assert report.full.last
+    assert not len(report.full.remaining)
+    assert report.full.closed.tolist() == [0, 3, 0, 0]
+    assert report.explore_s == 3
+
+
+def test_light_reports_come_at_their_interval_and_full_ones_at_theirs():
+    """Light ones hold no roots."""
+    link = ScriptedLink()
+    explore(link, 40, report_interval_s=4, full_interval_s=12)
+    light = [report for report in link.reports if report.full is None]
+    full = [report for report in link.reports if report.full is not None]
+    assert 4 <= len(light) <= 20
+    assert 2 <= len(full) <= 8
+    assert [report.seq for report in link.reports] == [*range(1, len(link.reports) + 1)]
+    assert light[0].open_roots == 2
+    assert light[0].least_lb == 7
+
+
+def test_answers_stretch_the_intervals():
+    """Those of the last answer hold, not those of the run."""
+    order = Order(OrderKind.CONTINUE, 100, report_s=40, full_s=120)
+    link = ScriptedLink(*[order] * 1000)
+    explore(link, 400, report_interval_s=4, full_interval_s=12)
+    light = [report for report in link.reports if report.full is None]
+    full = [report for report in link.reports if report.full is not None]
+    assert 4 <= len(light) <= 22
+    assert 2 <= len(full) <= 9
+
+
+def test_dear_full_reports_come_seldom(monkeypatch):
+    """Two open roots at 5 s each, at most a twentieth of the time: every 200 s."""
+    monkeypatch.setattr("dpbb.cluster.worker.exploration.ROOT_S", 5.0)
+    link = ScriptedLink()
+    explore(link, 700, full_interval_s=1)
+    full = [report.decomposed // 10 for report in link.reports if report.full]
+    assert full == [200, 400, 600, 700]
+
+
+def test_node_limit_is_told_of_as_soon_as_a_lease_has_reached_it():
+    """Once, whatever the answer; without one the next report is the last."""
+    link = ScriptedLink()
+    explore(link, 9, node_limit=25)
+    assert [report.decomposed for report in link.reports] == [30, 90]
+
+
+def test_better_permutation_is_reported_at_once_and_once():
+    """And lowers the UB of the next slice."""
+    link = ScriptedLink()
+    session, _ = explore(link, 4, [(), (candidate(50),), (candidate(50),)])
+    assert session.ubs == [100, 100, 50, 50]
+    assert [report.best and report.best.value for report in link.reports] == [50, None]
+
+
+def test_all_optima_keep_the_threshold_one_above():
+    """Equals stay in the tree and ride on the last full report, worse ones do not."""
+    link = ScriptedLink()
+    found = [(candidate(60),), (candidate(50), candidate(50)), (candidate(50),)]
+    session, _ = explore(link, 4, found, all_optima=True)
+    assert session.ubs == [100, 61, 51, 51]
+    assert [leaf.value for leaf in link.reports[-1].full.optima] == [50, 50, 50]
+    assert [r.best.value for r in link.reports[:-1]] == [60, 50]
+
+
+def test_many_optima_make_a_full_report_due(monkeypatch):
+    """What a seat holds of them is bounded."""
+    monkeypatch.setattr("dpbb.cluster.worker.exploration.MAX_OPTIMA", 2)
+    link = ScriptedLink()
+    explore(link, 5, [(candidate(50),)] * 4, all_optima=True)
+    optima = [len(r.full.optima) for r in link.reports if r.full is not None]
+    assert optima == [2, 2, 0]
+
+
+def test_hints_are_taken_between_slices():
+    """A UB that is worse than one's own changes nothing."""
+    link = ScriptedLink()
+    link.control.hint(ub=80, report_now=True)
+    link.control.hint(ub=90, report_now=False)
+    session, _ = explore(link, 2)
+    assert session.ubs == [80, 80]
+    assert [report.full is None for report in link.reports] == [True, False]
+
+
+def test_hints_end_the_slice_under_way(monkeypatch):
+    """And nobody's, once the lease is over."""
+    link, ended = ScriptedLink(), []
+    monkeypatch.setattr(ScriptedSession, "interrupt", lambda session: ended.append(1))
+    at_work = ScriptedSession.advance
+
+    def advance(session, ub, max_seconds):
+        link.control.hint(ub=None, report_now=True)
+        return at_work(session, ub, max_seconds)
+
+    monkeypatch.setattr(ScriptedSession, "advance", advance)
+    explore(link, 3)
+    assert len(ended) == 3
+    link.control.hint(ub=5, report_now=False)
+    assert len(ended) == 3
+
+
+@pytest.mark.parametrize(("given", "taken"), [(None, 1.0), (0.25, 0.25), (0.0, 0.0)])
+def test_slices_are_as_long_as_asked_for_or_as_suits_the_session(
+    monkeypatch, given, taken
+):
+    lengths = []
+    at_work = ScriptedSession.advance
+
+    def advance(session, ub, max_seconds):
+        lengths.append(max_seconds)
+        return at_work(session, ub, max_seconds)
+
+    monkeypatch.setattr(ScriptedSession, "advance", advance)
+    explore(ScriptedLink(), 3, tuning=Tuning(slice_s=given))
+    assert lengths == [taken] * 3
+
+
+def test_donation_is_a_full_report_at_once():
+    """With as many roots as the order allows, and the unit goes on."""
+    link = ScriptedLink(Order(OrderKind.DONATE, 70, 12))
+    link.control.hint(ub=None, report_now=True)
+    session, reusable = explore(link, 3)
+    light, donation, last = link.reports
+    assert light.full is None
+    assert len(donation.full.donated) == 1
+    assert not donation.full.last
+    assert session.given == [12]
+    assert session.ubs == [100, 70, 70]
+    assert not len(last.full.donated)
+    assert reusable
+
+
+def test_hint_that_asks_for_a_gift_is_obeyed_without_a_report_before():
+    """One for another lease is not: it came too late."""
+    link = ScriptedLink()
+    link.control.hint(ub=None, report_now=True, gift=GiftWanted("r/1.1", 7))
+    session, _ = explore(link, 3)
+    donation, last = link.reports
+    assert session.given == [7]
+    assert len(donation.full.donated) == 1
+    assert last.full.last
+    link = ScriptedLink()
+    link.control.hint(ub=None, report_now=True, gift=GiftWanted("r/1.2", 7))
+    session, _ = explore(link, 3)
+    assert session.given == []
+    assert link.reports[0].full is None
+
+
+def test_order_and_hint_that_cross_are_one_donation():
+    link = ScriptedLink(Order(OrderKind.DONATE, 70, 12))
+    link.control.hint(ub=None, report_now=True)
+    answer = link.report
+
+    def report(message):
+        if not link.reports:
+            link.control.hint(ub=None, report_now=True, gift=GiftWanted("r/1.1", 7))
+        return answer(message)
+
+    link.report = report
+    session, _ = explore(link, 3)
+    assert session.given == [12]
+
+
+def test_lease_that_comes_with_the_last_answer_is_kept():
+    """For who called."""
+    after = Lease("r/2.1", 2, 1, WorkUnit.whole(3), 90)
+    link = ScriptedLink(Order(OrderKind.DROP, 90, next=after))
+    clock = Clock()
+    spec = tiny_spec(n_jobs=3, report_interval_s=1e6, full_interval_s=1e6)
+    session = ScriptedSession(clock, 1)
+    lease = Lease("r/1.1", 1, 1, WorkUnit.whole(3), 100)
+    exploration = Exploration(spec, lease, session, link, clock)
+    assert exploration.run()
+    assert exploration.next is after
+
+
+def test_save_is_a_full_report_at_once():
+    """And the unit goes on."""
+    link = ScriptedLink(OrderKind.SAVE)
+    link.control.hint(ub=None, report_now=True)
+    explore(link, 3)
+    assert [report.full is None for report in link.reports] == [True, False, False]
+    assert not link.reports[1].full.last
+
+
+@pytest.mark.parametrize("kind", [OrderKind.DRAIN, OrderKind.STOP])
+def test_drain_and_stop_give_back_what_remains(kind):
+    """The session holds leaves of a unit that is not ours any more."""
+    link = ScriptedLink(kind)
+    link.control.hint(ub=None, report_now=True)
+    session, reusable = explore(link, 9)
+    assert not reusable
+    assert len(session.ubs) == 1
+    assert link.reports[-1].full.last
+    assert len(link.reports[-1].full.remaining) == 1
+
+
+def test_drop_ends_without_a_word():
+    """The lease is gone: nothing that we say counts."""
+    link = ScriptedLink(OrderKind.DROP)
+    link.control.hint(ub=None, report_now=True)
+    _, reusable = explore(link, 9)
+    assert not reusable
+    assert len(link.reports) == 1
+
+
+def test_leaving_worker_reports_a_last_time():
+    """There is time for one report while a worker closes."""
+    link = ScriptedLink(statuses=[SeatStatus.OPEN, SeatStatus.LEAVING])
+    _, reusable = explore(link, 9)
+    assert not reusable
+    (report,) = link.reports
+    assert report.full.last
+
+
+def test_closed_seat_explores_no_more():
+    """Neither when it is seen between slices nor when a report finds out."""
+    link = ScriptedLink(statuses=[SeatStatus.OPEN, SeatStatus.CLOSED])
+    session, reusable = explore(link, 9)
+    assert (len(session.ubs), reusable, link.reports) == (1, False, [])
+    link = ScriptedLink(SeatClosedError("report"))
+    link.control.hint(ub=None, report_now=True)
+    session, reusable = explore(link, 9)
+    assert (len(session.ubs), reusable) == (1, False)
+
+
+def test_intervals_are_jittered():
+    """Reports of many seats must not come together; the mean is kept."""
+    values = [jittered(2.0) for _ in range(2000)]
+    assert 1.0 <= min(values) < 1.1
+    assert 2.9 < max(values) <= 3.0
+
+
+def test_counts_of_a_whole_run_are_those_of_one_session():
+    """The reference engine, one node a slice, through the real coordinator."""
+    spec = tiny_spec(n_jobs=7, n_machines=4, upper_bound=99, report_interval_s=1.0)
+    world = World()
+    world.join("a")
+    world.join("b")
+    world.open(spec)
+    world.finish(spec)
+    counters = world.hub.result(spec.run_id).outcome.counters
+    assert (counters.decomposed, counters.leaves) == whole_tree(spec)
+
+
+def test_donation_of_a_seat_with_many_roots_lists_no_remainder(monkeypatch):
+    """It would take seconds; the next full report leaves out what was given."""
+    monkeypatch.setattr("dpbb.cluster.worker.exploration.GIFT_ROOTS", 1)
+    link = ScriptedLink(OrderKind.DONATE)
+    session, _ = explore(link, 3, report_interval_s=0.5)
+    gifts = [report for report in link.reports if report.gift is not None]
+    assert session.given == [4096]
+    (report,) = gifts
+    assert report.full is None
+    assert report.donated == WorkUnit.from_paths(3, [(2,)])
+    assert link.reports[-1].full.last
+
+
+def test_energy_is_that_since_the_grant_and_in_full_reports_alone():
+    """Reading a meter takes a while, and the last report of a lease is a full one."""
+    joules = iter([70.0, 75.0, 90.0])
+    spec, clock = tiny_spec(n_jobs=3, report_interval_s=1, full_interval_s=1e6), Clock()
+    lease = Lease("r/1.1", 1, 1, WorkUnit.whole(3), 100)
+    link = ScriptedLink(OrderKind.SAVE)
+    session = ScriptedSession(clock, 8)
+    Exploration(spec, lease, session, link, clock, lambda: next(joules)).run()
+    found = [(report.full is not None, report.energy_j) for report in link.reports]
+    assert found[0] == (False, None)
+    assert [used for full, used in found if full] == [5, 20]
+
+
+def test_energy_of_a_run_is_the_sum_over_its_leases():
+    """Devices that do not say are not in it; none that says, no figure."""
+    for joules, expected in ((iter(range(1000)), True), (iter([None] * 1000), False)):
+        world = World()
+        world.energy = lambda joules=joules: next(joules)
+        spec = tiny_spec()
+        world.join("a")
+        world.open(spec)
+        world.finish(spec)
+        used = world.hub.finished[spec.run_id].outcome.energy_j
+        assert (used is not None and used > 0) is expected

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from dpbb.errors import OptionError
+from dpbb.options.permutations import check_permutation, parse_permutation
+
+
+@pytest.mark.parametrize("text", ["2,0,1", "2 0 1", " 2;0\n1 ", "2, 0, 1,"])
+def test_separators_are_commas_semicolons_and_spaces(text):
+    assert parse_permutation(text) == (2, 0, 1)
+
+
+@pytest.mark.parametrize(
+    "content", ["2 0\n1\n", "[2, 0, 1]", json.dumps({"permutation": [2, 0, 1]})]
+)
+def test_file_may_hold_a_list_json_or_a_saved_result(tmp_path, content):
+    file = tmp_path / "order"
+    file.write_text(content)
+    assert parse_permutation(str(file)) == (2, 0, 1)
+
+
+def test_one_based_jobs_are_shifted():
+    assert parse_permutation("3 1 2", one_based=True) == (2, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("3 1 2", r"expected jobs 0 to 2 .* got 3 at position 0; jobs count from 0"),
+        ("0 1 1", "expected every job once, got job 1 again at position 2"),
+        ("0 -1", "expected jobs 0 to 1 .* got -1"),
+        ("", "expected job numbers separated by commas or spaces, or a readable file"),
+        ("no/such/file", "expected .* or a readable file with them, got No such file"),
+        ("0 1 --2", "expected job numbers, got '--2'"),
+    ],
+)
+def test_what_is_no_permutation_is_refused(text, message):
+    with pytest.raises(OptionError, match=f"^permutation.*: {message}"):
+        parse_permutation(text)
+
+
+def test_one_based_with_a_job_0_is_refused():
+    with pytest.raises(OptionError, match="expected jobs that count from 1, got job 0"):
+        parse_permutation("0 1", one_based=True)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"0 1 x", "expected job numbers, got 'x'"),
+        (b"[0, 1", "expected JSON, got: "),
+        (
+            b'{"status": "unknown", "permutation": null}',
+            "expected a JSON object with a",
+        ),
+        (b"[" * 100_000, "expected JSON, got: maximum recursion"),
+        (b"[" + b"9" * 5000 + b"]", "expected JSON, got: Exceeds the limit"),
+        (b"9" * 5000, "expected job numbers, got '9{40}'$"),
+        (b"{}", ".* with a permutation, got an empty one"),
+        (b'[0, "1"]', "expected a whole number at position 1, got '1'"),
+        (b'{"permutation": 3}', "expected a sequence of jobs, got 3"),
+        (b"\xff\xfe0", "expected a text file, got"),
+        (b"", "expected at least one job, got none"),
+    ],
+)
+def test_bad_file_is_refused_under_its_name(tmp_path, content, message):
+    file = tmp_path / "order.txt"
+    file.write_bytes(content)
+    with pytest.raises(OptionError, match=f"order.txt.*: {message}"):
+        parse_permutation(str(file), "initial")
+
+
+@pytest.mark.parametrize(
+    ("jobs", "message"),
+    [
+        ([0, 1], "expected 3 jobs, got 2"),
+        ([0.0, 1.0, 2.0], "expected a whole number at position 0, got 0.0"),
+        ([[0, 1, 2]], r"expected a whole number at position 0, got \[0, 1, 2\]"),
+        ("012", "expected a sequence of jobs, got '012'"),
+        (None, "expected a sequence of jobs, got None"),
+        (np.array(3), r"expected a sequence of jobs, got array\(3\)"),
+        ([10**5000, 0, 1], r"expected jobs 0 to 2 .* got a value of type int"),
+        ([-(10**5000)] * 3, r"expected jobs 0 to 2 .* got a value of type int"),
+        ([1.5, 10**5000, 0], "expected a whole number at position 0, got 1.5"),
+        ([[10**5000], 1, 0], ".* position 0, got a value of type list that cannot"),
+        ([0, 1, np.timedelta64(2)], "expected a whole number at position 2"),
+    ],
+)
+def test_wrong_sequences_are_refused(jobs, message):
+    with pytest.raises(OptionError, match=f"^permutation: {message}"):
+        check_permutation(jobs, n_jobs=3)
+
+
+def test_arrays_are_sequences_too():
+    assert check_permutation(np.array([2, 0, 1], np.uint8), n_jobs=3) == (2, 0, 1)

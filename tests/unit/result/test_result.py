@@ -1,0 +1,290 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpbb.errors import DpbbError, InvariantError
+from dpbb.options import SolveOptions
+from dpbb.result import Improvement, Proof, Result, Status, Termination
+from dpbb.result.schedule import Schedule
+
+OPERATIONS = Schedule((1, 0), np.array([[2, 5], [0, 2]]), np.array([[5, 6], [2, 5]]))
+OPTIMAL = Result(
+    status=Status.OPTIMAL,
+    termination=Termination.EXHAUSTED,
+    proof=Proof.TREE_EXHAUSTED,
+    makespan=6,
+    lower_bound=6,
+    permutation=(1, 0),
+    decomposed=1,
+    leaves=2,
+    seconds=0.5,
+    tree_seconds=0.25,
+    explore_seconds=0.125,
+    engine="cpu",
+    seats=("tcp://127.0.0.1:1/cpu0",),
+    instance="tiny",
+    digest="00ff",
+    n_jobs=2,
+    n_machines=2,
+    trajectory=(Improvement(0.125, 7, "neh"), Improvement(0.25, 6, "cpu")),
+    optima=((1, 0),),
+    n_optima=1,
+    units=1,
+    options=SolveOptions(engine="cpu", all_optima=True, initial=(0, 1)),
+    versions=(("python", "3.11"), ("dpbb", "0")),
+    operations=OPERATIONS,
+)
+UNKNOWN = Result(
+    status=Status.UNKNOWN,
+    termination=Termination.TIME_LIMIT,
+    proof=Proof.ROOT_BOUND,
+    makespan=None,
+    lower_bound=5,
+    permutation=None,
+)
+KEYS = {
+    "status",
+    "termination",
+    "makespan",
+    "lower_bound",
+    "permutation",
+    "decomposed",
+    "leaves",
+    "seconds",
+    "nodes_per_second",
+    "engine",
+    "instance",
+}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"permutation": None},
+        {"makespan": None},
+        {"lower_bound": 7},
+        {"lower_bound": 5},
+        {"status": Status.FEASIBLE},
+        {"status": Status.INFEASIBLE_CUTOFF},
+        {"status": Status.UNKNOWN},
+        {"makespan": 7, "lower_bound": 7},  # not where the schedule ends
+    ],
+)
+def test_contradicting_parts_are_refused(changes):
+    """Never optimal without a permutation (I6), never a bound above a makespan."""
+    with pytest.raises(InvariantError):
+        replace(OPTIMAL, **changes)
+
+
+def test_gap_is_a_share_of_the_makespan():
+    feasible = replace(OPTIMAL, status=Status.FEASIBLE, lower_bound=3)
+    assert (OPTIMAL.gap, feasible.gap, UNKNOWN.gap) == (0.0, 0.5, None)
+
+
+def test_rate_is_over_the_time_of_the_tree():
+    assert OPTIMAL.nodes_per_second == 12.0
+    assert UNKNOWN.nodes_per_second == 0.0
+
+
+@pytest.mark.parametrize("result", [OPTIMAL, UNKNOWN], ids=["optimal", "unknown"])
+def test_json_round_trip_keeps_everything(result):
+    again = Result.from_json(result.to_json())
+    assert again == result
+    assert json.loads(result.to_json()).keys() >= KEYS
+    if result.operations is not None:
+        assert np.array_equal(again.schedule().start, OPERATIONS.start)
+        assert np.array_equal(again.schedule().end, OPERATIONS.end)
+        assert again.schedule().permutation == OPERATIONS.permutation
+
+
+def test_json_without_the_schedule_is_equal_but_has_none():
+    again = Result.from_json(OPTIMAL.to_json(schedule=False))
+    assert again == OPTIMAL
+    with pytest.raises(DpbbError, match="status optimal saved without it"):
+        again.schedule()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "expected JSON, got"),
+        ("[]", "expected a JSON object of schema 1, got"),
+        ('{"schema": 99}', "expected a JSON object of schema 1, got 99"),
+        (
+            '{"schema": 1}',
+            "got: result: expected the keys status, termination, proof, ",
+        ),
+        (
+            UNKNOWN.to_json().replace('"unknown"', '"great"'),
+            "result.status: expected one of optimal, .* got 'great'",
+        ),
+        ("[" * 100_000, "expected JSON, got: maximum recursion depth"),
+        (None, "expected JSON, got: the JSON object must be str"),
+    ],
+)
+def test_what_is_no_result_is_refused(text, message):
+    with pytest.raises(DpbbError, match=message):
+        Result.from_json(text)
+
+
+def field(**changes):
+    return json.dumps({**json.loads(OPTIMAL.to_json()), **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"versions": []}, r"result\.versions: expected an object, got \[\]"),
+        ({"versions": {"dpbb": 1}}, r"result\.versions\.dpbb: expected a text, got 1"),
+        ({"leaves": None}, r"result\.leaves: expected a whole number >= 0, got None"),
+        ({"decomposed": 1.5}, r"result\.decomposed: expected a whole number"),
+        ({"makespan": "6"}, r"result\.makespan: expected a whole number"),
+        ({"lower_bound": True}, r"result\.lower_bound: expected a whole number"),
+        ({"seconds": -1}, r"result\.seconds: expected a number >= 0, got -1"),
+        ({"seconds": 10**400}, r"result\.seconds: expected a number >= 0 that a float"),
+        ({"permutation": [0, 0]}, r"result\.permutation: .* got job 0 again"),
+        ({"permutation": [0, "x"]}, r"result\.permutation: .* position 1, got 'x'"),
+        ({"permutation": "10"}, r"result\.permutation: expected a sequence of jobs"),
+        ({"permutation": [0, 2, 1]}, "permutation: expected 2 jobs, got 3"),
+        ({"optima": [[0, 2, 1]]}, r"optima\[0\]: expected 2 jobs, got 3"),
+        ({"optima": [3]}, r"result\.optima\[0\]: expected a sequence of jobs, got 3"),
+        ({"n_jobs": "q"}, r"result\.n_jobs: expected a whole number >= 0, got 'q'"),
+        ({"seats": "one"}, r"result\.seats: expected a list, got 'one'"),
+        ({"seats": [1]}, r"result\.seats\[0\]: expected a text, got 1"),
+        ({"instance": None}, r"result\.instance: expected a text, got None"),
+        ({"trajectory": [{}]}, r"trajectory\[0\]: expected the keys seconds, value, s"),
+        ({"trajectory": [3]}, r"trajectory\[0\]: expected an object, got 3"),
+        ({"options": []}, r"result\.options: expected an object, got \[\]"),
+        ({"options": {"threads": 0}}, "threads: expected a whole number from 1"),
+        ({"energy_j": "5"}, r"result\.energy_j: expected a number >= 0, got '5'"),
+        ({"schedule": []}, r"result\.schedule: expected an object, got \[\]"),
+        ({"schedule": {"start": [[0]]}}, r"result\.schedule: expected the keys end"),
+        (
+            {"schedule": {"start": [[10**30]], "end": [[0]]}},
+            r"result\.schedule\.start\[0\]\[0\]: expected a whole number >= 0 and <=",
+        ),
+        (
+            {"schedule": {"start": [[0, 1]], "end": [[1, 2]]}},
+            r"schedule\.start: expected 2 rows of 2 times",
+        ),
+        (
+            {"schedule": {"start": [[0, 1], [2, 3]], "end": [[1, 2], [3]]}},
+            r"schedule\.end: expected 2 rows of 2 times",
+        ),
+        ({"makespan": 5}, "lower bound 6 above makespan 5"),
+    ],
+)
+def test_bad_field_of_a_result_is_named(changes, message):
+    with pytest.raises(DpbbError, match=message):
+        Result.from_json(field(**changes))
+
+
+@pytest.mark.parametrize("junk", [None, [], {}, "x", -1, 1.5, [[]], [{}], [None], 1e30])
+@pytest.mark.parametrize("name", json.loads(OPTIMAL.to_json()))
+def test_what_is_read_works_and_all_else_is_refused(name, junk):
+    """Never another error: not when it is read, and not later."""
+    try:
+        result = Result.from_json(field(**{name: junk}))
+    except DpbbError:
+        return
+    assert result.summary()
+    assert Result.from_json(result.to_json()) == result
+    assert result._repr_html_()
+    if result.operations is not None:
+        assert str(result.schedule())
+
+
+def test_schedule_is_refused_without_one():
+    with pytest.raises(DpbbError, match=r"got one with status unknown$"):
+        UNKNOWN.schedule()
+
+
+def test_schedule_is_written(tmp_path):
+    OPTIMAL.write_schedule(tmp_path / "s.csv")
+    assert (tmp_path / "s.csv").read_text().splitlines()[1] == "0,1,0,0,2"
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({}, "optimal, as the tree is exhausted: no schedule is better"),
+        (
+            {"proof": Proof.ROOT_BOUND},
+            "optimal, as the root bound equals the incumbent",
+        ),
+        (
+            {"proof": Proof.OPEN_ROOTS, "termination": Termination.TIME_LIMIT},
+            "optimal, as the bound of every open root reaches the incumbent",
+        ),
+        (
+            {
+                "status": Status.FEASIBLE,
+                "lower_bound": 3,
+                "termination": Termination.NODE_LIMIT,
+            },
+            "feasible, as the search ended early (node_limit)",
+        ),
+        (
+            {
+                "status": Status.INFEASIBLE_CUTOFF,
+                "makespan": None,
+                "permutation": None,
+                "operations": None,
+            },
+            "infeasible_cutoff, as the tree is exhausted: no schedule is below",
+        ),
+    ],
+)
+def test_summary_says_how_the_status_was_obtained(changes, text):
+    if changes.get("status") is Status.FEASIBLE:
+        changes["proof"] = Proof.OPEN_ROOTS
+    result = replace(OPTIMAL, **changes)
+    assert text in result.summary()
+    assert text in result._repr_html_()
+
+
+def test_summary_says_whether_all_optima_are_known():
+    """Of a makespan that is proved, others may still be in the open roots."""
+    assert "optima       1\n" in OPTIMAL.summary()
+    early = replace(OPTIMAL, proof=Proof.OPEN_ROOTS, termination=Termination.TIME_LIMIT)
+    assert "optima       1 or more: ended early (time_limit)\n" in early.summary()
+
+
+def test_summary_has_the_figures():
+    summary = str(OPTIMAL)
+    assert "makespan     6\n" in summary
+    assert "permutation  1 0\n" in summary
+    assert "nodes        1 decomposed, 2 leaves, 12 a second\n" in summary
+    assert "engine       cpu, 1 seat" in summary
+    feasible = replace(OPTIMAL, status=Status.FEASIBLE, lower_bound=3)
+    assert "lower bound  3 (gap 50.00%)" in str(feasible)
+
+
+def test_the_cost_is_called_what_the_problem_calls_it():
+    other = replace(OPTIMAL, objective="total completion time")
+    lines = str(other).splitlines()
+    assert "total completion time 6" in lines
+    assert "makespan" not in str(other)
+    assert len({line.index(line.split("  ")[-1].strip()) for line in lines[:2]}) == 1
+    again = Result.from_json(other.to_json())
+    assert again.objective == "total completion time"
+    values = json.loads(OPTIMAL.to_json())
+    del values["objective"]  # results of before
+    assert Result.from_json(json.dumps(values)).objective == "makespan"
+
+
+def test_energy_is_shown_where_it_is_known():
+    assert "energy" not in OPTIMAL.summary()
+    known = replace(OPTIMAL, energy_j=12_345.6)
+    assert "12,346 J" in known.summary()
+    assert Result.from_json(known.to_json()).energy_j == 12_345.6
+
+
+def test_results_of_before_energy_was_measured_are_read():
+    values = json.loads(OPTIMAL.to_json())
+    del values["energy_j"]
+    assert Result.from_json(json.dumps(values)).energy_j is None

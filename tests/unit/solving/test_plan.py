@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from dpbb.coordination.incumbent import Optima
+from dpbb.coordination.outcome import Outcome
+from dpbb.errors import OptionError
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.options import SolveOptions
+from dpbb.problem import root_bound
+from dpbb.result import Improvement, Proof, Status, Termination
+from dpbb.solving.start import make_plan
+from dpbb.tree.counters import Counters
+
+TIMES = np.array([[3, 2, 4], [1, 4, 2], [2, 2, 5], [4, 1, 1]])
+PROBLEM = FlowShopProblem(FlowShopInstance("tiny", TIMES))
+ORDER = (3, 0, 1, 2)  # the worst one
+VALUE = PROBLEM.evaluate(np.array(ORDER))
+
+
+def plan_of(problem=PROBLEM, **options):
+    chosen = SolveOptions(**{"heuristics": "none", **options})
+    return make_plan(problem, "tiny", chosen, began=time.monotonic())
+
+
+def outcome(**changes):
+    values = {
+        "termination": Termination.EXHAUSTED,
+        "exhausted": True,
+        "value": None,
+        "permutation": None,
+        "ub": 0,
+        "lower_bound": 0,
+        "counters": Counters(5, 2, np.zeros(5, np.int64)),
+        "trajectory": (),
+        "seconds": 0.5,
+        "explore_s": 0.25,
+        "donations": 1,
+        "requeues": 2,
+        "units": 3,
+        "seats": ("w/cpu0",),
+    }
+    return Outcome(**{**values, **changes})
+
+
+def test_root_bound_is_below_every_permutation_and_not_below_lb1():
+    assert PROBLEM.root_bound <= root_bound(PROBLEM) <= VALUE
+    one = FlowShopProblem(FlowShopInstance("one", np.array([[3, 4]])))
+    assert root_bound(one) == 7
+
+
+def test_without_anything_known_there_is_no_threshold():
+    plan = plan_of()
+    assert (plan.makespan, plan.threshold, plan.branching_ub) == (None, None, None)
+    spec = plan.spec(time.monotonic())
+    assert (spec.upper_bound, spec.permutation) == (None, None)
+    with pytest.raises(OptionError, match="branching_ub: expected a value"):
+        plan_of(branching="minbranch").spec(0.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "threshold", "branching_ub"),
+    [
+        ({"cutoff": 11}, 11, 11),
+        ({"upper_bound": 11}, 11, 11),
+        ({"initial": ORDER}, VALUE, VALUE),
+        ({"initial": ORDER, "upper_bound": VALUE - 1}, VALUE - 1, VALUE - 1),
+        ({"initial": ORDER, "upper_bound": VALUE + 1}, VALUE, VALUE),
+        ({"initial": ORDER, "cutoff": VALUE - 1}, VALUE - 1, VALUE),
+        ({"cutoff": 11, "all_optima": True}, 11, 11),
+        ({"upper_bound": 11, "all_optima": True}, 12, 11),
+        ({"cutoff": 2**62}, PROBLEM.trivial_ub, 2**62),
+    ],
+)
+def test_smallest_known_value_prunes(options, threshold, branching_ub):
+    """A cutoff prunes LB >= cutoff; all optima prune LB > UB."""
+    plan = plan_of(**options)
+    assert plan.threshold == threshold
+    assert plan.spec(0.0).upper_bound == threshold
+    assert plan.branching_ub == branching_ub
+
+
+def test_root_bound_proves_only_where_no_tree_is_wanted():
+    problem = FlowShopProblem(FlowShopInstance("one", np.array([[3], [4], [5]])))
+    order = {"initial": (2, 0, 1)}
+    assert plan_of(problem, **order).proved
+    assert not plan_of(problem, **order, cutoff=12).proved
+    assert not plan_of(problem, **order, all_optima=True).proved
+    result = plan_of(problem, **order).result_without_tree(Termination.EXHAUSTED)
+    assert (result.status, result.proof) == (Status.OPTIMAL, Proof.ROOT_BOUND)
+    assert (result.makespan, result.lower_bound, result.decomposed) == (12, 12, 0)
+
+
+def test_gap_limit_counts_from_the_root_bound():
+    """A gap of zero is a proof, and no limit that was reached."""
+    bound = root_bound(PROBLEM)
+    gap = (VALUE - bound) / VALUE
+    assert plan_of(initial=ORDER, gap_limit=gap).within_gap
+    assert not plan_of(initial=ORDER, gap_limit=gap / 2).within_gap
+    assert not plan_of(initial=ORDER).within_gap
+    assert not plan_of(gap_limit=0.5).within_gap
+    one = FlowShopProblem(FlowShopInstance("one", np.array([[3], [4], [5]])))
+    assert not plan_of(one, initial=(2, 0, 1), gap_limit=0.5).within_gap
+
+
+def test_options_reach_the_run():
+    plan = plan_of(
+        time_limit_s=100,
+        node_limit=7,
+        gap_limit=0.5,
+        checkpoint_interval_s=9,
+        root_order=(3, 2, 1, 0),
+        explorers=64,
+    )
+    spec = plan.spec(plan.began + 40)
+    assert spec.time_limit_s == pytest.approx(60)  # what came before counts
+    assert (spec.node_limit, spec.gap_limit, spec.full_interval_s) == (7, 0.5, 9.0)
+    assert spec.tree.root_order == (3, 2, 1, 0)
+    assert spec.tuning.explorers == 64
+    assert plan_of().spec(0.0).tuning is None
+
+
+def test_exhausted_tree_with_a_schedule_is_optimal():
+    plan = plan_of(initial=ORDER)
+    result = plan.result(
+        outcome(
+            value=VALUE,
+            permutation=ORDER,
+            lower_bound=VALUE,
+            trajectory=(Improvement(0.0, VALUE, "start"),),
+        ),
+        opened=plan.began + 1,
+    )
+    assert (result.status, result.proof) == (Status.OPTIMAL, Proof.TREE_EXHAUSTED)
+    assert (result.decomposed, result.leaves, result.units) == (5, 2, 3)
+    assert result.schedule().makespan == VALUE
+    assert result.trajectory == plan.trajectory  # the start is no improvement
+
+
+def test_trajectory_counts_from_the_start_of_the_solve():
+    plan = plan_of()
+    step = Improvement(0.5, VALUE, "cpu")
+    result = plan.result(
+        outcome(value=VALUE, permutation=ORDER, lower_bound=VALUE, trajectory=(step,)),
+        opened=plan.began + 2,
+    )
+    assert [(s.seconds, s.value) for s in result.trajectory] == [
+        (pytest.approx(2.5), VALUE)
+    ]
+
+
+def test_exhausted_tree_without_a_schedule_proves_the_cutoff():
+    result = plan_of(cutoff=11).result(outcome(lower_bound=11), opened=0.0)
+    assert (result.status, result.lower_bound) == (Status.INFEASIBLE_CUTOFF, 11)
+    assert (result.makespan, result.permutation, result.operations) == (None,) * 3
+
+
+def test_known_schedule_above_the_upper_bound_is_not_called_optimal():
+    """Nothing is below U; of a schedule above U that proves nothing."""
+    plan = plan_of(initial=ORDER, upper_bound=VALUE - 1)
+    result = plan.result(
+        outcome(value=VALUE, permutation=ORDER, lower_bound=VALUE - 1), opened=0.0
+    )
+    assert result.status is Status.INFEASIBLE_CUTOFF
+    assert (result.makespan, result.lower_bound) == (None, VALUE - 1)
+
+
+@pytest.mark.parametrize(
+    ("bound", "status", "proof"),
+    [
+        (0, Status.FEASIBLE, Proof.ROOT_BOUND),
+        (VALUE - 1, Status.FEASIBLE, Proof.OPEN_ROOTS),
+        (VALUE, Status.OPTIMAL, Proof.OPEN_ROOTS),
+    ],
+)
+def test_stopped_tree_gives_the_better_of_its_bounds(bound, status, proof):
+    plan = plan_of(initial=ORDER)
+    stopped = outcome(
+        termination=Termination.STOPPED,
+        exhausted=False,
+        value=VALUE,
+        permutation=ORDER,
+        lower_bound=bound,
+    )
+    result = plan.result(stopped, opened=0.0)
+    assert (result.status, result.proof) == (status, proof)
+    assert result.lower_bound == max(bound, plan.root_bound)
+
+
+def test_stopped_tree_without_a_schedule_is_unknown():
+    stopped = outcome(termination=Termination.TIME_LIMIT, exhausted=False)
+    result = plan_of().result(stopped, opened=0.0)
+    assert (result.status, result.termination) == (
+        Status.UNKNOWN,
+        Termination.TIME_LIMIT,
+    )
+
+
+def test_optima_are_in_the_result():
+    optima = Optima(VALUE, np.array([ORDER, ORDER[::-1]], np.uint16))
+    result = plan_of(all_optima=True).result(
+        outcome(
+            value=VALUE,
+            permutation=ORDER,
+            lower_bound=VALUE,
+            optima=optima,
+            n_optima=2,
+        ),
+        opened=0.0,
+    )
+    assert (result.n_optima, result.optima) == (2, (ORDER, ORDER[::-1]))
+    assert plan_of().result(outcome(), opened=0.0).optima is None
+
+
+@pytest.mark.parametrize(
+    ("engines", "engine", "name"),
+    [
+        (("cpu",), None, "cpu"),
+        (("gpu", "cpu"), "auto", "cpu+gpu"),
+        (("reference",), "auto", "reference"),
+        ((), "auto", "none"),
+        (("reference",), "reference", "reference"),
+    ],
+)
+def test_result_names_the_engine(engines, engine, name):
+    done = outcome(lower_bound=11, engines=engines)
+    result = plan_of(cutoff=11).result(done, opened=0.0, engine=engine)
+    assert result.engine == name

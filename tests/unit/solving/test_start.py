@@ -1,0 +1,113 @@
+"""What the start heuristics find, and what they leave of the time."""
+
+from __future__ import annotations
+
+import time
+from itertools import permutations
+from threading import Event
+
+import numpy as np
+import pytest
+from tests.unit.test_plan import PROBLEM, plan_of
+
+from dpbb.errors import OptionError
+from dpbb.flowshop import FlowShopProblem, taillard_instance
+from dpbb.options import SolveOptions
+from dpbb.solving.start import make_plan
+
+BEST_VALUE, BEST = min(
+    (PROBLEM.evaluate(np.array(jobs)), jobs) for jobs in permutations(range(4))
+)
+
+
+class Clock:
+    """A clock of its own, which goes on by a step whenever it is looked at."""
+
+    def __init__(self, step=0.0):
+        self.now, self.step = 0.0, step
+
+    def monotonic(self):
+        self.now += self.step
+        return self.now
+
+
+def test_cutoff_switches_the_heuristics_off():
+    assert plan_of(heuristics="auto", cutoff=99).makespan is None
+    assert plan_of(heuristics="neh", upper_bound=99).makespan is not None
+
+
+def test_heuristics_announce_what_they_find():
+    steps = []
+    options = SolveOptions(heuristic_time_s=0.1)
+    plan = make_plan(
+        FlowShopProblem(taillard_instance("ta021")),
+        "ta021",
+        options,
+        began=time.monotonic(),
+        on_incumbent=lambda step, bound: steps.append((step, bound)),
+    )
+    assert tuple(step for step, _ in steps) == plan.trajectory
+    assert plan.trajectory[-1].value == plan.makespan
+    assert {bound for _, bound in steps} == {plan.root_bound}
+    assert not plan.proved
+
+
+@pytest.mark.parametrize(
+    ("options", "limit", "wait"),
+    [
+        ({}, None, None),
+        ({"heuristic_time_s": 7}, 7, None),
+        ({"time_limit_s": 4}, 2, 3),  # half of it, or a quarter, is the tree's
+        ({"time_limit_s": 1000}, 5, 750),  # what is usual for this size
+        ({"time_limit_s": 4, "heuristic_time_s": 7}, 4, 4),
+        ({"time_limit_s": 4, "heuristic_time_s": 3}, 3, 4),
+    ],
+)
+def test_heuristics_leave_time_for_the_tree(monkeypatch, options, limit, wait):
+    given = []
+    monkeypatch.setattr("dpbb.solving.start.time", Clock())
+    monkeypatch.setattr("dpbb.solving.start.default_time_s", lambda _n, _m: 5.0)
+    monkeypatch.setattr(
+        "dpbb.solving.start.incumbent_in_time", lambda _i, **more: given.append(more)
+    )
+    make_plan(PROBLEM, "tiny", SolveOptions(**options), began=0.0)
+    assert (given[0]["time_limit_s"], given[0]["end"]) == (limit, wait)
+
+
+def hang_with(monkeypatch, clock):
+    """Have the heuristics hang, as if they were compiled; returns what ends them."""
+    release = Event()
+    monkeypatch.setattr("dpbb.solving.start.time", clock)
+    monkeypatch.setattr("dpbb.flowshop.heuristics.in_time.time", clock)
+    monkeypatch.setattr(
+        "dpbb.flowshop.heuristics.in_time.first_incumbent",
+        lambda *_args, **_how: release.wait(60),
+    )
+    return release
+
+
+def test_heuristics_that_are_compiled_leave_time_for_the_tree(monkeypatch):
+    """On the first use after an installation ta111 had none left of 20 s."""
+    clock = Clock(step=0.5)
+    release = hang_with(monkeypatch, clock)
+    plan = make_plan(PROBLEM, "tiny", SolveOptions(time_limit_s=20), began=0.0)
+    release.set()
+    assert plan.makespan is not None
+    assert 2 < plan.seconds_left(clock.now) < 6
+
+
+def test_a_given_schedule_counts_though_there_is_no_time(monkeypatch):
+    """It was lost, and the jobs in their own order taken for it."""
+    release = hang_with(monkeypatch, Clock(step=0.5))
+    for more in ({}, {"heuristics": "none"}):
+        options = SolveOptions(time_limit_s=0.1, initial=BEST, **more)
+        plan = make_plan(PROBLEM, "tiny", options, began=0.0)
+        assert (plan.makespan, plan.permutation) == (BEST_VALUE, BEST)
+        assert plan.trajectory[0].source == "initial"
+    release.set()
+
+
+@pytest.mark.parametrize("option", ["initial", "root_order"])
+def test_permutation_of_another_size_is_refused(option):
+    with pytest.raises(OptionError, match=f"^{option}: expected 4 jobs, got 3"):
+        plan_of(**{option: (0, 1, 2)})

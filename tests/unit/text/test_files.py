@@ -1,0 +1,46 @@
+"""Files are looked at before a run, and whole afterwards."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import pytest
+
+from dpbb.errors import DpbbError
+from dpbb.proof.certificate import Certificate
+from dpbb.text.files import check_writable, whole_file
+
+
+def test_a_pipe_is_not_opened_before_there_is_something_to_write(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    check_writable(tmp_path / "pipe", "--output")  # opening it would wait for a reader
+
+
+def write_part(path, error):
+    with whole_file(path):
+        path.write_text("position,")
+        raise error
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), KeyboardInterrupt()])
+def test_part_of_a_file_stays_only_in_one_of_before(tmp_path, error):
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.touch()
+    for path in (old, new):
+        with pytest.raises((DpbbError, KeyboardInterrupt)) as raised:
+            write_part(path, error)
+        if isinstance(error, OSError):
+            assert str(raised.value) == f"{path}: cannot be written: full"
+    assert list(tmp_path.iterdir()) == [old]
+
+
+def test_no_part_of_a_certificate_stays(tmp_path, monkeypatch):
+    def fail(path, _content):
+        path.touch()
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", fail)
+    with pytest.raises(DpbbError, match="cannot be written: full"):
+        Certificate({}).write(tmp_path / "proof.json.gz")
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from dpbb.text import markup
+
+NASTY = "<script>alert('x')</script>&\""
+
+
+def parsed(text):
+    """Well-formed, or an error."""
+    return ET.fromstring(f"<div>{text}</div>")  # noqa: S314
+
+
+def test_everything_is_escaped():
+    page = markup.card(NASTY, NASTY, [markup.table([(NASTY, NASTY), ("n", 3)])])
+    root = parsed(page)
+    assert not list(root.iter("script"))
+    assert [cell.text for cell in root.iter("td")] == [NASTY, "3"]
+    assert root.find(".//b").text == NASTY
+
+
+@pytest.mark.parametrize("address", ["javascript:alert(1)", "data:text/html,x", NASTY])
+def test_only_pages_are_linked(address):
+    assert not list(parsed(markup.link(address).text).iter("a"))
+
+
+def test_a_page_is_linked():
+    (anchor,) = parsed(markup.link("https://a/b?c='d'&e").text).iter("a")
+    assert anchor.get("href") == anchor.text == "https://a/b?c='d'&e"
+
+
+def test_the_strip_is_finished_but_for_open_spans():
+    strip = markup.strip([(0.25, 0.5, "leased"), (0.5, 1.0, "waiting")])
+    whole, leased, waiting = parsed(strip.text).iter("rect")
+    assert whole.get("fill") == markup.STATES["finished"]
+    assert (leased.get("x"), leased.get("width")) == ("250.0", "250.0")
+    assert (waiting.get("x"), waiting.get("width")) == ("500.0", "500.0")
+
+
+def test_a_heat_table_says_what_it_leaves_out():
+    heat = markup.heat_table([[1, 2], [4, 0]], corner="c", what="jobs", shape=(9, 5))
+    root = parsed(heat.text)
+    cells = [cell for cell in root.iter("td") if "rgba" in (cell.get("style") or "")]
+    assert [cell.text for cell in cells] == ["1", "2", "4", "0"]
+    alphas = [float(re.search(r"([\d.]+)\)", cell.get("style"))[1]) for cell in cells]
+    assert alphas == [0.15, 0.3, 0.6, 0.0]
+    assert "… and 7 more jobs" in heat.text
+    whole = markup.heat_table([[0]], corner="c", what="jobs", shape=(1, 1))
+    assert "…" not in whole.text
+
+
+def test_no_color_is_that_of_a_page():
+    page = markup.card(
+        "t",
+        "l",
+        [
+            markup.table([("a", "b")]),
+            markup.strip([(0, 1, "leased")]),
+            markup.legend([("leased", "x")]),
+            markup.heat_table([[1]], corner="c", what="jobs", shape=(2, 2)),
+        ],
+    )
+    assert not re.search(r"[: ](black|white)\b(?!-)|#[0-9a-f]{3,6}\b", page)
+    assert "color:currentColor" in page
