@@ -8,7 +8,7 @@ from dpbb.errors import OptionError
 from dpbb.options import EngineName, SolveOptions
 from dpbb.options.table import option_rows, options_table
 
-README = Path(__file__).parents[2] / "README.md"
+README = Path(__file__).parents[3] / "README.md"
 
 
 def test_readme_holds_the_options_table():

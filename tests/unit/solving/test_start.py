@@ -8,12 +8,12 @@ from threading import Event
 
 import numpy as np
 import pytest
-from tests.unit.test_plan import PROBLEM, plan_of
 
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopProblem, taillard_instance
 from dpbb.options import SolveOptions
 from dpbb.solving.start import make_plan
+from tests.unit.solving.test_plan import PROBLEM, plan_of
 
 BEST_VALUE, BEST = min(
     (PROBLEM.evaluate(np.array(jobs)), jobs) for jobs in permutations(range(4))
