@@ -70,6 +70,27 @@ async def test_worker_that_dask_does_not_retire_explores_again(c, s, a):
 
 
 @gen_cluster(client=True, nthreads=ONE * 2, timeout=60)
+async def test_worker_that_its_cluster_closes_is_not_used_again(c, s, a, b, caplog):
+    """A ``SpecCluster`` asks Dask by name, which retires nothing, then closes it.
+
+    At the end of a run on an embedded cluster people were told that the worker stays.
+    """
+    instance, ub, *golden = LARGE
+    run = await submit(c, spec_of(instance, ub))
+    await until(lambda: busy(a) and busy(b))
+    assert await c.scheduler.retire_workers(workers=(b.name,)) == {}
+    s.extensions["dpbb"].elastic.tick()
+    assert s.extensions["dpbb"].hub.table.leaving() == [b.address]
+    assert not busy(b)
+    assert "it is used again" not in caplog.text
+    await b.close()
+    outcome = await run.result()
+    assert counts(outcome) == tuple(golden)
+    assert outcome.requeues == 0
+    await run.close()
+
+
+@gen_cluster(client=True, nthreads=ONE * 2, timeout=60)
 async def test_worker_at_its_wall_time_drains_first(c, s, a, b):
     """What ``--lifetime`` calls, which jobs of a batch system end with."""
     instance, ub, *golden = LARGE

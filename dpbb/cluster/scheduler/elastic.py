@@ -3,7 +3,9 @@
 Units wait in the coordinators, so adaptive scaling would find nothing to scale for,
 and ``idle_timeout`` would close the scheduler under a run whose workers are all gone.
 Workers that are retired do not wait for running tasks; ours give their work back first.
-Dask may refuse to retire one, whose data has nowhere to go: it gets work again.
+Dask may refuse to retire one, whose data has nowhere to go: it gets work again. When a
+``SpecCluster`` (such as ``LocalCluster``) scales down or closes, it gives names where
+Dask expects addresses: Dask then does nothing, and the cluster closes them itself.
 """
 
 from __future__ import annotations
@@ -16,12 +18,17 @@ from typing import TYPE_CHECKING, Any
 from distributed.core import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from distributed import Scheduler
 
     from dpbb.cluster.scheduler.hub import Hub
 
 DRAIN_S = 5.0
 """A worker that is retired waits so long for its seats to give back their units."""
+
+CLOSE_S = 30.0
+"""A worker that its cluster closes itself may take so long; then it is used again."""
 
 
 class Elastic:
@@ -33,12 +40,21 @@ class Elastic:
         Whose handlers are wrapped.
     hub
         Knows the runs and seats.
+    clock
+        Seconds, monotonic.
     """
 
-    def __init__(self, scheduler: Scheduler, hub: Hub) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        hub: Hub,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._scheduler = scheduler
         self._hub = hub
+        self._clock = clock
         self._retiring: Counter[str] = Counter()  # calls in progress, by worker
+        self._closing: dict[str, float] = {}  # worker: until when it may take
 
     def install(self) -> None:
         """Wrap the handlers."""
@@ -51,10 +67,17 @@ class Elastic:
     def tick(self) -> None:
         """Keep the scheduler awake, use workers that stay; while a run is open."""
         self._scheduler.idle_since = None
+        leaving, now = self._hub.table.leaving(), self._clock()
+        self._closing = {
+            address: until
+            for address, until in self._closing.items()
+            if address in leaving and until > now
+        }
         self._hub.stay(
             address
-            for address in self._hub.table.leaving()
+            for address in leaving
             if not self._retiring[address]
+            and address not in self._closing
             and address in self._scheduler.workers
             and self._scheduler.workers[address].status is Status.running
         )
@@ -88,12 +111,17 @@ class Elastic:
             return await self._retire_workers(**options)
         finally:  # those that stay are told by their status, a moment later
             self._retiring -= Counter(addresses)
+            until = self._clock() + CLOSE_S
+            for address in set(addresses).intersection(self._scheduler.workers):
+                name = str(self._scheduler.workers[address].name)
+                if address not in (workers or ()) and name not in map(str, names or ()):
+                    self._closing[address] = until  # Dask does not know it by this name
 
     async def _drained(self, addresses: list[str]) -> None:
         """Wait until workers explore nothing, or for ``DRAIN_S``."""
-        deadline = time.monotonic() + DRAIN_S
+        deadline = self._clock() + DRAIN_S
         while (
             not self._hub.busy_workers().isdisjoint(addresses)
-            and time.monotonic() < deadline
+            and self._clock() < deadline
         ):
             await asyncio.sleep(0.005)
