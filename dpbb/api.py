@@ -13,7 +13,7 @@ from dpbb.flowshop.formats import read_instance
 from dpbb.options.permutations import check_permutation
 from dpbb.progress import Progress
 from dpbb.result.schedule import Schedule
-from dpbb.solving.call import check_client, make_task, shown_by, style_of
+from dpbb.solving.call import check_client, make_call, shown_by, style_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dpbb.options import SolveOptions
     from dpbb.problem import Problem
     from dpbb.result import Result
-    from dpbb.solving.call import Task
+    from dpbb.solving.call import Call
 
 POLL_S = 0.1
 """Seconds between looks at ``should_stop`` while a run goes on."""
@@ -85,53 +85,53 @@ def solve(
     >>> dpbb.solve([[3, 2], [1, 4], [2, 2]], verbosity="quiet").makespan
     9
     """
-    task = make_task(instance, client, options, changes, progress, should_stop)
-    return _run(task, client)
+    call = make_call(instance, client, options, changes, progress, should_stop)
+    return _run(call, client)
 
 
-def _run(task: Task, client: Any) -> Any:  # noqa: ANN401
+def _run(call: Call, client: Any) -> Any:  # noqa: ANN401
     if client is not None and client.asynchronous:
-        return _run_async(task, client)
-    with closing(task.progress) as progress:
-        result = _explore(task, client)
+        return _run_async(call, client)
+    with closing(call.progress) as progress:
+        result = _explore(call, client)
         progress.done(result)
         return result
 
 
-def _explore(task: Task, client: Any) -> Result:  # noqa: ANN401
-    with task.client(client) as starting:
-        plan = task.plan()
-        result = task.early(plan)
+def _explore(call: Call, client: Any) -> Result:  # noqa: ANN401
+    with call.client(client) as starting:
+        plan = call.plan()
+        result = call.early(plan)
         while result is None and not wait([starting], START_POLL_S).done:
-            result = task.early(plan)
+            result = call.early(plan)
         if result is not None:
             return result
-        with task.open(plan, starting.result()) as run:
+        with call.open(plan, starting.result()) as run:
             snapshot = None
             for snapshot in run.stream(POLL_S):
-                if task.look(snapshot):
+                if call.look(snapshot):
                     run.stop()
-            return task.end(run.result(), snapshot)
+            return call.end(run.result(), snapshot)
 
 
-async def _run_async(task: Task, client: Any) -> Result:  # noqa: ANN401
-    with closing(task.progress) as progress:
-        result = await _explore_async(task, client)
+async def _run_async(call: Call, client: Any) -> Result:  # noqa: ANN401
+    with closing(call.progress) as progress:
+        result = await _explore_async(call, client)
         progress.done(result)
         return result
 
 
-async def _explore_async(task: Task, client: Any) -> Result:  # noqa: ANN401
-    plan = await asyncio.to_thread(task.plan)
-    result = task.early(plan)
+async def _explore_async(call: Call, client: Any) -> Result:  # noqa: ANN401
+    plan = await asyncio.to_thread(call.plan)
+    result = call.early(plan)
     if result is not None:
         return result
-    async with await task.open(plan, client) as run:
+    async with await call.open(plan, client) as run:
         snapshot = None
         async for snapshot in run.stream(POLL_S):
-            if task.look(snapshot):
+            if call.look(snapshot):
                 await run.stop()
-        return task.end(await run.result(), snapshot)
+        return call.end(await run.result(), snapshot)
 
 
 def submit(
@@ -161,19 +161,19 @@ def submit(
     InstanceError, OptionError, EngineUnavailable, ClusterError
         As ``solve``.
     """
-    task = make_task(instance, client, options, changes, Progress())
+    call = make_call(instance, client, options, changes, Progress())
     if client is not None and client.asynchronous:
-        return _submit_async(task, client)
+        return _submit_async(call, client)
     with ExitStack() as stack:
-        starting = stack.enter_context(task.client(client))
-        plan = task.plan()
-        run = task.open(plan, starting.result())
+        starting = stack.enter_context(call.client(client))
+        plan = call.plan()
+        run = call.open(plan, starting.result())
         run.on_close(stack.pop_all().close)
         return run
 
 
-async def _submit_async(task: Task, client: Any) -> Any:  # noqa: ANN401
-    return await task.open(await asyncio.to_thread(task.plan), client)
+async def _submit_async(call: Call, client: Any) -> Any:  # noqa: ANN401
+    return await call.open(await asyncio.to_thread(call.plan), client)
 
 
 def resume(
@@ -213,13 +213,13 @@ def resume(
     OptionError, EngineUnavailable, ClusterError, InvariantError
         As ``solve``.
     """
-    from dpbb.solving.resume import ResumeTask, read_saved
+    from dpbb.solving.resume import ResumedCall, read_saved
 
     began = time.monotonic()
     changes |= style_of(progress)
     saved, options = read_saved(source, problem, changes)
     check_client(client, options)
-    task = ResumeTask(
+    call = ResumedCall(
         saved.spec.problem,
         saved.spec.instance,
         options,
@@ -228,7 +228,7 @@ def resume(
         began,
         saved=saved,
     )
-    return _run(task, client)
+    return _run(call, client)
 
 
 def evaluate(instance: Any, permutation: Sequence[int]) -> Schedule:  # noqa: ANN401

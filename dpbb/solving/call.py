@@ -40,7 +40,7 @@ SHORT_S = 5.0
 
 
 @dataclass(slots=True)
-class Task:
+class Call:
     """One call of ``solve`` or ``submit``, blocking or asynchronous."""
 
     problem: Problem[Any]
@@ -236,14 +236,14 @@ class Task:
         return result
 
 
-def make_task(
+def make_call(
     instance: Any,  # noqa: ANN401
     client: Any,  # noqa: ANN401
     options: SolveOptions | None,
     changes: dict[str, Any],
     progress: Progress | str | None,
     should_stop: Callable[[], bool] = lambda: False,
-) -> Task:
+) -> Call:
     """Check everything that can be checked before anything is started."""
     began = time.monotonic()
     if not isinstance(options, SolveOptions | None):
@@ -264,9 +264,9 @@ def make_task(
     if chosen.certificate is not None:
         check_writable(chosen.certificate, "certificate")
     shown = shown_by(progress, chosen)
-    task = Task(problem, name, chosen, shown, should_stop, began)
-    task.optima_file()  # refused now if it cannot be written
-    return task
+    call = Call(problem, name, chosen, shown, should_stop, began)
+    call.optima_file()  # refused now if it cannot be written
+    return call
 
 
 def check_client(client: Any, options: SolveOptions) -> None:  # noqa: ANN401

@@ -15,7 +15,7 @@ from dpbb.engines.base import Tuning
 from dpbb.errors import CheckpointError, OptionError
 from dpbb.options import EngineName, Estimates, SolveOptions
 from dpbb.problem import root_bound
-from dpbb.solving.call import Task
+from dpbb.solving.call import Call
 from dpbb.solving.plan import Plan
 from dpbb.text.files import check_writable
 
@@ -40,7 +40,7 @@ ANEW = (
 
 
 @dataclass(slots=True)
-class ResumeTask(Task):
+class ResumedCall(Call):
     """A call of ``resume``."""
 
     saved: Checkpoint | None = None
@@ -70,7 +70,7 @@ class ResumeTask(Task):
         return plan
 
     def opened(self, plan: Plan, now: float) -> float:
-        """See ``Task.opened``: as if the run had never been interrupted."""
+        """See ``Call.opened``: as if the run had never been interrupted."""
         return now - self._saved.seconds
 
     def spec(self, plan: Plan, now: float, engine: str) -> tuple[RunSpec, bytes]:
@@ -106,7 +106,7 @@ class ResumeTask(Task):
         return spec, to_bytes(saved)
 
     def early(self, plan: Plan) -> None:
-        """Nothing ends a run before it goes on; see ``Task.early``."""
+        """Nothing ends a run before it goes on; see ``Call.early``."""
 
     @property
     def _saved(self) -> Checkpoint:

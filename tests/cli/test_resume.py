@@ -81,15 +81,15 @@ def saved(tmp_path, monkeypatch):
 
 @pytest.fixture
 def resumed(monkeypatch):
-    """Leave the exploration out; gives the tasks that were to be run."""
-    tasks = []
+    """Leave the exploration out; gives the calls that were to be run."""
+    calls = []
 
-    def end(task, _client):
-        tasks.append(task)
-        return task.plan().result_without_tree(Termination.STOPPED)
+    def end(call, _client):
+        calls.append(call)
+        return call.plan().result_without_tree(Termination.STOPPED)
 
     monkeypatch.setattr(api, "_run", end)
-    return tasks
+    return calls
 
 
 def as_flag(name, value):
@@ -104,16 +104,16 @@ def as_toml(name, value):
     return f"[solve]\n{name} = {json.dumps(value)}\n"
 
 
-def check(ran, tasks, name, value):
+def check(ran, calls, name, value):
     assert (ran.code, ran.err.count("Traceback")) == (4, 0), ran.err
-    (task,) = tasks
+    (call,) = calls
     if name != "progress":  # it is shown by the command itself
         expected = SolveOptions().to_mapping() | {name: value}
-        assert task.options.to_mapping()[name] == (
+        assert call.options.to_mapping()[name] == (
             list(value) if isinstance(value, tuple) else expected[name]
         )
-    assert task.options.all_optima
-    assert task.options.branching is BranchingRule.MINBRANCH
+    assert call.options.all_optima
+    assert call.options.branching is BranchingRule.MINBRANCH
 
 
 def test_every_option_is_here():

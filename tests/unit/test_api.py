@@ -232,7 +232,7 @@ def test_files_that_cannot_be_written_are_refused_at_once(
     tmp_path, monkeypatch, option
 ):
     """Not after the heuristics, and the start of a cluster."""
-    monkeypatch.setattr("dpbb.solving.call.Task.client", None)
+    monkeypatch.setattr("dpbb.solving.call.Call.client", None)
     path = tmp_path / "none" / "file"
     for call in (dpbb.solve, dpbb.submit):
         with pytest.raises(OptionError, match=f"{option}: expected a file"):
