@@ -1,15 +1,49 @@
-"""What a permutation problem must offer: the one seam between problems and engines."""
+"""What a permutation problem must offer, and what it may offer besides.
+
+``Problem`` is all that exploring a tree takes. What else a problem can do it shows by
+having the methods of a *capability*, a small protocol below: whoever needs one asks
+``isinstance(problem, Capability)``, never for the class of a problem. Attributes that
+a problem may have:
+
+``objective``
+    Text: what its cost is called (``objective_of``).
+``bound``
+    Text: name of its lower bound (``bound_of``); a problem that has several is made
+    with one of them.
+``sides``
+    The sides that partial schedules grow on: ``("front",)``, ``("back",)`` or both,
+    which is what is assumed without it (``sides_of``). On another side no bound and
+    no state is ever asked for.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
+from dpbb.options import Bound, Heuristics
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
+    from dpbb.result.schedule import Schedule
+
 StateT = TypeVar("StateT")
+StateT_contra = TypeVar("StateT_contra", contravariant=True)
+
+NO_CHILD = 2**63 - 1
+"""Bound of a child that does not exist, as with jobs that have to wait for others.
+
+The largest int64: no UB is above it. It is compared, never added up and never shown as
+a bound; the leaves below such a child count as closed.
+"""
+
+SIDES = {"front": False, "back": True}
+"""The sides of a partial schedule, and ``back`` as the methods of a problem take it."""
 
 
 @runtime_checkable
@@ -32,7 +66,7 @@ class Problem(Protocol[StateT]):
 
     @property
     def n_jobs(self) -> int:
-        """Number of jobs, at least 1."""
+        """Length of the permutation, at least 1; its elements are called jobs."""
 
     @property
     def digest(self) -> str:
@@ -62,43 +96,198 @@ class Problem(Protocol[StateT]):
         Returns
         -------
         ndarray of int64, shape (r,)
-            For every child a value that no completion of it is below.
+            For every child a value that no completion of it is below, and that is
+            below ``NO_CHILD``; ``NO_CHILD`` if there is no such child.
         """
 
     def extend(self, state: StateT, job: int, *, back: bool) -> StateT:
         """State of the child that appends ``job`` to the prefix (or the suffix)."""
 
     def evaluate(self, permutation: NDArray[np.intp]) -> int:
-        """Exact cost of a complete permutation; ``permutation`` has shape (n_jobs,)."""
+        """Exact cost of a complete permutation; ``permutation`` has shape (n_jobs,).
+
+        Raises
+        ------
+        ValueError
+            The permutation is that of no leaf, as a child on its path does not exist.
+        """
+
+
+@runtime_checkable
+class EvaluatesAll(Protocol):
+    """Evaluates many permutations faster than one by one."""
+
+    def evaluate_all(self, permutations: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Exact costs, shape (r,), of complete permutations of shape (r, n_jobs)."""
+
+
+@runtime_checkable
+class Tightens(Protocol[StateT_contra]):
+    """Has a bound that is dearer and stronger than ``child_bounds``.
+
+    The branching side is always chosen by ``child_bounds``; ``tighten`` is asked only
+    of the children on that side.
+    """
+
+    bound: str
+
+    def tighten(
+        self,
+        state: StateT_contra,
+        jobs: NDArray[np.intp],
+        bounds: NDArray[np.int64],
+        ub: int,
+        *,
+        back: bool,
+    ) -> NDArray[np.int64]:
+        """Tighten the bounds of the children that are not pruned by them.
+
+        Parameters
+        ----------
+        state, jobs, back
+            As in ``child_bounds``.
+        bounds : ndarray of int64, shape (r,)
+            What ``child_bounds`` gave; not to be changed.
+        ub
+            Children with a bound of at least ``ub`` are pruned: their bounds need not
+            be tightened, and a bound that reaches it no further.
+
+        Returns
+        -------
+        ndarray of int64, shape (r,)
+            Bounds, whose larger one of the two counts. Whether it is below a given UB
+            must depend on the node alone: wherever the result is below ``ub``, it is
+            the same for every ``ub``.
+        """
+
+
+@runtime_checkable
+class Encodable(Protocol):
+    """Can be written as JSON: for checkpoints and certificates.
+
+    ``dpbb.problems.family_of(problem.name).decode(data)`` is the way back.
+    """
+
+    def encode(self) -> dict[str, Any]:
+        """Everything that makes the problem, as JSON values."""
+
+
+@runtime_checkable
+class Scheduled(Protocol):
+    """A permutation of it says when every operation starts and ends."""
+
+    def schedule(self, permutation: Sequence[int] | NDArray[np.intp]) -> Schedule:
+        """Return the schedule of a complete permutation."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Incumbent:
+    """A permutation found by a heuristic.
+
+    Parameters
+    ----------
+    value
+        Cost of ``permutation``.
+    permutation : ndarray of intp, shape (n_jobs,)
+        The complete permutation.
+    source
+        What found it, such as ``"initial"``, ``"neh"``, ``"ig"`` or ``"beam"``.
+    proved
+        No permutation is better: the value is a lower bound, too.
+    """
+
+    value: int
+    permutation: NDArray[np.intp]
+    source: str
+    proved: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StartSearch:
+    """What heuristics may use that look for a first incumbent.
+
+    Parameters
+    ----------
+    method
+        Which heuristics; ``Heuristics.NONE``: ``initial`` alone.
+    time_limit_s
+        Seconds to search, not counting what is compiled on the first use; None: as
+        long as suits the problem, and less where the end comes soon.
+    end
+        ``time.monotonic()`` after which nobody waits any longer; None: never.
+    threads
+        Number of threads; None: all physical cores.
+    seed
+        Start of all pseudo-random choices, at least 0.
+    initial
+        A permutation to start from.
+    lower_bound
+        No permutation is below it: one of this cost ends the search.
+    on_improvement
+        Called in the caller's thread with every better incumbent.
+    should_stop
+        Polled in the caller's thread every few milliseconds; True ends the search.
+    """
+
+    method: Heuristics = Heuristics.AUTO
+    time_limit_s: float | None = None
+    end: float | None = None
+    threads: int | None = None
+    seed: int = 0
+    initial: Sequence[int] | None = None
+    lower_bound: int | None = None
+    on_improvement: Callable[[Incumbent], None] = lambda _incumbent: None
+    should_stop: Callable[[], bool] = lambda: False
+
+
+@runtime_checkable
+class HasHeuristics(Protocol):
+    """Has heuristics of its own, which run before the tree is explored."""
+
+    def first_incumbent(self, search: StartSearch) -> Incumbent | None:
+        """Return the best permutation found, None if there is none."""
 
 
 def costs_of(
     problem: Problem[Any], permutations: NDArray[np.intp]
 ) -> NDArray[np.int64]:
-    """Exact costs, shape (r,), of complete permutations of shape (r, n_jobs).
-
-    A problem may have a method ``evaluate_all`` that does the same at a time.
-    """
-    evaluate_all = getattr(problem, "evaluate_all", None)
-    if evaluate_all is not None:
-        return np.asarray(evaluate_all(permutations), np.int64)
+    """Exact costs, shape (r,), of complete permutations of shape (r, n_jobs)."""
+    if isinstance(problem, EvaluatesAll):
+        return np.asarray(problem.evaluate_all(permutations), np.int64)
     return np.array([problem.evaluate(row) for row in permutations], np.int64)
 
 
 def root_bound(problem: Problem[Any]) -> int:
-    """Lower bound of the whole tree: the better of the least bounds of the two sides.
+    """Lower bound of the whole tree: the best of the least bounds of its sides.
 
     Notes
     -----
-    Every permutation completes one of the root's front children, and one of its back
-    children.
+    Every permutation completes one of the root's children on each side that the problem
+    branches on. Where the root has no child there is no permutation below the trivial
+    UB.
     """
     jobs = np.arange(problem.n_jobs, dtype=np.intp)
     if problem.n_jobs == 1:
         return problem.evaluate(jobs)
     root = problem.root_state()
-    sides = (problem.child_bounds(root, jobs, back=back) for back in (False, True))
-    return max(int(bounds.min()) for bounds in sides)
+    sides = (problem.child_bounds(root, jobs, back=back) for back in sides_of(problem))
+    return min(max(int(bounds.min()) for bounds in sides), problem.trivial_ub)
+
+
+def sides_of(problem: Problem[Any]) -> tuple[bool, ...]:
+    """Return the sides that a problem branches on, as values of ``back``."""
+    named = getattr(problem, "sides", SIDES)
+    return tuple(back for side, back in SIDES.items() if side in named)
+
+
+def bound_of(problem: Problem[Any]) -> str:
+    """Return the name of a problem's bound.
+
+    A problem that does not name it has one bound of its own, which goes by the default
+    of the option ``bound``.
+    """
+    name = getattr(problem, "bound", None)
+    return str(name) if isinstance(name, str) else str(Bound.LB1)
 
 
 def objective_of(problem: object) -> str:

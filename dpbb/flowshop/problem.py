@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,13 +15,19 @@ from dpbb.flowshop.makespan import (
     makespan,
     makespans,
     prepend_job,
+    schedule,
     tails,
 )
+from dpbb.options import Bound
+from dpbb.result.schedule import Schedule
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from dpbb.flowshop.instance import FlowShopInstance
+    from dpbb.problem import Incumbent, StartSearch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,16 +59,20 @@ class FlowShopProblem:
     ----------
     instance
         The processing times; all else follows from them.
+    bound
+        Name of the lower bound; the cost does not depend on it.
     least_heads, least_tails : ndarray of int64, shape (n_machines,)
         Minimum over all jobs of the time needed before (after) each machine: stands
         in for the front (back) of an empty prefix (suffix) in bounds, and there only.
     """
 
     instance: FlowShopInstance
+    bound: str = Bound.LB1
     least_heads: NDArray[np.int64] = field(init=False, repr=False, compare=False)
     least_tails: NDArray[np.int64] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "bound", str(Bound(self.bound)))
         times = self.instance.times
         object.__setattr__(self, "least_heads", heads(times).min(axis=0))
         object.__setattr__(self, "least_tails", tails(times).min(axis=0))
@@ -71,6 +81,11 @@ class FlowShopProblem:
     def name(self) -> str:
         """Kind of problem."""
         return "flowshop-makespan"
+
+    @property
+    def objective(self) -> str:
+        """What the cost is called."""
+        return "makespan"
 
     @property
     def n_jobs(self) -> int:
@@ -130,5 +145,20 @@ class FlowShopProblem:
         """Makespans, shape (r,), of permutations of shape (r, n_jobs)."""
         return makespans(self.instance.times, permutations)
 
-    def __reduce__(self) -> tuple[type[FlowShopProblem], tuple[FlowShopInstance]]:
-        return FlowShopProblem, (self.instance,)
+    def schedule(self, permutation: Sequence[int] | NDArray[np.intp]) -> Schedule:
+        """Semi-active schedule of a complete permutation."""
+        start, end = schedule(self.instance.times, permutation)
+        return Schedule(tuple(int(job) for job in permutation), start, end)
+
+    def encode(self) -> dict[str, Any]:
+        """Name and processing times, as JSON values."""
+        return {"name": self.instance.name, "times": self.instance.times.tolist()}
+
+    def first_incumbent(self, search: StartSearch) -> Incumbent | None:
+        """Return the best schedule that the start heuristics find in time."""
+        from dpbb.flowshop.heuristics.in_time import incumbent_in_time
+
+        return incumbent_in_time(self.instance, search)
+
+    def __reduce__(self) -> tuple[type[FlowShopProblem], tuple[FlowShopInstance, str]]:
+        return FlowShopProblem, (self.instance, self.bound)

@@ -26,9 +26,10 @@ class Schedule:
     Parameters
     ----------
     permutation
-        Jobs in the order of processing.
+        Jobs in the order in which they are listed; of a flow shop, that of processing.
     start, end : ndarray of int64, shape (n_jobs, n_machines)
-        Row j belongs to job j, whatever its position.
+        Row j belongs to job j, whatever its position. Both are 0 where a job does not
+        need a machine.
     """
 
     permutation: tuple[int, ...]

@@ -10,18 +10,15 @@ import numpy as np
 
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopProblem
-from dpbb.flowshop.heuristics import default_time_s
-from dpbb.flowshop.heuristics.in_time import incumbent_in_time
 from dpbb.options import Heuristics, SolveOptions
-from dpbb.problem import root_bound
+from dpbb.problem import HasHeuristics, StartSearch, root_bound
 from dpbb.result import Improvement
 from dpbb.solving.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpbb.flowshop.heuristics import Incumbent
-    from dpbb.problem import Problem
+    from dpbb.problem import Incumbent, Problem
 
 
 def check_fit(problem: Problem[Any], options: SolveOptions) -> None:
@@ -38,7 +35,7 @@ def check_fit(problem: Problem[Any], options: SolveOptions) -> None:
             "know the bounds"
         )
     none = options.heuristics is Heuristics.NONE
-    if none or not isinstance(problem, FlowShopProblem):
+    if none or not isinstance(problem, HasHeuristics):
         given = (options.initial, options.upper_bound, options.cutoff)
         options.tree(None if given == (None, None, None) else 0)
 
@@ -71,7 +68,7 @@ def make_plan(
     check_fit(problem, options)
     bound = root_bound(problem)
     plan = Plan(problem, name, options, began, bound)
-    if not isinstance(problem, FlowShopProblem):
+    if not isinstance(problem, HasHeuristics):
         return _with_initial(plan)
     steps: list[Improvement] = []
 
@@ -85,18 +82,19 @@ def make_plan(
         return replace(plan, makespan=known).within_gap or should_stop()
 
     now = time.monotonic()
-    limit, wait = _times(problem, options, plan.seconds_left(now))
-    incumbent = incumbent_in_time(
-        problem.instance,
-        end=None if wait is None else now + wait,
-        method=Heuristics.NONE if options.cutoff is not None else options.heuristics,
-        time_limit_s=limit,
-        threads=options.threads,
-        seed=options.seed,
-        initial=options.initial,
-        lower_bound=bound,
-        on_improvement=found,
-        should_stop=enough,
+    limit, wait = _times(options, plan.seconds_left(now))
+    incumbent = problem.first_incumbent(
+        StartSearch(
+            Heuristics.NONE if options.cutoff is not None else options.heuristics,
+            time_limit_s=limit,
+            end=None if wait is None else now + wait,
+            threads=options.threads,
+            seed=options.seed,
+            initial=options.initial,
+            lower_bound=bound,
+            on_improvement=found,
+            should_stop=enough,
+        )
     )
     if incumbent is None:
         return plan
@@ -106,7 +104,7 @@ def make_plan(
 
 
 def _times(
-    problem: FlowShopProblem, options: SolveOptions, left: float | None
+    options: SolveOptions, left: float | None
 ) -> tuple[float | None, float | None]:
     """Return how long the heuristics search, and how long they are waited for.
 
@@ -120,8 +118,7 @@ def _times(
     left = max(left, 0.0)
     if given is not None:
         return min(given, left), left
-    usual = default_time_s(problem.n_jobs, problem.instance.n_machines)
-    return min(usual, left / 2), 0.75 * left
+    return None, 0.75 * left
 
 
 def _with_initial(plan: Plan) -> Plan:

@@ -1,14 +1,85 @@
-"""What the cost of a problem is called."""
+"""What a problem says of itself, and what is assumed where it says nothing."""
 
 from types import SimpleNamespace
 
+import numpy as np
+import pytest
+
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.problem import objective_of
+from dpbb.problem import (
+    NO_CHILD,
+    bound_of,
+    costs_of,
+    objective_of,
+    root_bound,
+    sides_of,
+)
+
+SHOP = FlowShopProblem(FlowShopInstance("tiny", [[1, 2], [3, 4]]))
 
 
 def test_a_problem_says_what_its_cost_is_called():
-    shop = FlowShopProblem(FlowShopInstance("tiny", [[1, 2], [3, 4]]))
-    assert objective_of(shop) == "makespan"
+    assert objective_of(SHOP) == "makespan"
     own = SimpleNamespace(name="tsp", objective="length of the tour")
     assert objective_of(own) == "length of the tour"
     assert objective_of(SimpleNamespace(name="tsp")) == "cost"
+
+
+def test_a_problem_says_the_name_of_its_bound():
+    assert bound_of(SHOP) == "lb1"
+    assert bound_of(SimpleNamespace(bound="assignment")) == "assignment"
+    assert bound_of(SimpleNamespace()) == "lb1"
+    assert bound_of(SimpleNamespace(bound=min)) == "lb1"  # a method of its own
+
+
+@pytest.mark.parametrize(
+    ("sides", "expected"),
+    [
+        (("front",), (False,)),
+        (("back",), (True,)),
+        (("back", "front"), (False, True)),
+    ],
+)
+def test_a_problem_says_its_sides(sides, expected):
+    assert sides_of(SimpleNamespace(sides=sides)) == expected
+    assert sides_of(SHOP) == (False, True)
+
+
+def test_costs_are_evaluated_one_by_one_if_need_be():
+    orders = np.array([[0, 1], [1, 0]])
+    plain = SimpleNamespace(evaluate=SHOP.evaluate)
+    assert costs_of(plain, orders).tolist() == [8, 9]
+    assert costs_of(SHOP, orders).tolist() == [8, 9]
+
+
+class Root:
+    """A problem of three jobs whose root has these bounds on its sides."""
+
+    n_jobs, trivial_ub = 3, 100
+
+    def __init__(self, front, back=None):
+        self.bounds = front, back
+        self.sides = ("front",) if back is None else ("front", "back")
+
+    def root_state(self):
+        return None
+
+    def child_bounds(self, _state, jobs, *, back):
+        assert jobs.tolist() == [0, 1, 2]
+        return np.array(self.bounds[back])
+
+
+def test_the_root_bound_is_the_better_of_the_sides():
+    assert root_bound(Root([5, 7, 6], [4, 8, 9])) == 5
+    assert root_bound(Root([5, 7, 6], [6, 8, 9])) == 6
+
+
+def test_children_that_do_not_exist_are_no_root_bound():
+    assert root_bound(Root([NO_CHILD, 7, NO_CHILD])) == 7
+    assert root_bound(Root([NO_CHILD, 7, 8], [9, NO_CHILD, NO_CHILD])) == 9
+    assert root_bound(Root([NO_CHILD] * 3)) == 100  # there is no permutation at all
+
+
+def test_a_side_that_is_not_branched_on_is_not_asked():
+    """Its bounds would all be NO_CHILD: a false proof."""
+    assert root_bound(Root([5, 7, 6])) == 5  # bounds[True] is None

@@ -14,12 +14,12 @@ from dpbb.errors import OptionError
 from dpbb.flowshop.bounds import root_bound
 from dpbb.flowshop.heuristics.search import (
     Heuristic,
-    Incumbent,
     Search,
     available_cores,
     improve,
 )
 from dpbb.options import Heuristics
+from dpbb.problem import Incumbent
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,7 +24,7 @@ from dpbb.flowshop.problem import FlowShopProblem
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpbb.flowshop.heuristics.search import Incumbent
+    from dpbb.problem import Incumbent
 
 MAX_CANDIDATES = 2_000_000
 """Width x n_jobs never exceeds this: some 100 MB of candidates and nodes."""

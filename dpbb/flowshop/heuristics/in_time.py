@@ -9,21 +9,19 @@ from __future__ import annotations
 import time
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpbb.flowshop.heuristics import first_incumbent
+from dpbb.flowshop.heuristics import default_time_s, first_incumbent
 from dpbb.flowshop.heuristics.search import Search, improve
 from dpbb.options import Heuristics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from numpy.typing import NDArray
 
-    from dpbb.flowshop.heuristics import Incumbent
     from dpbb.flowshop.instance import FlowShopInstance
+    from dpbb.problem import Incumbent, StartSearch
 
 POLL_S = 0.01
 STOP_S = 0.25
@@ -31,25 +29,11 @@ STOP_S = 0.25
 
 
 def incumbent_in_time(
-    instance: FlowShopInstance,
-    *,
-    end: float | None,
-    method: Heuristics,
-    initial: Sequence[int] | None = None,
-    on_improvement: Callable[[Incumbent], None],
-    should_stop: Callable[[], bool],
-    **how: Any,  # noqa: ANN401
+    instance: FlowShopInstance, search: StartSearch
 ) -> Incumbent | None:
-    """Return what ``first_incumbent`` finds until the end.
+    """Return what ``first_incumbent`` finds until ``search.end``.
 
-    Parameters
-    ----------
-    end
-        ``time.monotonic()`` after which it is not waited for; None: never.
-    method, initial, on_improvement, should_stop
-        As there; the functions are called in this thread.
-    **how
-        Other arguments of it.
+    The functions of ``search`` are called in this thread.
 
     Returns
     -------
@@ -59,26 +43,31 @@ def incumbent_in_time(
     """
     events: SimpleQueue[Incumbent | BaseException | None] = SimpleQueue()  # None: end
     stop = Event()
+    seconds = _seconds(instance, search)
+    end = search.end
 
-    def search() -> None:
+    def find() -> None:
         try:
             first_incumbent(
                 instance,
-                method=method,
-                initial=initial,
+                method=search.method,
+                time_limit_s=seconds,
+                threads=search.threads,
+                seed=search.seed,
+                initial=search.initial,
+                lower_bound=search.lower_bound,
                 on_improvement=events.put,
                 should_stop=stop.is_set,
-                **how,
             )
             events.put(None)
         except BaseException as error:  # noqa: BLE001 (raised by whoever waits)
             events.put(error)
 
     best: Incumbent | None = None
-    Thread(target=search, name="dpbb-heuristics", daemon=True).start()
+    Thread(target=find, name="dpbb-heuristics", daemon=True).start()
     try:
         while end is None or time.monotonic() < end:
-            if not stop.is_set() and should_stop():
+            if not stop.is_set() and search.should_stop():
                 stop.set()
                 last = time.monotonic() + STOP_S
                 end = last if end is None else min(end, last)
@@ -91,17 +80,28 @@ def incumbent_in_time(
             if isinstance(event, BaseException):
                 raise event
             best = event
-            on_improvement(best)
+            search.on_improvement(best)
     finally:
         stop.set()
     if best is None:
-        search_now = Search(instance, lower_bound=0, on_improvement=on_improvement)
-        if initial is not None:
-            best = improve(search_now, None, initial, "initial")
-        if method != Heuristics.NONE:
-            best = improve(search_now, best, range(instance.n_jobs), "own order")
-            best = improve(search_now, best, palmer(instance), "palmer")
+        at_once = Search(instance, lower_bound=0, on_improvement=search.on_improvement)
+        if search.initial is not None:
+            best = improve(at_once, None, search.initial, "initial")
+        if search.method != Heuristics.NONE:
+            best = improve(at_once, best, range(instance.n_jobs), "own order")
+            best = improve(at_once, best, palmer(instance), "palmer")
     return best
+
+
+def _seconds(instance: FlowShopInstance, search: StartSearch) -> float | None:
+    """Return how long the heuristics search; None: as long as is usual.
+
+    A third of the time until the end is for what they compile.
+    """
+    if search.time_limit_s is not None or search.end is None:
+        return search.time_limit_s
+    left = max(search.end - time.monotonic(), 0.0)
+    return min(default_time_s(instance.n_jobs, instance.n_machines), left * 2 / 3)
 
 
 def palmer(instance: FlowShopInstance) -> NDArray[np.intp]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpbb.flowshop.heuristics.insertion import Flag, Ints, Random
-    from dpbb.flowshop.heuristics.search import Incumbent
+    from dpbb.problem import Incumbent
 
 REMOVED = 2
 """Jobs taken out in every iteration (d of the paper)."""

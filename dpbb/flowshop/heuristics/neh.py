@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpbb.flowshop.heuristics.insertion import Ints, Random
-    from dpbb.flowshop.heuristics.search import Incumbent, Search
+    from dpbb.flowshop.heuristics.search import Search
+    from dpbb.problem import Incumbent
 
 
 def neh(search: Search, start: Incumbent | None = None) -> Incumbent:

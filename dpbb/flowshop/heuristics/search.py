@@ -13,35 +13,14 @@ import psutil
 
 from dpbb.flowshop.makespan import makespan
 from dpbb.options.permutations import check_permutation
+from dpbb.problem import Incumbent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from dpbb.flowshop.instance import FlowShopInstance
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Incumbent:
-    """A schedule found by a heuristic.
-
-    Parameters
-    ----------
-    value
-        Makespan of ``permutation``.
-    permutation : ndarray of intp, shape (n_jobs,)
-        Jobs in order of processing.
-    source
-        What found it: ``"initial"``, ``"neh"``, ``"ig"`` or ``"beam"``.
-    proved
-        No schedule is better: the value is a lower bound, too.
-    """
-
-    value: int
-    permutation: NDArray[np.intp]
-    source: str
-    proved: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,7 +17,8 @@ from dpbb.flowshop.heuristics.beam_kernels import (
     expand,
     make_nodes,
 )
-from dpbb.flowshop.heuristics.search import Incumbent, Search
+from dpbb.flowshop.heuristics.search import Search
+from dpbb.problem import Incumbent
 from tests import oracle
 
 

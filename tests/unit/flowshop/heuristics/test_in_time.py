@@ -8,9 +8,9 @@ import pytest
 
 from dpbb.flowshop.heuristics import in_time
 from dpbb.flowshop.heuristics.in_time import incumbent_in_time
-from dpbb.flowshop.heuristics.search import Incumbent
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.options import Heuristics
+from dpbb.problem import Incumbent, StartSearch
 
 SHOP = FlowShopInstance("shop", np.array([[3, 2], [1, 4], [2, 2]]))
 NEH = Incumbent(9, np.array([1, 0, 2]), "neh")
@@ -35,14 +35,10 @@ def compiling(monkeypatch):
 
 def search(end=None, should_stop=lambda: False, method=Heuristics.AUTO):
     found = []
-    best = incumbent_in_time(
-        SHOP,
-        end=end,
-        method=method,
-        on_improvement=found.append,
-        should_stop=should_stop,
+    how = StartSearch(
+        method, end=end, on_improvement=found.append, should_stop=should_stop
     )
-    return best, found
+    return incumbent_in_time(SHOP, how), found
 
 
 def test_all_that_is_found_is_told_in_this_thread_and_the_best_returned():
@@ -78,6 +74,27 @@ def test_a_stop_is_not_kept_waiting(compiling):
 
 def test_without_heuristics_there_is_no_schedule():
     assert search(end=time.monotonic(), method=Heuristics.NONE) == (None, [])
+
+
+@pytest.mark.parametrize(
+    ("given", "end", "seconds"),
+    [
+        (None, None, None),
+        (7, None, 7),
+        (None, 3, 2),  # a third of it is for what is compiled
+        (None, 750, 5),  # what is usual for this size
+        (7, 4, 7),
+    ],
+)
+def test_the_search_is_over_before_the_end(monkeypatch, given, end, seconds):
+    told = []
+    monkeypatch.setattr(in_time, "default_time_s", lambda _n, _m: 5.0)
+    monkeypatch.setattr(
+        in_time, "first_incumbent", lambda _i, **how: told.append(how["time_limit_s"])
+    )
+    end = None if end is None else time.monotonic() + end
+    incumbent_in_time(SHOP, StartSearch(time_limit_s=given, end=end))
+    assert told == [pytest.approx(seconds, abs=0.1)]
 
 
 def test_errors_are_raised_here(monkeypatch):
