@@ -2,7 +2,7 @@
 
 Needs Matplotlib (``pip install "dpbb[plot]"``). Solves the joinery of the examples, and
 ta021 from a bad schedule on a cluster of this machine, whose snapshots are kept; then
-simulates clusters of up to 16,384 GPUs (``dpbb bench scale``), which takes an hour:
+simulates clusters of up to 16,384 GPUs (``tests/worlds``), which takes an hour:
 ``--scale FILE ...`` draws what it wrote with ``--json`` before, into one curve;
 ``--quick`` leaves it out, ``--only-scale`` all else.
 """
@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 
 MAX_BYTES = 150_000
 DPI = 110
-SIMULATED_S = 600.0  # an ideal run, as ``dpbb bench scale`` has it
+SIMULATED_S = 600.0  # an ideal run, as ``tests.worlds scale`` has it
 FIRST = "as measured"  # the case of which a line is drawn
 BEYOND = ("--seats", "8192", "16384", "--no-variants")
 MEASURED = [
@@ -113,22 +113,22 @@ def watch(name: str) -> list:
 
 
 def simulate() -> list[str]:
-    """Run ``dpbb bench scale``, and beyond its seats; returns what it writes."""
-    from dpbb.cli import main as dpbb
+    """Simulate, also beyond the suite's seats; returns what it writes."""
+    from tests.worlds.__main__ import main as worlds
 
     texts = []
     for more in ((), BEYOND):
         with tempfile.TemporaryDirectory() as folder:
             record = Path(folder) / "scale.json"
-            if dpbb(["bench", "scale", "--json", str(record), *more]):
-                raise SystemExit("dpbb bench scale failed")
+            if worlds(["scale", "--json", str(record), *more]):
+                raise SystemExit("the simulation failed")
             texts.append(_read(record))
     return texts
 
 
 def curve(rows: list, file: Path) -> None:
-    """Draw what ``dpbb bench scale --plot`` draws."""
-    from dpbb.plotting.scale import plot_scale
+    """Draw what ``tests.worlds scale --plot`` draws."""
+    from tests.worlds.scale.curve import plot_scale
 
     points = [
         (

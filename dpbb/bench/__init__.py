@@ -6,13 +6,10 @@
 SUITES = {
     "cold": "whole `dpbb solve` processes, from the prompt to the proof",
     "cpu": "golden trees with the CPU engine: counts, nodes a second",
-    "dashboard": "what a run loses while its page is open in browsers",
     "dask": "the same tree raw in one process and through a LocalCluster",
     "estimate": "estimates of trees of known size: within a factor 3, how fast",
-    "faults": "kills, restarts, drains, joins, a bad network: exact all the same",
     "gpu": "golden trees with the GPU engine: counts, nodes a second",
     "idle": "how long a freed seat waits for its next unit",
-    "scale": "the real coordinator with up to 4,096 simulated GPU seats",
     "multigpu": "one tree through `dpbb.solve` on 1, 2, 4, ... GPUs of this host",
 }
 """Suites and what they show, for the command line's help."""

@@ -19,7 +19,7 @@ FILE, and what can be drawn of it (the first is the default):
   dpbb solve --output         gantt (the schedule as CSV)
   dpbb solve --log-json       convergence
   a checkpoint                intervals, convergence, gantt (of the incumbent)
-  dpbb bench multigpu --json  speedup; also dpbb bench scale --json
+  dpbb bench multigpu --json  speedup
 Needs Matplotlib: pip install 'dpbb[plot]'."""
 
 

@@ -39,10 +39,10 @@ PATIENCE_S = 2.0
 HAND_OVER_S = (0.002, 0.02)
 """What a donation and the unit made of it take of the scheduler's event loop: bounds.
 
-Measured (``dpbb bench scale``): a millisecond for the future, where there is one,
-0.3 ms for each of four or five RPCs, a millisecond for the new unit, and as much again
-for what goes on beside. What it is on another machine, and what the loop has to do
-besides, is seen by its lag.
+Measured (``python -m tests.worlds scale``): a millisecond for the future, where there
+is one, 0.3 ms for each of four or five RPCs, a millisecond for the new unit, and as
+much again for what goes on beside. What it is on another machine, and what the loop has
+to do besides, is seen by its lag.
 """
 
 DONATION_ROOTS = (4096, 65_536)

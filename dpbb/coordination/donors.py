@@ -5,7 +5,7 @@ orders of magnitude, and a GPU lists thousands of roots whatever it holds. But t
 sizes are so unequal that what has lasted long will last long: the best guess of what a
 lease has left is what it has explored, half of it after it has given half away. On the
 recorded tree of ta056 at 3655 and 512 seats, the open roots chose donors hardly better
-than chance, and the leaves below them neither (``dpbb bench scale``).
+than chance, and the leaves below them neither (``python -m tests.worlds scale``).
 """
 
 from __future__ import annotations

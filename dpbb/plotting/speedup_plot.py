@@ -55,9 +55,9 @@ def speedup(rows: Mapping[str, Any] | Iterable[Any], ax: Axes | None = None) -> 
     Parameters
     ----------
     rows
-        What ``dpbb bench multigpu --json`` or ``dpbb bench scale --json`` wrote; or
-        mappings with ``workers`` (or ``gpus``, ``seats``), with ``nodes_per_s``,
-        ``efficiency`` or ``seconds``, and perhaps a ``series``.
+        What ``dpbb bench multigpu --json`` wrote; or mappings with ``workers`` (or
+        ``gpus``, ``seats``), with ``nodes_per_s``, ``efficiency`` or ``seconds``, and
+        perhaps a ``series``.
     ax
         Where to draw; default: a new pyplot figure.
 
@@ -127,15 +127,14 @@ def _point(row: Any, number: int) -> Point:  # noqa: ANN401
     if is_dataclass(row) and not isinstance(row, type):
         row = asdict(row)
     try:
-        values = {**row, **row.get("case", {})}
-        key = next(key for key in COUNTS if key in values)
-        count, absolute = int(values[key]), False
-        if "nodes_per_s" in values:
-            speed = float(values["nodes_per_s"])
-        elif "efficiency" in values:
-            speed, absolute = float(values["efficiency"]) * count, True
+        key = next(key for key in COUNTS if key in row)
+        count, absolute = int(row[key]), False
+        if "nodes_per_s" in row:
+            speed = float(row["nodes_per_s"])
+        elif "efficiency" in row:
+            speed, absolute = float(row["efficiency"]) * count, True
         else:
-            speed = 1.0 / float(values["seconds"])
+            speed = 1.0 / float(row["seconds"])
     except (AttributeError, ArithmeticError, LookupError, StopIteration) as error:
         raise _no_row(row, number) from error
     except (TypeError, ValueError) as error:
@@ -143,9 +142,9 @@ def _point(row: Any, number: int) -> Point:  # noqa: ANN401
     if count < 1 or not speed > 0:
         raise _no_row(row, number)
     unit = COUNTS[key]
-    if values.get("engine") == "cpu":  # as the suite is tried out without GPUs
+    if row.get("engine") == "cpu":  # as the suite is tried out without GPUs
         unit = "worker"
-    name = values.get("series", values.get("tree", values.get("name", "measured")))
+    name = row.get("series", row.get("tree", row.get("name", "measured")))
     return Point(str(name), unit, count, speed, absolute)
 
 

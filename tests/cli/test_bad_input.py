@@ -77,6 +77,7 @@ SHOP = "job,cut,weld\ndoor,3,2\nframe,1,4\n"
         (("evaluate", "ta001", "0 1"), "permutation: expected 20 jobs, got 2"),
         (("evaluate", "ta001", "0 1 x"), "expected job numbers separated by commas"),
         (("bench", "tpu"), "invalid choice: 'tpu'"),
+        (("bench", "scale"), "invalid choice: 'scale'"),
     ],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",
 )

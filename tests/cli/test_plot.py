@@ -28,9 +28,7 @@ def files(tmp_path):
         "gpus.json": json.dumps(
             [{"gpus": n, "nodes_per_s": 2.0 * n, "tree": "ta056"} for n in (1, 2)]
         ),
-        "scale.json": json.dumps(
-            {"costs": {}, "rows": [{"case": {"seats": 16}, "efficiency": 0.9}]}
-        ),
+        "seats.json": json.dumps({"rows": [{"seats": 16, "efficiency": 0.9}]}),
         "shop.csv": "\n".join(",".join(map(str, row)) for row in INSTANCE.times),
         "other.csv": "1,2\n3,4\n",
     }
@@ -58,7 +56,7 @@ def test_a_result_of_ones_own_shop_needs_no_instance(files, dpbb):
         ("run.log", ("convergence",)),
         ("run.dpbb", ("intervals", "convergence", "gantt")),
         ("gpus.json", ("speedup",)),
-        ("scale.json", ("speedup",)),
+        ("seats.json", ("speedup",)),
     ],
 )
 def test_every_kind_of_file_is_drawn(name, kinds, files, dpbb):

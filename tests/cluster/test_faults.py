@@ -16,8 +16,6 @@ import pytest
 from distributed import Client, Nanny
 from distributed.utils_test import gen_cluster
 
-from dpbb.bench.faults import TREES, campaign
-from dpbb.bench.faults_world import Network, Weather
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint, resumed_id
 from dpbb.cluster.worker import link
 from dpbb.coordination.checkpoint_file import to_bytes
@@ -37,6 +35,8 @@ from tests.cluster.support import (
     until,
 )
 from tests.oracle import TinyFlowShop, best_orders
+from tests.worlds.faults.arena import Network, Weather
+from tests.worlds.faults.suite import TREES, campaign
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
@@ -248,7 +248,7 @@ async def submit_and_stop(client):
 @pytest.mark.slow
 @pytest.mark.timeout(900)  # a minute on four quiet cores, processes start all the time
 def test_campaign_of_twenty_seeds():
-    """The first of ``dpbb bench faults``: kills and all, and every count exact."""
+    """The first of ``tests.worlds faults``: kills and all, and every count exact."""
     seeds = range(1, 21)
     records = campaign(seeds, trees=TREES[:2], show=print)
     assert [record.seed for record in records] == list(seeds)

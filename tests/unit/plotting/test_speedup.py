@@ -14,9 +14,9 @@ GPUS = [
 ]
 SEATS = {
     "rows": [
-        {"case": {"seats": 16, "name": "as measured"}, "efficiency": 0.99},
-        {"case": {"seats": 4096, "name": "as measured"}, "efficiency": 0.9},
-        {"case": {"seats": 4096, "name": "doubled"}, "efficiency": 0.75},
+        {"seats": 16, "name": "as measured", "efficiency": 0.99},
+        {"seats": 4096, "name": "as measured", "efficiency": 0.9},
+        {"seats": 4096, "name": "doubled", "efficiency": 0.75},
     ]
 }
 

@@ -17,7 +17,7 @@ import numpy as np
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    from dpbb.bench.scale_tree import Node, ReplayedTree
+    from tests.worlds.scale.tree import Node, ReplayedTree
 
 GRAIN = 5e-3
 """Subtrees of less than this share of a second's work are not taken apart."""

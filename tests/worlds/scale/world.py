@@ -21,9 +21,6 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from dpbb.bench.scale_costs import seat_message
-from dpbb.bench.scale_physics import Tally
-from dpbb.bench.scale_seat import SimulatedSeat
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import OrderKind, Report
@@ -33,13 +30,13 @@ from dpbb.coordination.wire import (
     encode_order,
     encode_report,
 )
+from tests.worlds.scale.costs import seat_message
+from tests.worlds.scale.physics import Tally
+from tests.worlds.scale.seat import SimulatedSeat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dpbb.bench.scale_costs import Costs
-    from dpbb.bench.scale_physics import Drop, Physics
-    from dpbb.bench.scale_tree import ReplayedTree
     from dpbb.cluster.scheduler.run_entry import OpenRun
     from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
     from dpbb.coordination.messages import (
@@ -52,6 +49,9 @@ if TYPE_CHECKING:
         SeatId,
     )
     from dpbb.coordination.wire import Message
+    from tests.worlds.scale.costs import Costs
+    from tests.worlds.scale.physics import Drop, Physics
+    from tests.worlds.scale.tree import ReplayedTree
 
     Event = tuple[float, int, Callable[..., None], tuple[object, ...]]
 

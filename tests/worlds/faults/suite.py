@@ -1,6 +1,6 @@
 """Runs on which everything goes wrong: kills, restarts, drains, joins, a bad network.
 
-Every run explores a tree of known size on a real cluster (``faults_world.py``) and has
+Every run explores a tree of known size on a real cluster (``arena.py``) and has
 to end with the optimum, exactly; and where the UB is fixed, because the run starts with
 an optimal schedule, with the exact number of nodes. The exit code is 1 otherwise.
 Each run has a seed of its own, which is printed: ``--seed S --runs 1`` repeats its
@@ -21,7 +21,6 @@ from uuid import uuid4
 import numpy as np
 
 from dpbb.bench.cluster_runs import outcome_itself
-from dpbb.bench.faults_world import Arena, Weather, seconds_since
 from dpbb.cluster.client.open import submit_run
 from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.errors import DpbbError, OptionError
@@ -29,6 +28,7 @@ from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import TreeOptions
 from dpbb.text.json_text import json_text
+from tests.worlds.faults.arena import Arena, Weather, seconds_since
 
 if TYPE_CHECKING:
     import argparse

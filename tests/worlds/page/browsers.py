@@ -1,4 +1,4 @@
-"""Headless browsers that look at a page: ``python -m dpbb.bench.browsers N CORE``.
+"""Headless browsers that look at a page: a program, with arguments N and CORE.
 
 A process of its own, so that it can be bound to a core that nothing else uses: what
 browsers take there is the reader's, not the run's. It obeys lines on standard input
@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import DpbbError
@@ -60,7 +61,8 @@ class Browsers:
             )
         core_text = "" if core is None else str(core)
         self._process = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-m", "dpbb.bench.browsers", str(number), core_text],
+            [sys.executable, "-m", __name__, str(number), core_text],
+            cwd=Path(__file__).parents[3],  # where ``tests`` is found
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from dpbb.bench.browsers import Browsers
 from dpbb.bench.cluster_runs import submit_tree
 from dpbb.bench.cpu import TREES, Machine, Tree
 from dpbb.cluster.client.run import page_address
 from dpbb.errors import OptionError
 from dpbb.text.json_text import json_text
+from tests.worlds.page.browsers import Browsers
 
 if TYPE_CHECKING:
     import argparse

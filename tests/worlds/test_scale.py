@@ -6,17 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpbb.bench import scale
-from dpbb.bench.scale import Case, simulate_case
-from dpbb.bench.scale_costs import Costs, sample_roots, time_full_reports
-from dpbb.bench.scale_physics import Physics
-from dpbb.bench.scale_session import SeatSession
-from dpbb.bench.scale_tree import ReplayedTree
-from dpbb.bench.traces.tree import SplitTree, load_tree, record_tree
 from dpbb.errors import OptionError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.tree.work_unit import WorkUnit
+from tests.worlds.scale import suite as scale
+from tests.worlds.scale.costs import Costs, sample_roots, time_full_reports
+from tests.worlds.scale.physics import Physics
+from tests.worlds.scale.recorded import SplitTree, load_tree, record_tree
+from tests.worlds.scale.session import SeatSession
+from tests.worlds.scale.suite import Case, simulate_case
+from tests.worlds.scale.tree import ReplayedTree
 
 COSTS = Costs(
     rpc_s=3e-4,

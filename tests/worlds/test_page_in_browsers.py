@@ -1,11 +1,11 @@
-"""``dpbb bench dashboard`` with real browsers."""
+"""What an open page costs, with real browsers."""
 
 import json
 
 import pytest
 
-from dpbb.cli import main
 from tests.browser import support
+from tests.worlds.__main__ import main
 
 pytestmark = [
     pytest.mark.browser,
@@ -19,7 +19,7 @@ pytestmark = [
 def test_pages_are_live_and_counts_exact(tmp_path, capsys):
     file = tmp_path / "record.json"
     options = ("--tree", "ta030", "--repeat", "1", "--workers", "1", "--json", file)
-    assert main(["bench", "dashboard", *map(str, options)]) == 0
+    assert main(["page", *map(str, options)]) == 0
     out = capsys.readouterr().out
     assert "decomposed, leaves: [(2797688, 43)]" in out
     without, with_pages = json.loads(file.read_text())["runs"]

@@ -13,7 +13,7 @@ import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from dpbb.bench.traces.tree import SplitTree
+    from tests.worlds.scale.recorded import SplitTree
 
 
 class Node(NamedTuple):

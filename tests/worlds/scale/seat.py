@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpbb.bench.scale_costs import seat_message
-from dpbb.bench.scale_session import SeatSession
 from dpbb.cluster.worker.exploration import FIRST_REPORT_S, FULL_REPORT_SHARE, ROOT_S
 from dpbb.coordination.messages import FullReport, OrderKind, Report
 from dpbb.coordination.wire import decode_lease, decode_order, encode_lease
 from dpbb.errors import StaleLeaseError
 from dpbb.tree.work_unit import WorkUnit
+from tests.worlds.scale.costs import seat_message
+from tests.worlds.scale.session import SeatSession
 
 if TYPE_CHECKING:
-    from dpbb.bench.scale_world import World
     from dpbb.coordination.messages import (
         Assignment,
         GiftWanted,
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     )
     from dpbb.coordination.wire import Message
     from dpbb.engines.base import Candidate
+    from tests.worlds.scale.world import World
 
 
 class SimulatedSeat:

@@ -160,7 +160,7 @@ def record_tree(
 
 
 def main() -> None:
-    """Record a tree, as a program: ``python -m dpbb.bench.traces.tree --help``."""
+    """Record a tree, as a program: ``python -m tests.worlds.scale.recorded --help``."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("instance", help="such as ta056")
     parser.add_argument("ub", type=int)

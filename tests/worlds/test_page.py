@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from dpbb.bench import browsers, dashboard
 from dpbb.bench.cpu import TREES
-from dpbb.bench.dashboard import Done
-from dpbb.cli import main
 from dpbb.errors import DpbbError
+from tests.worlds.__main__ import main
+from tests.worlds.page import browsers, suite
+from tests.worlds.page.suite import Done
 
 GOLDEN = TREES["ta030"].decomposed, TREES["ta030"].leaves
 
@@ -21,7 +21,7 @@ def done(pages, seconds, scheduler, counts=GOLDEN):
 
 def args(**changes):
     parser = argparse.ArgumentParser()
-    dashboard.add_arguments(parser)
+    suite.add_arguments(parser)
     values = vars(parser.parse_args(["--tree", "ta030", "--workers", "1"]))
     return argparse.Namespace(**{**values, **changes})
 
@@ -33,7 +33,7 @@ def test_losses_are_those_of_pairs(capsys):
         (done(0, 20.0, 0.4), done(2, 20.0 / 0.99, 1.0 / 0.99)),
         (done(0, 40.0, 0.8), done(2, 40.0 / 0.98, 2.0 / 0.98)),
     ]
-    dashboard.report(pairs, 3)
+    suite.report(pairs, 3)
     out = capsys.readouterr().out
     assert "median 1.00%, from 0.00% to 2.00%" in out
     assert "slower nodes included: median 1.00%, from 1.00% to 1.00%" in out
@@ -45,8 +45,8 @@ def test_losses_are_those_of_pairs(capsys):
 )
 def test_a_wrong_count_is_an_error(monkeypatch, capsys, counts, code):
     pair = done(0, 10.0, 0.2), done(2, 10.0, 0.5, counts)
-    monkeypatch.setattr(dashboard, "measure", lambda *_: [pair])
-    assert dashboard.run(args()) == code
+    monkeypatch.setattr(suite, "measure", lambda *_: [pair])
+    assert suite.run(args()) == code
     assert str(sorted({GOLDEN, counts})) in capsys.readouterr().out
 
 
@@ -55,7 +55,7 @@ def test_without_a_browser_it_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setattr(
         browsers, "find_spec", lambda name: None if name == "absent" else object()
     )
-    assert main(["bench", "dashboard", "--tree", "ta030"]) == 1
+    assert main(["page", "--tree", "ta030"]) == 1
     assert (
         "expected Playwright and Chromium, got no Chromium" in capsys.readouterr().err
     )
@@ -65,7 +65,7 @@ def test_without_a_browser_it_says_what_to_install(monkeypatch, capsys):
 
 
 def test_bad_numbers_are_refused(capsys):
-    assert main(["bench", "dashboard", "--pages", "0"]) == 2
+    assert main(["page", "--pages", "0"]) == 2
     assert "--pages: expected at least 1, got 0" in capsys.readouterr().err
 
 
@@ -75,7 +75,7 @@ def test_bad_numbers_are_refused(capsys):
 )
 def test_browsers_have_a_core_of_their_own_and_all_are_given_back():
     before = os.sched_getaffinity(0)
-    with dashboard.split_cores() as (cores, browser_core):
+    with suite.split_cores() as (cores, browser_core):
         assert os.sched_getaffinity(0) == set(cores)
         assert {*cores, browser_core} == before
         assert browser_core not in cores

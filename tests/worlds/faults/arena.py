@@ -1,4 +1,4 @@
-"""A cluster on which everything goes wrong, as a seed says; for ``dpbb bench faults``.
+"""A cluster on which everything goes wrong, as a seed says.
 
 Two workers are processes with a nanny, which can be killed and frozen; guests are
 workers in this process, which come, leave and are cut off within milliseconds. What the

@@ -1,8 +1,8 @@
 """Up to 4,096 GPU seats: the real coordinator under a simulated cluster.
 
-A discrete-event simulation (``scale_world.py``) drives the real hub, coordinator,
-ledger and messages; work falls apart as a recorded tree does (``traces``), scaled to
-the length of the run asked for; times come from this machine (``scale_costs.py``).
+A discrete-event simulation (``world.py``) drives the real hub, coordinator, ledger and
+messages; work falls apart as a recorded tree does (``recorded.py``), scaled to the
+length of the run asked for; times come from this machine (``costs.py``).
 Efficiency is the share of the seats' time, from the first worker's joining to the
 proof, in which they explored with the best UB known.
 
@@ -23,11 +23,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.bench import scale_costs
-from dpbb.bench.scale_physics import Drop, Physics, Tally
-from dpbb.bench.scale_tree import ReplayedTree
-from dpbb.bench.scale_world import World
-from dpbb.bench.traces.tree import load_tree
 from dpbb.coordination.checkpoint import SavedUnit
 from dpbb.coordination.checkpoint_format import checksum, encode_unit
 from dpbb.coordination.ledger import LeaseBasis
@@ -40,15 +35,20 @@ from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import TreeOptions
 from dpbb.plotting.style import require_matplotlib
 from dpbb.text.json_text import json_text
+from tests.worlds.scale import costs as measured
+from tests.worlds.scale.physics import Drop, Physics, Tally
+from tests.worlds.scale.recorded import load_tree
+from tests.worlds.scale.tree import ReplayedTree
+from tests.worlds.scale.world import World
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from dpbb.bench.scale_costs import Costs
+    from tests.worlds.scale.costs import Costs
 
 SEATS = (16, 64, 256, 1024, 2048, 4096)
-TRACE = Path(__file__).parent / "traces" / "ta056_3679.npz"
+TRACE = Path(__file__).parent / "ta056_3679.npz"
 N_JOBS = 50  # of the simulated run: ta056, 50 jobs on 20 machines
 DROPS = ((0.01, 1.05), (0.05, 1.05), (0.2, 1.05), (0.4, 1.05))
 """When better permutations are found, as shares of the run, and their gain."""
@@ -118,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
     _print_costs(reports, states, args.roots, max(args.seats))
     record: dict[str, Any] = {"reports": reports, "states": states}
     if not args.costs_only:
-        costs = scale_costs.measure(N_JOBS, args.roots, args.repeat)
+        costs = measured.measure(N_JOBS, args.roots, args.repeat)
         print("ms on the loop: " + _in_ms(costs))
         physics = Physics(speed=args.speed, roots=args.roots)
         simulate = partial(
@@ -152,7 +152,7 @@ def run(args: argparse.Namespace) -> int:
             "rows": [{**asdict(row), "efficiency": row.efficiency} for row in rows],
         }
         if args.plot is not None:
-            from dpbb.plotting.scale import plot_scale
+            from tests.worlds.scale.curve import plot_scale
 
             plot_scale([_point(row) for row in rows], args.seconds, args.plot)
     if args.json is not None:
@@ -217,7 +217,7 @@ def _drops(problem: FlowShopProblem, seconds: float, seed: int) -> list[Drop]:
 
 def report_costs(n_jobs: int, n_roots: int, repeat: int) -> dict[str, float]:
     """Least and median milliseconds of a full report, and its bytes."""
-    times = scale_costs.time_full_reports(n_jobs, n_roots, repeat)
+    times = measured.time_full_reports(n_jobs, n_roots, repeat)
     parts = {"encode": times.encode, "thread": times.thread, "loop": times.loop}
     costs = {"bytes": float(times.n_bytes)}
     for name, seconds in parts.items():
@@ -232,8 +232,8 @@ def state_costs(n_jobs: int, n_roots: int, seats: int) -> dict[str, float]:
     Measured with one unit (the largest of the times of five) and multiplied, as all
     hold as many roots.
     """
-    roots = scale_costs.sample_roots(n_jobs, n_roots)
-    problem = FlowShopProblem(taillard_instance(scale_costs.INSTANCES[n_jobs]))
+    roots = measured.sample_roots(n_jobs, n_roots)
+    problem = FlowShopProblem(taillard_instance(measured.INSTANCES[n_jobs]))
     basis = LeaseBasis.start(LeaseId("l"), problem, roots)
     arrays = (roots.digits, roots.depths, cells_of(roots), basis.leased, basis.donated)
     worst = 0.0

@@ -1,4 +1,4 @@
-"""The curve of ``dpbb bench scale``: efficiency and load by the number of seats."""
+"""The curve of the simulation: efficiency and load by the number of seats."""
 
 from __future__ import annotations
 

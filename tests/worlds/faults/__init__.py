@@ -1,0 +1,1 @@
+"""A cluster on which everything goes wrong."""

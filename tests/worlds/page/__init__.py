@@ -1,0 +1,1 @@
+"""The page of a cluster's dashboard, open in browsers."""

@@ -1,0 +1,1 @@
+"""Thousands of simulated seats around the real coordinator."""
