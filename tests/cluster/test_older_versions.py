@@ -1,0 +1,87 @@
+"""What earlier versions wrote is still read: the folders of ``tests/data``.
+
+Each is named by the commit that wrote it. ``shop.txt`` holds the 11 x 5 shop of the
+certificate and of ``open-all-optima``, a run with MinBranch, the jobs' order reversed
+and the reference engine; ``open-flowshop`` holds one of ta056 below a cutoff.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dpbb
+from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
+from dpbb.options import BranchingRule
+from dpbb.proof import checker
+from dpbb.result import Status, Termination
+
+DATA = Path(__file__).parents[1] / "data"
+COMMITS = ("a9da344",)
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
+
+every_commit = pytest.mark.parametrize("commit", COMMITS)
+
+
+@pytest.fixture
+def old(commit, tmp_path):
+    """A copy: a run that goes on writes into the folder that it came from."""
+    return shutil.copytree(DATA / commit, tmp_path / commit)
+
+
+@every_commit
+def test_a_checkpoint_goes_on_to_the_end(old):
+    """A solve from the start finds this optimum, and as many permutations of it."""
+    folder = str(old / "open-all-optima")
+    saved = load_checkpoint(folder)
+    assert saved.counters.nodes == 11_479
+    assert saved.spec.tree.branching is BranchingRule.MINBRANCH
+    assert saved.spec.tree.root_order == tuple(range(10, -1, -1))
+    assert saved.spec.engine == "reference"
+    result = dpbb.resume(folder, slice_s=0.2, progress="none")
+    assert result.status is Status.OPTIMAL
+    assert result.engine == "reference"
+    assert (result.makespan, result.n_optima) == (525, 15_004)
+    assert len(set(result.optima)) == 15_004
+    times = read_shop(old)
+    assert {dpbb.evaluate(times, order).makespan for order in result.optima[:100]} == {
+        525
+    }
+
+
+@every_commit
+def test_a_checkpoint_of_the_cpu_engine_goes_on(old):
+    folder = str(old / "open-flowshop")
+    saved = load_checkpoint(folder)
+    assert saved.spec.problem.digest == dpbb.read_instance("ta056").digest
+    assert saved.cutoff == 3666
+    result = dpbb.resume(folder, node_limit=100_000, engine="cpu", progress="none")
+    assert result.termination is Termination.NODE_LIMIT
+    assert result.instance == "ta056"
+    assert result.certificate is None
+
+
+@every_commit
+def test_a_certificate_holds(old):
+    path = old / "optimal.cert.json.gz"
+    found = dpbb.verify(path)
+    assert found.ok, found.summary()
+    assert (found.status, found.makespan) == ("optimal", 525)
+    ran = subprocess.run(  # noqa: S603
+        [sys.executable, "-I", checker.__file__, path],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout
+
+
+def read_shop(folder):
+    lines = (folder / "shop.txt").read_text().splitlines()[1:]
+    return [[int(word) for word in line.split()] for line in lines]
