@@ -195,7 +195,8 @@ def resume(
     client, progress, should_stop
         As in ``solve``.
     problem
-        For problems other than flow shops, which a checkpoint does not hold.
+        Of a kind that is not known here (``dpbb.problems``), or that has no
+        ``encode()``: then a checkpoint does not hold it.
     **changes
         Single options. The tree's options are as before, or refused; a smaller
         ``upper_bound`` and a better ``initial`` schedule are used. Limits count from

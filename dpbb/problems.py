@@ -9,13 +9,23 @@ are named by path and loaded when they are asked for.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
+
+from dpbb.errors import InstanceError
+from dpbb.problem import Encodable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from importlib.metadata import EntryPoint
 
     from dpbb.problem import Problem
+
+GROUP = "dpbb.problems"
+"""Entry points of installed packages: the name is a kind, the value its family, such as
+``"my_package.tours:FAMILY"``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +35,8 @@ class Family:
     Parameters
     ----------
     decode
-        ``decode(data)``: the problem whose ``encode()`` gave ``data``; ValueError (or
-        InstanceError) if it cannot be one.
+        ``decode(data)``: the problem whose ``encode()`` gave ``data``, to which are
+        added its kind and its digest; any exception if it cannot be one.
     models
         Path ``"module:name"`` of the model for an engine and a bound:
         ``{("cpu", "lb1"): "...", ("cuda", "lb1"): "..."}``.
@@ -48,9 +58,79 @@ def register(kind: str, family: Family | str) -> None:
 
 
 def family_of(kind: str) -> Family | None:
-    """Return the family of a kind, None if nobody has registered one."""
+    """Return the family of a kind, None if there is none.
+
+    That is the one registered in this process, else that of an installed package.
+    """
     found = FAMILIES.get(kind)
+    if found is None:
+        entry = _installed().get(kind)
+        return None if entry is None else entry.load()
     return _load(found) if isinstance(found, str) else found
+
+
+@cache
+def _installed() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
+
+
+def encoded(problem: Problem[Any]) -> dict[str, Any]:
+    """Return kind and digest of a problem, and what it is made from if it can tell.
+
+    Raises
+    ------
+    InstanceError
+        ``encode()`` has another ``kind`` or ``digest``.
+    """
+    marks = {"kind": problem.name, "digest": problem.digest}
+    data = problem.encode() if isinstance(problem, Encodable) else {}
+    for key, value in marks.items():
+        if data.get(key, value) != value:
+            raise InstanceError(
+                f"encode() of kind {problem.name!r}: expected no {key}, which says "
+                f"what the problem is, got {data[key]!r}"
+            )
+    return {**marks, **data}
+
+
+def holds_problem(known: Mapping[str, Any]) -> bool:
+    """Whether ``encoded`` could say what the problem is made from."""
+    return not known.keys() <= {"kind", "digest"}
+
+
+def decoded(known: Mapping[str, Any]) -> Problem[Any]:
+    """Return the problem that ``encoded`` was given, perhaps in another process.
+
+    Raises
+    ------
+    InstanceError
+        Nobody registered its kind; or its family makes another problem of it, or none.
+
+    Notes
+    -----
+    What a file says is data: no module is imported because a file names it.
+    """
+    kind, digest = known["kind"], known["digest"]
+    family = family_of(kind)
+    if family is None:
+        raise InstanceError(
+            f"expected a kind of problem that is known here, got {kind!r}: "
+            "dpbb.problems.register(kind, family) makes it known, or an installed "
+            f"package with an entry point of this name in the group {GROUP!r}"
+        )
+    try:
+        problem = family.decode(known)
+    except Exception as error:
+        raise InstanceError(
+            f"kind {kind!r}: expected what its family can decode, got "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    if (problem.name, problem.digest) != (kind, digest):
+        raise InstanceError(
+            f"expected a problem of kind {kind!r} and digest {digest}, got "
+            f"{problem.name!r} and {problem.digest}: it is another one"
+        )
+    return problem
 
 
 def model_of(problem: Problem[Any], engine: str, bound: str) -> Any:  # noqa: ANN401

@@ -26,9 +26,9 @@ from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
 from dpbb.coordination.journal import Journal
 from dpbb.coordination.messages import RunId, RunSpec, SeatId, UnitId
 from dpbb.engines.base import Tuning
-from dpbb.errors import CheckpointError, DpbbError
-from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.errors import CheckpointError, DpbbError, InstanceError
 from dpbb.options import Bound, BranchingRule, TreeOptions
+from dpbb.problems import decoded, encoded, holds_problem
 from dpbb.result import Improvement
 from dpbb.tree.branching import TREE_RULE_VERSION
 from dpbb.tree.counters import Counters
@@ -148,7 +148,7 @@ def encode_header(
     spec = saved.spec
     tree = spec.tree
     header = {
-        "problem": _encode_problem(spec.problem),
+        "problem": encoded(spec.problem),
         "tree": {
             "rule_version": TREE_RULE_VERSION,
             "branching": str(tree.branching),
@@ -255,7 +255,7 @@ def decode(
     name
         What the messages call the checkpoint.
     problem
-        For problems other than flow shops, which the checkpoint does not hold.
+        Of a kind that is not known here, or that a checkpoint does not hold.
 
     Raises
     ------
@@ -285,7 +285,7 @@ def _decode(
             f"{name}: expected branching rules of version {TREE_RULE_VERSION}, got "
             f"{tree['rule_version']}: another version of dpbb numbers other leaves"
         )
-    found = _decode_problem(header["problem"], problem, name)
+    found = _problem_of(header["problem"], problem, name)
     known = {"estimates": True, **header["spec"]}  # once it was not saved
     spec = RunSpec(
         problem=found,
@@ -357,24 +357,22 @@ def _jobs(values: Any) -> tuple[int, ...] | None:  # noqa: ANN401
     return None if values is None else tuple(values)
 
 
-def _encode_problem(problem: Problem[Any]) -> dict[str, Any]:
-    known: dict[str, Any] = {"kind": problem.name, "digest": problem.digest}
-    if isinstance(problem, FlowShopProblem):
-        instance = problem.instance
-        known |= {"name": instance.name, "times": instance.times.tolist()}
-    return known
-
-
-def _decode_problem(
+def _problem_of(
     known: Mapping[str, Any], problem: Problem[Any] | None, name: str
 ) -> Problem[Any]:
+    """Return the problem that is given, or else the one that the checkpoint holds."""
     if problem is None:
-        if "times" not in known:
+        if not holds_problem(known):
             raise CheckpointError(
                 f"{name}: expected the problem beside the checkpoint, as one of kind "
                 f"{known['kind']!r} is not held by it: dpbb.resume(..., problem=...)"
             )
-        problem = FlowShopProblem(FlowShopInstance(known["name"], known["times"]))
+        try:
+            return decoded(known)
+        except InstanceError as error:
+            raise CheckpointError(
+                f"{name}: {error}. Or give it: dpbb.resume(..., problem=...)"
+            ) from error
     if problem.digest != known["digest"]:
         raise CheckpointError(
             f"{name}: expected an instance with digest {known['digest']}, got "

@@ -198,7 +198,8 @@ def load_checkpoint(source: str, problem: Problem[Any] | None = None) -> Checkpo
         Path or URL: of a folder (its newest checkpoint), of one checkpoint in it, or
         of a file that ``Run.save`` wrote.
     problem
-        For problems other than flow shops, which a checkpoint does not hold.
+        Of a kind that is not known here (``dpbb.problems``), or that has no
+        ``encode()``: then a checkpoint does not hold it.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 import pytest
@@ -17,8 +17,10 @@ from dpbb.engines.base import Tuning
 from dpbb.errors import CheckpointError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import BranchingRule, TreeOptions
+from dpbb.problems import FAMILIES, Family
 from dpbb.result import Termination
 from dpbb.tree.work_unit import WorkUnit
+from tests.oracle import TinyFlowShop
 from tests.unit.coordination.world import (
     TIMES,
     World,
@@ -343,6 +345,31 @@ def test_other_problems_are_to_be_given():
     with pytest.raises(CheckpointError, match="it is another instance"):
         from_bytes(content, problem=tiny(5))
     assert from_bytes(content, problem=problem).spec.problem is problem
+
+
+@dataclass(frozen=True)
+class OwnShop(TinyFlowShop):
+    """A problem that a checkpoint holds."""
+
+    name: str = field(default="own-shop", init=False)
+
+    def encode(self):
+        return {"rows": self.times}
+
+
+def own_shop(data):
+    return OwnShop(tuple(map(tuple, data["rows"])))
+
+
+def test_a_kind_that_is_known_need_not_be_given(monkeypatch):
+    problem = OwnShop(tiny().times)
+    world = World(spec_of(problem), SEATS)
+    content = to_bytes(world.coordinator.checkpoint(world.now))
+    with pytest.raises(CheckpointError, match=r"got 'own-shop': .*problem=\.\.\.\)"):
+        from_bytes(content)
+    assert from_bytes(content, problem=problem).spec.problem is problem
+    monkeypatch.setitem(FAMILIES, "own-shop", Family(own_shop))
+    assert from_bytes(content).spec.problem == problem
 
 
 def test_a_finished_run_stays_finished():
