@@ -26,8 +26,7 @@ from dpbb.coordination.speeds import (
 
 if TYPE_CHECKING:
     from dpbb.coordination.messages import LeaseId, SeatId
-    from dpbb.coordination.records import LeaseRecord, SeatRecord, Unit
-    from dpbb.coordination.units import UnitBook
+    from dpbb.coordination.units import LeaseRecord, SeatRecord, Unit, UnitBook
     from dpbb.tree.work_unit import WorkUnit
 
 REST_S = 1.0

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from dpbb.coordination.journal import Journal
     from dpbb.coordination.messages import RunSpec, SeatId, UnitId
-    from dpbb.coordination.records import Unit
+    from dpbb.coordination.run_record import RunRecord
+    from dpbb.coordination.units import Unit
     from dpbb.problem import Problem
     from dpbb.result import Improvement
     from dpbb.tree.counters import Counters
@@ -113,6 +114,40 @@ class Checkpoint:
     extras: Mapping[str, bytes] = field(default_factory=dict)
     first_optimum: int = 0
 
+    @classmethod
+    def of(cls, run: RunRecord, now: float) -> Checkpoint:
+        """Take the state that a run can go on from; copies references only."""
+        book, incumbent = run.work.book, run.incumbent
+        leases = list(book.leases.values())
+        used = [book.energy_j, *(lease.energy_j for lease in leases)]
+        energy = [joules for joules in used if joules is not None]
+        journal = book.journal
+        if journal is not None:
+            journal = journal.copy(leases, incumbent.ub)
+        optima = incumbent.optima()
+        nothing = np.zeros((0, run.spec.problem.n_jobs), np.uint16)
+        return cls(
+            spec=run.spec,
+            cutoff=incumbent.cutoff,
+            value=incumbent.value,
+            permutation=incumbent.permutation,
+            trajectory=tuple(incumbent.trajectory),
+            optima=nothing if optima is None else optima.permutations,
+            n_optima=incumbent.n_optima,
+            first_optimum=0 if optima is None else optima.first,
+            counters=book.counters,
+            units=tuple(SavedUnit.of(unit) for unit in book.units.values()),
+            seconds=run.seconds(now),
+            explore_s=book.explore_s + sum(lease.explore_s for lease in leases),
+            energy_j=sum(energy) if energy else None,
+            donations=run.donations,
+            requeues=run.work.requeues,
+            made=book.made,
+            seats=dict(run.work.used_seats),
+            error=run.error,
+            journal=journal,
+        )
+
     @property
     def ub(self) -> int:
         """Pruning threshold."""
@@ -193,16 +228,11 @@ def resumed_incumbent(spec: RunSpec, saved: Checkpoint) -> Incumbent:
     saved
         Where it goes on from.
     """
-    known = (
-        [saved.cutoff]
-        if spec.upper_bound is None
-        else [
-            saved.cutoff,
-            spec.upper_bound,
-        ]
-    )
+    cutoff = saved.cutoff
+    if spec.upper_bound is not None:
+        cutoff = min(cutoff, spec.upper_bound)
     incumbent = Incumbent(
-        spec.problem.n_jobs, cutoff=min(known), all_optima=spec.all_optima
+        spec.problem.n_jobs, cutoff=cutoff, all_optima=spec.all_optima
     )
     incumbent.restore(
         saved.value,

@@ -24,30 +24,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpbb.coordination.checkpoint import resumed_incumbent
+from dpbb.coordination.answers import Answers
+from dpbb.coordination.checkpoint import Checkpoint, resumed_incumbent
 from dpbb.coordination.dispatch import Dispatcher
 from dpbb.coordination.events import EventLog
-from dpbb.coordination.incumbent import Incumbent, evaluate_candidate
-from dpbb.coordination.journal import (
-    WITNESS_ROOTS,
-    WITNESSES,
-    Journal,
-    chosen_apart,
-)
-from dpbb.coordination.messages import GiftWanted, Lease, Order, OrderKind
-from dpbb.coordination.pace import Pace
-from dpbb.coordination.reading import RateMeter, RunRecord
+from dpbb.coordination.incumbent import Incumbent, evaluate_candidate, jobs_of
+from dpbb.coordination.journal import Journal
+from dpbb.coordination.limits import Limits
+from dpbb.coordination.messages import Lease, Order, OrderKind
+from dpbb.coordination.outcome import Outcome
+from dpbb.coordination.rate import RateMeter
+from dpbb.coordination.run_record import RunRecord
+from dpbb.coordination.saves import Saves
 from dpbb.coordination.snapshot import RunState
-from dpbb.coordination.steering import RunSteering
+from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError, StaleLeaseError
 from dpbb.problem import root_bound
+from dpbb.result import Termination
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    from dpbb.coordination.checkpoint import Checkpoint
+    from collections.abc import Sequence
+
     from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
     from dpbb.coordination.messages import (
         Assignment,
+        GiftWanted,
         LeaseId,
         Report,
         RunSpec,
@@ -55,17 +57,22 @@ if TYPE_CHECKING:
         SeatId,
         UnitId,
     )
-    from dpbb.coordination.records import LeaseRecord
+    from dpbb.coordination.optima import Optima
+    from dpbb.coordination.snapshot import Snapshot
+    from dpbb.coordination.units import LeaseRecord
+    from dpbb.tree.counters import Counters
 
-LISTED_AT_STOP = 250_000
-"""A seat with more open roots does not list them at a stop, if nobody can use the list.
+STOP_GRACE_S = 10.0
+"""A seat that is silent for so long after a stop has lost its lease."""
 
-That is so without a checkpoint: the run is over for good. Listing the 4 to 20 million
-roots of a GPU took tens of seconds.
-"""
+STOP_ROOT_S = 2e-5
+"""For each of its open roots it is given more: it has to list them."""
+
+STOP_NEW_S = 1.0
+"""A seat that has never reported, as its kernel is still compiled, has so long."""
 
 
-class Coordinator(RunSteering):
+class Coordinator:
     """One run; see the module for how to drive it.
 
     Parameters
@@ -89,20 +96,22 @@ class Coordinator(RunSteering):
         opened = now if saved is None else now - saved.seconds
         events = EventLog(opened)
         work = Dispatcher(spec, events)
-        incumbent = (
-            Incumbent.start(spec) if saved is None else resumed_incumbent(spec, saved)
-        )
-        nodes = (
-            0 if saved is None else saved.counters.decomposed + saved.counters.leaves
-        )
-        run = RunRecord(
-            spec, opened, now, incumbent, work, events, RateMeter(now, nodes)
-        )
-        super().__init__(run)
-        self._pace = Pace(spec)
-        self._witnesses: set[LeaseId] = set()  # asked for roots for a certificate
-        book = self._work.book
-        book.ub = lambda: self.ub
+        if saved is None:
+            incumbent, nodes = Incumbent.start(spec), 0
+        else:
+            incumbent = resumed_incumbent(spec, saved)
+            nodes = saved.counters.decomposed + saved.counters.leaves
+        run = RunRecord(spec, opened, incumbent, work, events, RateMeter(now, nodes))
+        self.spec = spec
+        self._run = run
+        self._work = work
+        self._incumbent = incumbent
+        self._answers = Answers(run)
+        self._limits = Limits(spec, now)
+        self._saves = Saves()
+        self._stop_asked = now
+        book = work.book
+        book.ub = lambda: incumbent.ub
         if spec.certificate:
             book.journal = (
                 Journal(spec.problem.n_jobs) if saved is None else saved.journal
@@ -112,11 +121,92 @@ class Coordinator(RunSteering):
             book.make(whole, root_bound(spec.problem), fresh=True)
         else:
             run.donations = saved.donations
-            self._work.restore(saved)
+            work.restore(saved)
             book.check_partition()
             events.add(now, "resumed", f"{len(saved.units)} units of a checkpoint")
 
+    # -- what is known of the run -------------------------------------------------
+
+    @property
+    def state(self) -> RunState:
+        """Where the run is in its life."""
+        return self._run.state
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run is over, in whatever way; then it has an ``outcome``."""
+        return self._run.finished
+
+    @property
+    def error(self) -> str | None:
+        """Why the run failed; None if it did not."""
+        return self._run.error
+
+    @property
+    def ub(self) -> int:
+        """Pruning threshold: prune LB >= ub."""
+        return self._incumbent.ub
+
+    @property
+    def value(self) -> int | None:
+        """The incumbent's cost; None when there is no permutation."""
+        return self._incumbent.value
+
+    @property
+    def permutation(self) -> tuple[int, ...] | None:
+        """The incumbent."""
+        return self._incumbent.permutation
+
+    @property
+    def lower_bound(self) -> int:
+        """A value that no permutation costs less than; see ``RunRecord``."""
+        return self._run.lower_bound
+
+    @property
+    def counters(self) -> Counters:
+        """The ledger: what the full reports so far count for."""
+        return self._work.book.counters
+
+    @property
+    def open_units(self) -> int:
+        """Units that are not finished, wherever they are."""
+        return len(self._work.book.units)
+
+    def seconds(self, now: float) -> float:
+        """How long the run has taken, resumed parts together."""
+        return self._run.seconds(now)
+
+    def snapshot(self, now: float) -> Snapshot:
+        """Return the run as it is now, for people and programs."""
+        return self._run.snapshot(now)
+
+    def checkpoint(self, now: float) -> Checkpoint:
+        """Return the state that the run can go on from; copies references only."""
+        return Checkpoint.of(self._run, now)
+
+    def outcome(self) -> Outcome:
+        """Return what the run came to; raises ValueError while it goes on."""
+        return Outcome.of(self._run)
+
+    def optima_after(self, value: int | None, position: int) -> Optima | None:
+        """With all optima: the next chunk for a reader; see ``Incumbent``."""
+        if not self.spec.all_optima:
+            return None
+        return self._incumbent.optima_after(value, position)
+
     # -- seats and work ---------------------------------------------------------
+
+    def idle_seats(self) -> list[SeatId]:
+        """Seats that could be given a unit, the fastest first; none at the end."""
+        return self._work.balance.idle_seats() if self._run.running else []
+
+    def is_idle(self, seat_id: SeatId) -> bool:
+        """Whether a seat could be given a unit."""
+        return self._run.running and seat_id in self._work.balance.idle
+
+    def wanted_seats(self) -> int:
+        """How many more seats this run can feed now: two open roots each."""
+        return self._work.wanted_seats() if self._run.running else 0
 
     def add_seat(self, seat: Seat, now: float) -> None:
         """Let the run use a seat; one that is there already drains no more."""
@@ -140,7 +230,7 @@ class Coordinator(RunSteering):
 
         In the latter case a donation is asked for.
         """
-        if not self._running:
+        if not self._run.running:
             return None
         assignment = self._work.assign(seat_id, now)
         if assignment is None:
@@ -257,7 +347,7 @@ class Coordinator(RunSteering):
         try:
             if report.best is not None:
                 evaluate_candidate(self.spec.problem, report.best, report.lease)
-                self._improve(report.best, report.lease, now)
+                self._run.improve(report.best, report.lease, now)
             lease = self._work.book.leases.get(report.lease)
             if lease is not None:
                 if report.seq <= lease.seq and lease.answer is not None:
@@ -271,7 +361,7 @@ class Coordinator(RunSteering):
         self._go_on(now)
         if lease is None or lease.id not in self._work.book.leases:
             return self._over(report.lease)
-        lease.answer = self._order(lease, now)
+        lease.answer = self._answers.order(lease, now)
         if lease.answer.kind is OrderKind.DROP:
             self._run.abandon(lease)
             self._go_on(now)
@@ -295,38 +385,22 @@ class Coordinator(RunSteering):
         book, balance = self._work.book, self._work.balance
         for candidate in () if full is None else full.optima:
             # before the ledger moves: their leaves still lie below the lower bound
-            self._improve(candidate, lease.id, now)
+            self._run.improve(candidate, lease.id, now)
         book.note(lease, report, checked, now)
         self._work.used_seats[lease.seat.id] = lease.seat.seat.engine
         donated = report.donated
         balance.reported(lease, now, donated=None if donated is None else len(donated))
         if donated is None:
             return
-        lease.asked_to_donate = False
         if len(donated):
-            self._run.donations += 1
-            lease.seat.donations += 1
-            lease.seat.donated_roots += len(donated)
-            self._run.events.add_donation(now, lease.seat.id, len(donated))
-            least_lb = lease.unit.least_lb
-            if report.least_lb is not None:  # it covers what was donated, too
-                least_lb = max(least_lb, report.least_lb)
-            worth_s = now - lease.since
-            if lease.id in self._witnesses:
-                portions = chosen_apart(donated, self.spec.run_id)
-            else:
-                portions = balance.portions(donated, worth_s)
-            for portion in portions:
-                unit = book.make(portion, least_lb, fresh=False, parent=lease.unit)
-                unit.worth_s = worth_s / len(portions)
-        self._witnesses.discard(lease.id)
+            self._add_donated(lease, donated, report.least_lb, now)
+        self._answers.donated(lease)
         if full is None:
             book.check_partition()
             return
-        self._pace.note_full(report.n_bytes)
+        self._answers.note_full(report.n_bytes)
         lease.save = False
-        for leases in self._saves.values():
-            leases.discard(lease.id)
+        self._saves.reported(lease.id)
         self._incumbent.collect(full.optima)
         book.check_partition()
         if not len(full.remaining):
@@ -334,55 +408,137 @@ class Coordinator(RunSteering):
         elif full.last:
             self._work.requeue(lease.unit)
 
-    def _order(self, lease: LeaseRecord, now: float) -> Order:
-        """Return the answer to a lease's report."""
-        if self.state is RunState.STOPPING:
-            kind = OrderKind.STOP if self._lists_at_stop(lease) else OrderKind.DROP
-        elif lease.seat.draining:
-            kind = OrderKind.DRAIN
-        elif self._work.balance.shall_donate(lease):
-            if self._work.balance.gives_all(lease):
-                return Order(OrderKind.DRAIN, self.ub)
-            lease.asked_to_donate = True
-            most = self._work.balance.roots_to_give(lease)
-            return Order(OrderKind.DONATE, self.ub, most)
-        elif self._shall_give_witnesses(lease, now):
-            self._witnesses.add(lease.id)
-            return Order(OrderKind.DONATE, self.ub, WITNESS_ROOTS)
-        else:
-            kind = OrderKind.SAVE if lease.save else OrderKind.CONTINUE
-        return self._pace.order(kind, self.ub, len(self._work.book.leases))
-
-    def _lists_at_stop(self, lease: LeaseRecord) -> bool:
-        """Whether a seat's last report says what remains."""
-        # optimal permutations come with full reports alone
-        wanted = self.spec.checkpoint is not None or self.spec.all_optima or lease.save
-        return wanted or lease.open_roots <= LISTED_AT_STOP
-
-    def _shall_give_witnesses(self, lease: LeaseRecord, now: float) -> bool:
-        """Whether a seat is asked for roots that become units of their own."""
-        journal = self._work.book.journal
-        return (
-            journal is not None
-            and lease.open_roots > WITNESSES
-            and journal.wants_witness(now, self._run.opened)
-        )
+    def _add_donated(
+        self, lease: LeaseRecord, donated: WorkUnit, least_lb: int | None, now: float
+    ) -> None:
+        """Make units of what a lease gave away."""
+        self._run.donations += 1
+        lease.seat.donations += 1
+        lease.seat.donated_roots += len(donated)
+        self._run.events.add_donation(now, lease.seat.id, len(donated))
+        least = lease.unit.least_lb
+        if least_lb is not None:  # it covers what was donated, too
+            least = max(least, least_lb)
+        worth_s = now - lease.since
+        portions = self._answers.portions(lease, donated, worth_s)
+        book = self._work.book
+        for portion in portions:
+            unit = book.make(portion, least, fresh=False, parent=lease.unit)
+            unit.worth_s = worth_s / len(portions)
 
     def nudges(self) -> list[SeatId]:
         """Seats that should report at once; forgotten by this call."""
         return self._work.take_nudges()
 
     def gift_wanted(self, seat_id: SeatId) -> GiftWanted | None:
-        """Return what a nudged seat may give at once, before it asks what is wanted.
+        """Return what a nudged seat may give at once; None: it is to report first."""
+        return self._answers.gift_wanted(seat_id)
 
-        None if it is to report and do as the answer says.
+    # -- steering -----------------------------------------------------------------
+
+    def offer(self, permutation: Sequence[int], source: str, now: float) -> bool:
+        """Take a permutation from outside; True if it is the new incumbent.
+
+        Raises
+        ------
+        OptionError
+            It is not one of all the problem's jobs.
         """
-        seat = self._work.seats.get(seat_id)
-        lease = None if seat is None or seat.unit is None else seat.unit.lease
-        if lease is None or not self._running or lease.seat.draining or lease.save:
-            return None
-        balance = self._work.balance
-        if balance.mixed or not balance.shall_donate(lease):
-            return None
-        lease.asked_to_donate = True
-        return GiftWanted(lease.id, balance.roots_to_give(lease))
+        jobs = jobs_of(self.spec.problem, permutation)
+        if self.finished:
+            return False
+        try:
+            value = self.spec.problem.evaluate(jobs)
+            return self._run.improve(Candidate(value, jobs), source, now)
+        except InvariantError as error:
+            self.fail(str(error), now)
+            raise
+
+    def request_stop(self, termination: Termination, now: float) -> None:
+        """End the run early, seats giving back what remains; the first reason holds."""
+        if not self._run.running:
+            return
+        self._run.state, self._run.termination = RunState.STOPPING, termination
+        self._run.events.add(now, "stop", f"stopping: {termination.value}")
+        self._stop_asked = now
+        self._work.requeue_all(leased=False)
+        self._work.nudge_leased()
+        self._go_on(now)
+
+    def request_save(self, now: float) -> int:
+        """Ask all leased seats for a full report; return a token for ``save_done``."""
+        leases = self._work.book.leases
+        for lease in leases.values():
+            lease.save = True
+        self._work.nudge_leased()
+        return self._saves.request(leases)
+
+    def save_done(self, token: int) -> bool:
+        """Whether every lease of that moment has reported in full since, or is gone."""
+        return self._saves.done(token, self._work.book.leases.keys())
+
+    def fail(self, error: str, now: float) -> None:
+        """Stop at once with an error; all units stay as of their last full report."""
+        if self.finished:
+            return
+        self._run.error = error
+        self._run.events.add(now, "error", error)
+        self._work.nudge_leased()
+        self._work.requeue_all(leased=True)
+        self._run.end(RunState.FAILED, Termination.STOPPED, now)
+
+    def tick(self, now: float) -> None:
+        """Look at limits and silent seats; call it about once a second."""
+        if self.finished:
+            return
+        self._work.expire(now, self._is_silent)
+        if self._run.running:
+            limit = self._limits.reached(self._run, now)
+            if limit is not None:
+                self.request_stop(limit, now)
+        self._go_on(now)
+
+    def note_lag(self, late_s: float) -> None:
+        """Take note of how late the event loop is: who is late hands over less often.
+
+        To be called about ten times a second.
+        """
+        self._work.balance.note_lag(late_s)
+
+    def _is_silent(self, lease: LeaseRecord | None, heard: float, now: float) -> bool:
+        """Whether a unit's seat is lost, that was last heard of then."""
+        if now - heard >= self.spec.lease_timeout_s and self._run.running:
+            return True
+        if self._run.running:
+            return False
+        # asked to stop: what has never reported has nothing that is worth waiting for
+        grace = STOP_NEW_S
+        if lease is not None and lease.seq > 0:
+            grace = STOP_GRACE_S + STOP_ROOT_S * lease.open_roots
+        return now - max(heard, self._stop_asked) >= grace
+
+    def note_event(self, kind: str, text: str, now: float) -> None:
+        """Add to the events that people see."""
+        self._run.events.add(now, kind, text)
+
+    # -- inside -----------------------------------------------------------------
+
+    def _go_on(self, now: float) -> None:
+        """After every event: end the run if it is over, else see to idle seats."""
+        if self.finished:
+            return
+        run, book = self._run, self._work.book
+        run.meter.note(now, run.decomposed + run.leaves)
+        if self._work.hopeless is not None:
+            self.fail(self._work.hopeless, now)
+        elif not book.units:
+            try:
+                book.check_complete()
+            except InvariantError as error:
+                self.fail(str(error), now)
+                raise
+            self._run.end(RunState.FINISHED, Termination.EXHAUSTED, now)
+        elif self._run.running:
+            self._work.ask_donors(now)
+        elif not book.leases and run.termination is not None:
+            self._run.end(RunState.FINISHED, run.termination, now)

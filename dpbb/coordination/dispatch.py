@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from dpbb.coordination.balance import Balance
 from dpbb.coordination.messages import Assignment
-from dpbb.coordination.records import Place, SeatRecord
-from dpbb.coordination.units import UnitBook
+from dpbb.coordination.units import Place, SeatRecord, UnitBook
 from dpbb.errors import StaleLeaseError
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from dpbb.coordination.checkpoint import Checkpoint
     from dpbb.coordination.events import EventLog
     from dpbb.coordination.messages import LeaseId, RunSpec, Seat, SeatId, UnitId
-    from dpbb.coordination.records import LeaseRecord, Unit
+    from dpbb.coordination.units import LeaseRecord, Unit
 
 MAX_LOSSES = 100
 """So many leases of a unit in a row lost without a full report: it is hopeless."""
@@ -123,6 +122,15 @@ class Dispatcher:
         seats = list(self._nudges)
         self._nudges.clear()
         return seats
+
+    def wanted_seats(self) -> int:
+        """How many more seats the open roots can feed: two roots each."""
+        n_jobs = self.book.counters.n_jobs
+        open_roots = 0
+        for unit in self.book.units.values():
+            unseen = n_jobs if unit.fresh else 1
+            open_roots += unit.open_roots * unseen
+        return max(0, -(-open_roots // 2) - len(self.seats))
 
     # -- work -------------------------------------------------------------------
 

@@ -185,7 +185,15 @@ class Incumbent:
             return None
         return Optima(self.value, self._optima.held, self._optima.first)
 
-    def note_read(self, value: int | None, position: int) -> None:
-        """Take note of how many of a value a reader has in a file."""
+    def optima_after(self, value: int | None, position: int) -> Optima | None:
+        """Return the next chunk for a reader, who writes them to a file.
+
+        Parameters
+        ----------
+        value, position
+            Cost and number of those that are written; None and 0 at first.
+        """
         if value is not None and value == self.value:
             self._optima.note_read(position)
+        optima = self.optima()
+        return None if optima is None else optima.after(value, position)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dpbb.coordination.records import LeaseRecord, Unit
+    from dpbb.coordination.units import LeaseRecord, Unit
     from dpbb.tree.work_unit import WorkUnit
 
 MAX_ROOTS = 64

@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpbb.coordination.records import SeatRecord
+    from dpbb.coordination.units import SeatRecord
     from dpbb.tree.work_unit import WorkUnit
 
 MUCH = 8.0

@@ -20,7 +20,7 @@ import dpbb
 from dpbb.cluster.scheduler import checkpointing
 from dpbb.cluster.storage import patience
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint, resumed_id
-from dpbb.coordination.checkpoint_file import to_bytes
+from dpbb.coordination.checkpoint_format import to_bytes
 from dpbb.errors import CheckpointError, ClusterError, OptionError
 from dpbb.result import Status, Termination
 from tests.cluster.support import (

@@ -19,7 +19,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from dpbb.coordination.checkpoint_file import from_bytes, to_bytes
+from dpbb.coordination.checkpoint_format import from_bytes, to_bytes
 from dpbb.coordination.messages import OrderKind
 from dpbb.engines import explore_to_end
 from dpbb.errors import StaleLeaseError

@@ -23,7 +23,7 @@ from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder
 from dpbb.cluster.storage.claim import BEAT_S, Claim
 from dpbb.cluster.storage.patience import OPEN_S, in_thread, in_time, no_answer
 from dpbb.cluster.storage.store import shown
-from dpbb.coordination.checkpoint_file import to_bytes
+from dpbb.coordination.checkpoint_format import to_bytes
 from dpbb.coordination.snapshot import CheckpointSnapshot
 from dpbb.errors import CheckpointError
 

@@ -362,7 +362,7 @@ class Hub:
             self.table.seats[seat_id].run = None
         for worker in run.informed & self.table.workers.keys():
             self._shell.forget(worker, run.id)
-        snapshot, outcome = run.snapshot(now), run.coordinator.outcome(now)
+        snapshot, outcome = run.snapshot(now), run.coordinator.outcome()
         self.finished[run.id] = FinishedRun(
             outcome, snapshot, run.broken, run.version + 1, run.blob, now
         )

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from dpbb.cluster.storage.store import Folder
-from dpbb.coordination.checkpoint_file import from_bytes
 from dpbb.coordination.checkpoint_format import (
     MAX_LINE,
     Section,
@@ -24,6 +23,7 @@ from dpbb.coordination.checkpoint_format import (
     decode_header,
     encode_header,
     encode_unit,
+    from_bytes,
     header_length,
     sections_beside,
 )

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 import pytest
 
-from dpbb.coordination.checkpoint_file import from_bytes, to_bytes
 from dpbb.coordination.checkpoint_format import (
     MAGIC,
     SCHEMA,
     decode_header,
+    from_bytes,
     header_length,
+    to_bytes,
 )
 from dpbb.engines.base import Tuning
 from dpbb.errors import CheckpointError
@@ -48,7 +49,7 @@ def interrupted(spec, rng):
             if world.coordinator.finished:
                 if spec.certificate:
                     check_certified(world.coordinator)
-                return world.coordinator.outcome(world.now)
+                return world.coordinator.outcome()
             world.round(int(rng.integers(1, 9)))
         if rng.random() < 0.7:  # else the last full reports may be older
             world.coordinator.request_save(world.now)
@@ -130,7 +131,7 @@ def test_optima_that_are_in_a_file_alone_are_numbered(monkeypatch):
         if not world.coordinator.finished:
             world = World(spec, ("b",), saved=saved, now=world.now)
     assert dropped
-    found = world.coordinator.outcome(world.now).optima.after(value, len(lines))
+    found = world.coordinator.outcome().optima.after(value, len(lines))
     lines = lines[: found.first] + found.permutations.tolist()
     assert sorted(map(tuple, lines)) == expected
 
@@ -382,7 +383,7 @@ def test_a_finished_run_stays_finished():
     assert saved.finished
     again = World(spec_of(problem), (), saved=saved)
     again.coordinator.tick(again.now)
-    assert counts(again.coordinator.outcome(again.now)) == counts(outcome)
+    assert counts(again.coordinator.outcome()) == counts(outcome)
 
 
 def test_a_tighter_bound_and_a_better_schedule_are_used():

@@ -5,12 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpbb.coordination import coordinator as coordinator_module
 from dpbb.coordination import dispatch
+from dpbb.coordination.coordinator import STOP_GRACE_S
 from dpbb.coordination.ledger import check_full_report
 from dpbb.coordination.messages import OrderKind, UnitId
 from dpbb.coordination.snapshot import RunState
-from dpbb.coordination.steering import STOP_GRACE_S
 from dpbb.coordination.wire import decode_report, encode_report
 from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError, OptionError, StaleLeaseError
@@ -268,7 +267,7 @@ def test_liar_fails_the_run_and_its_unit_stays_as_of_the_last_true_report():
     assert coordinator.counters is before
     assert set(coordinator.nudges()) == {"a", "b"}
     assert world.report("b", full=True).kind is OrderKind.DROP
-    outcome = coordinator.outcome(world.now)
+    outcome = coordinator.outcome()
     assert not outcome.exhausted
     assert "closed leaves" in outcome.error
     assert coordinator.snapshot(world.now).error == outcome.error
@@ -666,7 +665,7 @@ def test_stop_without_a_lease_ends_at_once():
     world = World(spec_of(LARGE), seats=["a"])
     world.assign()  # only assigned
     world.coordinator.request_stop(Termination.TIME_LIMIT, world.now)
-    outcome = world.coordinator.outcome(world.now)
+    outcome = world.coordinator.outcome()
     assert (outcome.termination, outcome.exhausted) == (Termination.TIME_LIMIT, False)
     world.start("a")
     assert not world.tasks
@@ -682,7 +681,7 @@ def test_stop_ends_when_all_leases_are_back_and_the_first_reason_holds():
     assert world.report("a").kind is OrderKind.DROP
     assert not world.coordinator.finished
     world.coordinator.remove_seat("b", world.now)
-    outcome = world.coordinator.outcome(world.now)
+    outcome = world.coordinator.outcome()
     assert outcome.termination is Termination.NODE_LIMIT
     check_books(world.coordinator)
 
@@ -720,22 +719,22 @@ def stop_with_many_roots(**options):
 
 
 def test_stop_asks_for_no_list_that_nobody_can_use(monkeypatch):
-    monkeypatch.setattr(coordinator_module, "LISTED_AT_STOP", 0)
+    monkeypatch.setattr("dpbb.coordination.answers.LISTED_AT_STOP", 0)
     world = stop_with_many_roots()
     assert [world.report(seat).kind for seat in "ab"] == [OrderKind.DROP] * 2
-    outcome = world.coordinator.outcome(world.now)
+    outcome = world.coordinator.outcome()
     assert outcome.termination is Termination.STOPPED
     ledger = world.coordinator._work.book.counters
     assert outcome.counters.decomposed > ledger.decomposed
     assert world.deliver(world.mail[-1]).kind is OrderKind.DROP  # a repeated report
-    again = world.coordinator.outcome(world.now).counters
+    again = world.coordinator.outcome().counters
     assert again.decomposed == outcome.counters.decomposed
     check_books(world.coordinator)
 
 
 @pytest.mark.parametrize("reason", [{"checkpoint": "somewhere"}, {"all_optima": True}])
 def test_stop_asks_for_a_list_that_is_wanted(monkeypatch, reason):
-    monkeypatch.setattr(coordinator_module, "LISTED_AT_STOP", 0)
+    monkeypatch.setattr("dpbb.coordination.answers.LISTED_AT_STOP", 0)
     world = stop_with_many_roots(**reason)
     assert world.report("a").kind is OrderKind.STOP
 
@@ -758,14 +757,14 @@ def test_stop_during_the_last_report_is_still_a_proof():
     world.tasks["a"].explore(5000)
     world.coordinator.request_stop(Termination.STOPPED, world.now)
     world.report("a")
-    assert world.coordinator.outcome(world.now).termination is Termination.EXHAUSTED
+    assert world.coordinator.outcome().termination is Termination.EXHAUSTED
 
 
 def test_failure_from_outside_ends_the_run_with_its_text():
     world = busy_world(["a"])
     world.coordinator.fail("ZeroDivisionError on seat a", world.now)
     world.coordinator.fail("another", world.now)
-    outcome = world.coordinator.outcome(world.now)
+    outcome = world.coordinator.outcome()
     assert outcome.error == "ZeroDivisionError on seat a"
     assert outcome.termination is Termination.STOPPED
 
@@ -781,7 +780,7 @@ def test_a_reader_gets_every_optimum_once_and_the_run_keeps_them():
             taken = [row for row in taken if row[0] == optima.value]
             taken += [(optima.value, *row) for row in optima.permutations.tolist()]
             value, position = optima.value, optima.end
-    outcome = world.coordinator.outcome(world.now)
+    outcome = world.coordinator.outcome()
     best, orders = best_orders(tiny(4).times)
     assert sorted(taken) == sorted((best, *order) for order in orders)
     assert outcome.n_optima == len(orders) == len(outcome.optima.permutations)

@@ -116,8 +116,8 @@ def test_optima_beyond_the_cap_are_counted(monkeypatch):
     assert (optima.value, incumbent.n_optima) == (50, 4)
     assert optima.permutations.dtype == np.uint16
     assert optima.permutations.tolist() == [f.permutation.tolist() for f in found[:3]]
-    incumbent.note_read(51, 3)  # of another cost
-    incumbent.note_read(50, 2)  # in a file: there is room again
+    incumbent.optima_after(51, 3)  # of another cost
+    incumbent.optima_after(50, 2)  # in a file: there is room again
     incumbent.collect(found[:1])
     held = [f.permutation.tolist() for f in (found[2], found[0])]
     assert incumbent.optima().permutations.tolist() == held

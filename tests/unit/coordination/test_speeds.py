@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from dpbb.coordination.messages import OrderKind, Seat, SeatId
-from dpbb.coordination.records import SeatRecord
 from dpbb.coordination.speeds import (
     LEAST_GIFT,
     MUCH,
@@ -14,6 +13,7 @@ from dpbb.coordination.speeds import (
     shares_by_speed,
     speed_of,
 )
+from dpbb.coordination.units import SeatRecord
 from dpbb.engines.base import Device
 from dpbb.tree.work_unit import WorkUnit
 from tests.unit.coordination.world import World, check_books, spec_of, tiny

@@ -285,7 +285,7 @@ class World:
         """Go round until the run is over; return its outcome."""
         for _ in range(rounds):
             if self.coordinator.finished:
-                return self.coordinator.outcome(self.now)
+                return self.coordinator.outcome()
             self.round(n_nodes)
         raise AssertionError(f"not over after {rounds} rounds")
 
@@ -367,7 +367,7 @@ def check_journal(saved):
 
 def check_certified(coordinator):
     """Raise AssertionError unless the journal of a run that is over proves it."""
-    outcome = coordinator.outcome(coordinator.spec.lease_timeout_s)
+    outcome = coordinator.outcome()
     assert outcome.exhausted
     check_journal(coordinator.checkpoint(0.0))
     pairs = enumerate(outcome.counters.closed.tolist())

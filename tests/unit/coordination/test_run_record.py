@@ -1,15 +1,13 @@
-"""What can be read of a run: rate, events, limits, snapshot."""
+"""What a run looks like at any time."""
 
 import pickle
 
 import pytest
 
-from dpbb.coordination import reading
-from dpbb.coordination.reading import WINDOW_S, RateMeter
+from dpbb.coordination import run_record
 from dpbb.coordination.snapshot import RunState
 from dpbb.result import Termination
 from tests.unit.coordination.world import (
-    WeakFlowShop,
     World,
     optimum,
     seat_of,
@@ -18,24 +16,6 @@ from tests.unit.coordination.world import (
 )
 
 LARGE = tiny(6, slack=100)  # nothing is pruned
-
-
-def test_rate_is_that_of_the_last_seconds():
-    meter = RateMeter(10.0)
-    assert meter.rate(10.0, 0) == 0.0
-    for second in range(1, 21):  # 100 a second, then 1000
-        nodes = 100 * second if second <= 10 else 1000 + 1000 * (second - 10)
-        meter.note(10.0 + second, nodes)
-    assert meter.rate(30.0, nodes) == pytest.approx(1000)
-    assert len(meter._samples) <= WINDOW_S + 2
-
-
-def test_rate_is_not_negative_when_nodes_are_lost():
-    meter = RateMeter(0.0)
-    meter.note(1.0, 500)
-    meter.note(7.0, 400)
-    meter.note(13.0, 300)
-    assert meter.rate(13.5, 200) == 0.0
 
 
 def test_snapshot_of_a_new_run():
@@ -124,7 +104,7 @@ def test_nodes_of_the_engines_are_those_of_the_run():
 
 
 def test_nodes_of_the_engines_stay_when_a_stop_takes_a_lease_away(monkeypatch):
-    monkeypatch.setattr("dpbb.coordination.coordinator.LISTED_AT_STOP", -1)
+    monkeypatch.setattr("dpbb.coordination.answers.LISTED_AT_STOP", -1)
     world = World(spec_of(LARGE), seats=["a"])
     world.assign()
     world.start("a")
@@ -142,11 +122,11 @@ def test_nodes_of_the_engines_stay_when_a_stop_takes_a_lease_away(monkeypatch):
 def test_explored_is_0_and_1_only_where_it_is_that():
     """Of the permutations of 500 jobs a float can not tell what is closed from none."""
     whole = 10**1134
-    assert reading._share(0, whole) == 0.0
-    assert 0.0 < reading._share(1, whole) < 1e-300
-    assert reading._share(whole // 2, whole) == 0.5
-    assert 0.99 < reading._share(whole - 1, whole) < 1.0
-    assert reading._share(whole, whole) == 1.0
+    assert run_record._share(0, whole) == 0.0
+    assert 0.0 < run_record._share(1, whole) < 1e-300
+    assert run_record._share(whole // 2, whole) == 0.5
+    assert 0.99 < run_record._share(whole - 1, whole) < 1.0
+    assert run_record._share(whole, whole) == 1.0
 
 
 def test_seats_that_are_lost_are_told_from_those_that_are_given_up():
@@ -182,53 +162,6 @@ def test_snapshot_of_a_finished_run_stands_still():
     assert "incumbent" in [event.kind for event in first.events]
 
 
-def test_outcome_of_an_open_run_is_refused():
-    world = World(spec_of(tiny(4)))
-    with pytest.raises(ValueError, match="expected run run to be over"):
-        world.coordinator.outcome(world.now)
-
-
-def test_outcome_says_who_explored():
-    world = World(spec_of(tiny(5)), seats=["a", "b"])
-    outcome = world.run()
-    world.coordinator.add_seat(seat_of("c"), world.now)
-    assert outcome.seats == ("a", "b")
-    assert outcome.engines == ("reference",)
-    assert outcome.explore_s > 0
-    assert outcome.units > outcome.donations > 0  # a donation may be cut
-    assert outcome.error is None
-
-
-@pytest.mark.parametrize(
-    ("limits", "termination"),
-    [
-        ({"time_limit_s": 3.0}, Termination.TIME_LIMIT),
-        ({"node_limit": 20}, Termination.NODE_LIMIT),
-        ({"gap_limit": 1.0}, Termination.GAP_LIMIT),
-    ],
-)
-def test_limit_stops_the_run(limits, termination):
-    world = World(spec_of(tiny(6, slack=100), **limits), seats=["a", "b"])
-    for _ in range(10):
-        world.round(n_nodes=5, seconds=0.5)
-    assert world.coordinator.finished
-    outcome = world.coordinator.outcome(world.now)
-    assert (outcome.termination, outcome.exhausted) == (termination, False)
-    assert outcome.counters.decomposed > 0
-    assert outcome.lower_bound <= optimum(tiny(6))
-    assert outcome.seconds <= 5.0
-
-
-def test_gap_of_zero_is_no_limit():
-    """All open roots can be pruned then: the proof is at hand."""
-    problem = WeakFlowShop(((3,), (4,), (5,)))  # all orders cost the same
-    spec = spec_of(problem, permutation=(0, 1, 2), gap_limit=0.5)
-    world = World(spec, seats=["a"])
-    assert world.coordinator.snapshot(world.now).gap == 0.0
-    world.coordinator.tick(world.now)
-    assert world.run().termination is Termination.EXHAUSTED
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2, 6])
 def test_wanted_seats_are_as_many_as_can_be_fed(n_jobs):
     world = World(spec_of(tiny(n_jobs)))
@@ -244,7 +177,7 @@ def test_wanted_seats_are_as_many_as_can_be_fed(n_jobs):
 
 def test_seats_of_a_large_run_are_shown_a_moment_late(monkeypatch):
     """New ones at once; what the old ones do at the latest after two seconds."""
-    monkeypatch.setattr("dpbb.coordination.reading.MANY_SEATS", 2)
+    monkeypatch.setattr("dpbb.coordination.run_record.MANY_SEATS", 2)
     world = World(spec_of(tiny()), ["a", "b", "c"])
     coordinator = world.coordinator
     assert not any(seat.busy for seat in coordinator.snapshot(world.now).seats)

@@ -1,0 +1,112 @@
+"""What a seat is answered when it reports: go on, give some of it away, save, stop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpbb.coordination.journal import (
+    WITNESS_ROOTS,
+    WITNESSES,
+    chosen_apart,
+)
+from dpbb.coordination.messages import GiftWanted, Order, OrderKind
+from dpbb.coordination.pace import Pace
+from dpbb.coordination.snapshot import RunState
+
+if TYPE_CHECKING:
+    from dpbb.coordination.messages import LeaseId, SeatId
+    from dpbb.coordination.run_record import RunRecord
+    from dpbb.coordination.units import LeaseRecord
+    from dpbb.tree.work_unit import WorkUnit
+
+LISTED_AT_STOP = 250_000
+"""A seat with more open roots does not list them at a stop, if nobody can use the list.
+
+That is so without a checkpoint: the run is over for good. Listing the 4 to 20 million
+roots of a GPU took tens of seconds.
+"""
+
+
+class Answers:
+    """The answers of one run; they say how often to report, too.
+
+    Parameters
+    ----------
+    run
+        The run; only the leases' own notes of what they were asked for are changed.
+    """
+
+    def __init__(self, run: RunRecord) -> None:
+        self._run = run
+        self._pace = Pace(run.spec)
+        self._witnesses: set[LeaseId] = set()  # asked for roots for a certificate
+
+    def note_full(self, n_bytes: int) -> None:
+        """Take note of the size of a full report."""
+        self._pace.note_full(n_bytes)
+
+    def order(self, lease: LeaseRecord, now: float) -> Order:
+        """Return the answer to a lease's report."""
+        ub, balance = self._run.incumbent.ub, self._run.work.balance
+        if self._run.state is RunState.STOPPING:
+            kind = OrderKind.STOP if self._lists_at_stop(lease) else OrderKind.DROP
+        elif lease.seat.draining:
+            kind = OrderKind.DRAIN
+        elif balance.shall_donate(lease):
+            if balance.gives_all(lease):
+                return Order(OrderKind.DRAIN, ub)
+            lease.asked_to_donate = True
+            return Order(OrderKind.DONATE, ub, balance.roots_to_give(lease))
+        elif self._shall_give_witnesses(lease, now):
+            self._witnesses.add(lease.id)
+            return Order(OrderKind.DONATE, ub, WITNESS_ROOTS)
+        else:
+            kind = OrderKind.SAVE if lease.save else OrderKind.CONTINUE
+        return self._pace.order(kind, ub, len(self._run.work.book.leases))
+
+    def gift_wanted(self, seat_id: SeatId) -> GiftWanted | None:
+        """Return what a nudged seat may give at once, before it asks what is wanted.
+
+        None if it is to report and do as the answer says.
+        """
+        seat = self._run.work.seats.get(seat_id)
+        lease = None if seat is None or seat.unit is None else seat.unit.lease
+        if lease is None or not self._run.running or lease.seat.draining or lease.save:
+            return None
+        balance = self._run.work.balance
+        if balance.mixed or not balance.shall_donate(lease):
+            return None
+        lease.asked_to_donate = True
+        return GiftWanted(lease.id, balance.roots_to_give(lease))
+
+    def portions(
+        self, lease: LeaseRecord, donated: WorkUnit, worth_s: float
+    ) -> list[WorkUnit]:
+        """Cut what a lease has donated into the units that it was asked for.
+
+        ``worth_s`` is how long a seat probably takes for all of it.
+        """
+        if lease.id in self._witnesses:
+            return chosen_apart(donated, self._run.spec.run_id)
+        return self._run.work.balance.portions(donated, worth_s)
+
+    def donated(self, lease: LeaseRecord) -> None:
+        """Take note that a lease has done as it was asked, or could not."""
+        lease.asked_to_donate = False
+        self._witnesses.discard(lease.id)
+
+    def _lists_at_stop(self, lease: LeaseRecord) -> bool:
+        """Whether a seat's last report says what remains."""
+        spec = self._run.spec
+        # optimal permutations come with full reports alone
+        wanted = spec.checkpoint is not None or spec.all_optima or lease.save
+        return wanted or lease.open_roots <= LISTED_AT_STOP
+
+    def _shall_give_witnesses(self, lease: LeaseRecord, now: float) -> bool:
+        """Whether a seat is asked for roots that become units of their own."""
+        journal = self._run.work.book.journal
+        return (
+            journal is not None
+            and lease.open_roots > WITNESSES
+            and journal.wants_witness(now, self._run.opened)
+        )

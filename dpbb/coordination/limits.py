@@ -1,0 +1,42 @@
+"""When a run has reached a limit that its user has set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpbb.result import Termination
+
+if TYPE_CHECKING:
+    from dpbb.coordination.messages import RunSpec
+    from dpbb.coordination.run_record import RunRecord
+
+
+class Limits:
+    """Limits of time, of nodes, and of the gap.
+
+    Parameters
+    ----------
+    spec
+        The run; a limit that is None does not hold.
+    started
+        When the run was opened, or resumed for the last time: the time limit counts
+        from then.
+    """
+
+    def __init__(self, spec: RunSpec, started: float) -> None:
+        self._spec = spec
+        self._started = started
+
+    def reached(self, run: RunRecord, now: float) -> Termination | None:
+        """Return the limit that ends the run now, if one does."""
+        spec = self._spec
+        if spec.time_limit_s is not None and now - self._started >= spec.time_limit_s:
+            return Termination.TIME_LIMIT
+        if spec.node_limit is not None and run.decomposed >= spec.node_limit:
+            return Termination.NODE_LIMIT
+        if spec.gap_limit is not None:  # else not asked for: it looks at every unit
+            gap = run.gap
+            # at 0 nothing is left but to prune the open roots: let them be exhausted
+            if gap is not None and 0 < gap <= spec.gap_limit:
+                return Termination.GAP_LIMIT
+        return None

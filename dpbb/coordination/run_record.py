@@ -1,0 +1,205 @@
+"""One run as its coordinator keeps it: its parts, where it is in its life, its look.
+
+The coordinator alone changes it. Its other faces are made where they are defined:
+``Outcome.of`` and ``Checkpoint.of`` take one of these.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dpbb.coordination.snapshot import RunState, SeatSnapshot, Snapshot
+from dpbb.errors import InvariantError
+from dpbb.tree.counters import Counters
+from dpbb.tree.factoradic import n_leaves
+
+if TYPE_CHECKING:
+    from dpbb.coordination.dispatch import Dispatcher
+    from dpbb.coordination.events import EventLog
+    from dpbb.coordination.incumbent import Incumbent
+    from dpbb.coordination.messages import RunSpec
+    from dpbb.coordination.rate import RateMeter
+    from dpbb.coordination.units import LeaseRecord
+    from dpbb.engines.base import Candidate
+    from dpbb.result import Termination
+
+MANY_SEATS = 256
+"""With more seats, snapshots may show them as they were a moment ago."""
+
+SEATS_AGE_S = 2.0
+
+
+@dataclass(slots=True, eq=False)
+class RunRecord:
+    """A run; see the module.
+
+    ``opened`` is when it would have been opened had it never been interrupted.
+    """
+
+    spec: RunSpec
+    opened: float
+    incumbent: Incumbent
+    work: Dispatcher
+    events: EventLog
+    meter: RateMeter
+    state: RunState = RunState.RUNNING
+    termination: Termination | None = None
+    ended: float | None = None
+    error: str | None = None
+    donations: int = 0
+    abandoned_decomposed: int = 0  # of leases given up at a stop, beyond the ledger
+    abandoned_leaves: int = 0
+    _seats: tuple[SeatSnapshot, ...] = field(default=(), repr=False)
+    _seats_from: float = -math.inf  # when they were taken
+
+    @property
+    def running(self) -> bool:
+        """Whether work is still given out."""
+        return self.state is RunState.RUNNING
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run is over, in whatever way; then it has an outcome."""
+        return self.ended is not None
+
+    @property
+    def lower_bound(self) -> int:
+        """A value that no permutation costs less than.
+
+        The least LB of the open roots as of the last full reports; roots that no
+        engine has bounded stand with the bound of the tree's root. Never above the
+        incumbent's value or the cutoff, and the smaller of them when nothing is
+        open. Depth-first search leaves roots near the top open for long, so this
+        rises late and in leaps.
+        """
+        units = self.work.book.units.values()
+        best = self.incumbent.optimum_if_exhausted
+        return min([best, *(unit.least_lb for unit in units)])
+
+    @property
+    def gap(self) -> float | None:
+        """(value - lower_bound) / value; None without an incumbent."""
+        value = self.incumbent.value
+        if value is None:
+            return None
+        return (value - self.lower_bound) / max(value, 1)  # all times may be zero
+
+    @property
+    def decomposed(self) -> int:
+        """Decomposed nodes, light reports included."""
+        book = self.work.book
+        ahead = book.ahead_decomposed + self.abandoned_decomposed
+        return max(0, book.counters.decomposed + ahead)
+
+    @property
+    def leaves(self) -> int:
+        """Leaves, light reports included."""
+        book = self.work.book
+        return book.counters.leaves + book.ahead_leaves + self.abandoned_leaves
+
+    @property
+    def explored(self) -> Counters:
+        """The ledger's counters and the nodes of leases that were given up."""
+        ledger = self.work.book.counters
+        return Counters(
+            ledger.decomposed + self.abandoned_decomposed,
+            ledger.leaves + self.abandoned_leaves,
+            ledger.closed,
+        )
+
+    def seconds(self, now: float) -> float:
+        """How long the run has taken, resumed parts together."""
+        return (now if self.ended is None else self.ended) - self.opened
+
+    def improve(self, candidate: Candidate, source: str, now: float) -> bool:
+        """Take an evaluated candidate if it is better than the incumbent.
+
+        Raises
+        ------
+        InvariantError
+            It costs less than the lower bound.
+        """
+        value = self.incumbent.value
+        if value is not None and candidate.value >= value:
+            return False
+        bound = self.lower_bound
+        if candidate.value < bound:
+            raise InvariantError(
+                f"{source}: a permutation of cost {candidate.value} is below the "
+                f"lower bound {bound}"
+            )
+        self.incumbent.improve(
+            candidate.value, candidate.permutation, source, now - self.opened
+        )
+        self.events.add(now, "incumbent", f"{candidate.value} by {source}")
+        return True
+
+    def abandon(self, lease: LeaseRecord) -> None:
+        """End a lease without a list of what remains; its nodes were explored."""
+        self.abandoned_decomposed += lease.decomposed_since_full
+        self.abandoned_leaves += lease.leaves_since_full
+        self.work.book.count_nodes(lease, lease.nodes_since_full)
+        self.work.requeue(lease.unit)
+
+    def end(self, state: RunState, termination: Termination, now: float) -> None:
+        """Take note that the run is over."""
+        self.state, self.termination, self.ended = state, termination, now
+        self.events.add(now, "end", f"{state.value}: {termination.value}")
+
+    def snapshot(self, now: float) -> Snapshot:
+        """Return the run as it is now, for people and programs."""
+        book, incumbent = self.work.book, self.incumbent
+        until = now if self.ended is None else self.ended
+        decomposed, leaves = self.decomposed, self.leaves
+        return Snapshot(
+            run_id=self.spec.run_id,
+            instance=self.spec.instance,
+            state=self.state,
+            seconds=until - self.opened,
+            value=incumbent.value,
+            permutation=incumbent.permutation,
+            ub=incumbent.ub,
+            lower_bound=self.lower_bound,
+            gap=self.gap,
+            decomposed=decomposed,
+            leaves=leaves,
+            nodes_per_second=self.meter.rate(until, decomposed + leaves),
+            explored=_share(book.closed_leaves, n_leaves(self.spec.problem.n_jobs)),
+            waiting=len(book.waiting),
+            leased=len(book.units) - len(book.waiting),
+            open_roots=sum(unit.open_roots for unit in book.units.values()),
+            donations=self.donations,
+            requeues=self.work.requeues,
+            seats=self._seat_snapshots(now),
+            trajectory=tuple(incumbent.trajectory),
+            spans=book.span_map.spans(),
+            events=self.events.latest(),
+            termination=None if self.termination is None else self.termination.value,
+            error=self.error,
+            made=book.made,
+            closed=tuple(book.counters.closed.tolist()),
+            seats_lost=self.work.seats_lost,
+            engine_nodes=tuple(book.engine_nodes.items()),
+        )
+
+    def _seat_snapshots(self, now: float) -> tuple[SeatSnapshot, ...]:
+        """Return all seats; those of a large run may be ``SEATS_AGE_S`` old.
+
+        At 4,096 seats making them takes 20 ms of the scheduler's event loop.
+        """
+        records = self.work.seats.values()
+        few = len(records) <= MANY_SEATS or len(records) != len(self._seats)
+        if few or self.finished or now - self._seats_from >= SEATS_AGE_S:
+            self._seats = tuple(record.snapshot() for record in records)
+            self._seats_from = now
+        return self._seats
+
+
+def _share(part: int, whole: int) -> float:
+    """Return part / whole; 0 and 1 only where it is that, not by rounding."""
+    if part in (0, whole):
+        return float(part > 0)
+    return min(max(part / whole, sys.float_info.min), 1 - sys.float_info.epsilon)

@@ -1,0 +1,58 @@
+"""Limits that end a run."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from dpbb.coordination.limits import Limits
+from dpbb.result import Termination
+from tests.unit.coordination.world import WeakFlowShop, World, optimum, spec_of, tiny
+
+
+@pytest.mark.parametrize(
+    ("limits", "termination"),
+    [
+        ({"time_limit_s": 3.0}, Termination.TIME_LIMIT),
+        ({"node_limit": 20}, Termination.NODE_LIMIT),
+        ({"gap_limit": 1.0}, Termination.GAP_LIMIT),
+    ],
+)
+def test_limit_stops_the_run(limits, termination):
+    world = World(spec_of(tiny(6, slack=100), **limits), seats=["a", "b"])
+    for _ in range(10):
+        world.round(n_nodes=5, seconds=0.5)
+    assert world.coordinator.finished
+    outcome = world.coordinator.outcome()
+    assert (outcome.termination, outcome.exhausted) == (termination, False)
+    assert outcome.counters.decomposed > 0
+    assert outcome.lower_bound <= optimum(tiny(6))
+    assert outcome.seconds <= 5.0
+
+
+def test_gap_of_zero_is_no_limit():
+    """All open roots can be pruned then: the proof is at hand."""
+    problem = WeakFlowShop(((3,), (4,), (5,)))  # all orders cost the same
+    spec = spec_of(problem, permutation=(0, 1, 2), gap_limit=0.5)
+    world = World(spec, seats=["a"])
+    assert world.coordinator.snapshot(world.now).gap == 0.0
+    world.coordinator.tick(world.now)
+    assert world.run().termination is Termination.EXHAUSTED
+
+
+def test_a_limit_holds_from_its_value_on():
+    """Time counts from the start or the resume, nodes from the run's first start."""
+    limits = Limits(
+        spec_of(tiny(3), time_limit_s=5.0, node_limit=10, gap_limit=0.1), started=100.0
+    )
+    below = SimpleNamespace(decomposed=9, gap=0.11)
+    assert limits.reached(below, 104.9) is None
+    assert limits.reached(below, 105.0) is Termination.TIME_LIMIT
+    full = SimpleNamespace(decomposed=10, gap=None)
+    assert limits.reached(full, 104.9) is Termination.NODE_LIMIT
+    narrow = SimpleNamespace(decomposed=9, gap=0.1)
+    assert limits.reached(narrow, 104.9) is Termination.GAP_LIMIT
+
+
+def test_nothing_is_looked_at_that_has_no_limit():
+    """The gap is a minimum over all open units."""
+    assert Limits(spec_of(tiny(3)), 0.0).reached(object(), 1e9) is None
