@@ -8,11 +8,11 @@ from concurrent.futures import wait
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
-from dpbb.flowshop import schedule
-from dpbb.flowshop.formats import read_instance
+from dpbb.errors import OptionError
+from dpbb.flowshop.family import read_problem
 from dpbb.options.permutations import check_permutation
+from dpbb.problem import Scheduled
 from dpbb.progress import Progress
-from dpbb.result.schedule import Schedule
 from dpbb.solving.call import check_client, make_call, shown_by, style_of
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dpbb.options import SolveOptions
     from dpbb.problem import Problem
     from dpbb.result import Result
+    from dpbb.result.schedule import Schedule
     from dpbb.solving.call import Call
 
 POLL_S = 0.1
@@ -46,7 +47,7 @@ def solve(
     ----------
     instance
         Name (``"ta022"``), path, table of processing times (rows are jobs),
-        ``FlowShopInstance``, or any ``Problem`` (no heuristics for these). See
+        ``FlowShopInstance``, or any ``Problem``. See
         ``read_instance`` for files of several instances and for other tables.
     client
         A ``distributed.Client`` of the cluster to explore on. Default: the cluster
@@ -238,8 +239,14 @@ def evaluate(instance: Any, permutation: Sequence[int]) -> Schedule:  # noqa: AN
     Raises
     ------
     InstanceError, OptionError
-        Bad instance, or not a permutation of its jobs.
+        Bad instance, or not a permutation of its jobs; or a problem of a kind that has
+        no schedules, but ``problem.evaluate``.
     """
-    times = read_instance(instance).times
-    order = check_permutation(permutation, n_jobs=len(times))
-    return Schedule(order, *schedule(times, order))
+    problem = read_problem(instance)
+    order = check_permutation(permutation, n_jobs=problem.n_jobs)
+    if not isinstance(problem, Scheduled):
+        raise OptionError(
+            f"instance: expected a problem that has schedules, got one of kind "
+            f"{problem.name!r}, of which problem.evaluate gives the cost"
+        )
+    return problem.schedule(order)

@@ -14,6 +14,12 @@ a problem may have:
     The sides that partial schedules grow on: ``("front",)``, ``("back",)`` or both,
     which is what is assumed without it (``sides_of``). On another side no bound and
     no state is ever asked for.
+``instance_name``
+    Text: what this one of its kind is called (``instance_name_of``).
+``n_machines``
+    Number that is shown beside that of the jobs (``n_machines_of``).
+``best_known``
+    ``BestKnown``: published bounds on its optimum; None where there are none.
 """
 
 from __future__ import annotations
@@ -173,11 +179,35 @@ class Encodable(Protocol):
 
 
 @runtime_checkable
+class Described(Protocol):
+    """Has more to say of itself than its size."""
+
+    def facts(self) -> dict[str, int | float | str]:
+        """Return what ``dpbb info`` shows besides, by name (``"least_time"``)."""
+
+
+@runtime_checkable
 class Scheduled(Protocol):
     """A permutation of it says when every operation starts and ends."""
 
     def schedule(self, permutation: Sequence[int] | NDArray[np.intp]) -> Schedule:
         """Return the schedule of a complete permutation."""
+
+
+class BestKnown(Protocol):
+    """Published bounds on an optimum; as text for people."""
+
+    @property
+    def name(self) -> str:
+        """The benchmark's name of the instance."""
+
+    @property
+    def lower_bound(self) -> int:
+        """No permutation is below it."""
+
+    @property
+    def upper_bound(self) -> int:
+        """Cost of a permutation that somebody has found."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -288,6 +318,21 @@ def bound_of(problem: Problem[Any]) -> str:
     """
     name = getattr(problem, "bound", None)
     return str(name) if isinstance(name, str) else str(Bound.LB1)
+
+
+def instance_name_of(problem: Problem[Any]) -> str:
+    """Return what a problem is called: its ``instance_name``, else its kind."""
+    return str(getattr(problem, "instance_name", None) or problem.name)
+
+
+def n_machines_of(problem: Problem[Any]) -> int:
+    """Return the number of machines of a problem; 0 if it does not say so."""
+    return int(getattr(problem, "n_machines", 0))
+
+
+def best_known_of(problem: Problem[Any]) -> BestKnown | None:
+    """Return published bounds on the optimum of a problem, if it knows any."""
+    return getattr(problem, "best_known", None)
 
 
 def objective_of(problem: object) -> str:

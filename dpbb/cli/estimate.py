@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpbb.cli.arguments import add_instance, add_option
-from dpbb.cli.shared import flags_given, instance_of
+from dpbb.cli.shared import flags_given, problem_of
 from dpbb.estimation.result import USED_OPTIONS
 from dpbb.options.table import option_rows
 
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     from dpbb.estimation.estimating import estimate
 
     result = estimate(
-        instance_of(args),
+        problem_of(args),
         upper_bound=args.upper_bound,
         seconds=args.seconds,
         samples=args.samples,

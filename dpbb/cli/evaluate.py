@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dpbb.cli.arguments import add_instance, add_output
-from dpbb.cli.shared import instance_of
-from dpbb.options.permutations import parse_permutation
+from dpbb.cli.shared import problem_of
+from dpbb.options.permutations import check_permutation, parse_permutation
+from dpbb.problem import instance_name_of, objective_of
+from dpbb.result.schedule import Schedule, table_of
 from dpbb.text.files import check_writable, whole_file
 from dpbb.text.json_text import json_text
 
@@ -31,27 +35,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show makespan and schedule of an order."""
-    from dpbb import api
-
-    instance = instance_of(args)
+    problem = problem_of(args)
     if args.output is not None:
         check_writable(args.output, "--output")
     order = parse_permutation(args.permutation, one_based=args.one_based)
-    schedule = api.evaluate(instance, order)
+    order = check_permutation(order, n_jobs=problem.n_jobs)
+    cost, objective = problem.evaluate(np.array(order, np.intp)), objective_of(problem)
+    schedule = table_of(problem, order)
     if args.output is not None:
         with whole_file(args.output):
             schedule.write_csv(args.output)
     if args.json:
         values = {
-            "instance": instance.name,
-            "digest": instance.digest,
-            "makespan": schedule.makespan,
-            "permutation": schedule.permutation,
-            "start": schedule.start.tolist(),
-            "end": schedule.end.tolist(),
+            "instance": instance_name_of(problem),
+            "digest": problem.digest,
+            objective: cost,
+            "permutation": order,
         }
+        if isinstance(schedule, Schedule):
+            values |= {"start": schedule.start.tolist(), "end": schedule.end.tolist()}
         print(json_text(values))
     else:
-        print(f"makespan {schedule.makespan}   (jobs and machines count from 0)")
+        print(f"{objective} {cost}   (jobs and machines count from 0)")
         print(schedule)
     return 0

@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpbb.cli.arguments import add_instance
-from dpbb.cli.shared import instance_of
-from dpbb.problem import root_bound
+from dpbb.cli.shared import problem_of
+from dpbb.problem import (
+    Described,
+    best_known_of,
+    bound_of,
+    instance_name_of,
+    n_machines_of,
+    objective_of,
+    root_bound,
+)
 from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
@@ -21,31 +29,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show what is known of an instance."""
-    from dpbb.flowshop import FlowShopProblem
-
-    instance = instance_of(args)
-    problem = FlowShopProblem(instance)
-    known = instance.best_known
+    problem = problem_of(args)
+    bound, objective = bound_of(problem), objective_of(problem)
+    more = problem.facts() if isinstance(problem, Described) else {}
+    known = best_known_of(problem)
+    best = "best_known_" + objective.replace(" ", "_")
     facts = {
-        "instance": instance.name,
-        "n_jobs": instance.n_jobs,
-        "n_machines": instance.n_machines,
-        "digest": instance.digest,
-        "least_time": int(instance.times.min()),
-        "largest_time": int(instance.times.max()),
-        "lb1_root": problem.root_bound,
-        "lb1_children": root_bound(problem),
+        "instance": instance_name_of(problem),
+        "n_jobs": problem.n_jobs,
+        "n_machines": n_machines_of(problem),
+        "digest": problem.digest,
+        **more,
+        f"{bound}_children": root_bound(problem),
         "best_known_lower_bound": None if known is None else known.lower_bound,
-        "best_known_makespan": None if known is None else known.upper_bound,
+        best: None if known is None else known.upper_bound,
     }
     if args.json:
         print(json_text(facts))
         return 0
-    print(f"instance       {instance.name}")
-    print(f"size           {instance.n_jobs} jobs x {instance.n_machines} machines")
-    print(f"times          {facts['least_time']} to {facts['largest_time']}")
-    print(f"digest         {instance.digest}")
-    print(f"bounds (LB1)   {facts['lb1_root']} at the root, ", end="")
-    print(f"{facts['lb1_children']} over its children")
-    print(f"best known     {'unknown' if known is None else known}")
+    machines = f" x {facts['n_machines']} machines" if facts["n_machines"] else ""
+    rows = {
+        "instance": facts["instance"],
+        "size": f"{problem.n_jobs} jobs{machines}",
+        "digest": problem.digest,
+        **{name.replace("_", " "): value for name, value in more.items()},
+        "root bound": f"{facts[f'{bound}_children']} ({bound}, over its children)",
+        "best known": known or "unknown",
+    }
+    for name, value in rows.items():
+        print(f"{name:<14} {value}")
     return 0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def write_schedule(result: Result, path: Path) -> None:
     """Write the schedule of a result, if it has one; DpbbError if that fails."""
-    if result.operations is None:
+    if result.permutation is None:
         print(f"dpbb: no schedule to write to {path}", file=sys.stderr)
     else:
         with whole_file(path):

@@ -203,12 +203,12 @@ def _with_schedule(result: Result, args: argparse.Namespace) -> Result:
         return result
     from dataclasses import replace
 
-    from dpbb.flowshop import read_instance
-    from dpbb.flowshop import schedule as schedule_of
+    from dpbb.flowshop.family import read_problem
+    from dpbb.problem import Scheduled, instance_name_of
 
     hint = "the schedule of a result needs its instance: give it with --instance"
     try:
-        instance = read_instance(
+        problem = read_problem(
             args.instance or result.instance,
             index=args.index,
             orientation=args.orientation,
@@ -218,21 +218,16 @@ def _with_schedule(result: Result, args: argparse.Namespace) -> Result:
         if args.instance:
             raise
         raise InstanceError(f"{hint} ({error})") from error
-    if instance.digest != result.digest:
+    if problem.digest != result.digest or not isinstance(problem, Scheduled):
         raise InstanceError(
             f"{hint}: expected one of digest {result.digest[:12]}, got "
-            f"{instance.name} of {instance.digest[:12]}"
+            f"{instance_name_of(problem)} of {problem.digest[:12]}"
         )
-    times = schedule_of(instance.times, result.permutation)
-    return replace(result, operations=Schedule(result.permutation, *times))
+    return replace(result, operations=problem.schedule(result.permutation))
 
 
 def _incumbent(saved: Any) -> tuple[Any, tuple[int, ...]]:  # noqa: ANN401
-    from dpbb.flowshop import FlowShopProblem
-
     problem, permutation = saved.spec.problem, saved.permutation
-    if not isinstance(problem, FlowShopProblem) or permutation is None:
-        raise OptionError(
-            "--kind gantt: expected an incumbent of a flow shop, got none"
-        )
-    return problem.instance, permutation
+    if permutation is None:
+        raise OptionError("--kind gantt: expected an incumbent, got none")
+    return problem, permutation

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import FrameType
 
-    from dpbb.flowshop import FlowShopInstance
     from dpbb.options import SolveOptions
     from dpbb.options.table import OptionRow
+    from dpbb.problem import Problem
 
 EXIT_CODES = {
     Status.OPTIMAL: 0,
@@ -100,11 +100,11 @@ def run_and_show(
     return EXIT_CODES[result.status]
 
 
-def instance_of(args: argparse.Namespace) -> FlowShopInstance:
+def problem_of(args: argparse.Namespace) -> Problem[Any]:
     """Read the instance that the arguments name."""
-    from dpbb.flowshop.formats import read_instance
+    from dpbb.flowshop.family import read_problem
 
-    return read_instance(
+    return read_problem(
         args.instance,
         index=args.index,
         orientation=args.orientation,

@@ -8,7 +8,7 @@ from dpbb.cli.arguments import add_instance, add_options, add_output, add_progre
 from dpbb.cli.shared import (
     EXIT_CODES_TEXT,
     given_options,
-    instance_of,
+    problem_of,
     run_and_show,
 )
 from dpbb.options import SolveOptions
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Solve, show the result, write the schedule."""
     options = SolveOptions.from_mapping(given_options(args))
-    instance = instance_of(args)
+    instance = problem_of(args)
 
     def solve(**how: Any) -> Result:  # noqa: ANN401
         from dpbb import api

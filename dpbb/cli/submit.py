@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dpbb.cli.arguments import add_instance, add_options
 from dpbb.cli.remote import address_of
-from dpbb.cli.shared import given_options, instance_of, logging_to_stderr
+from dpbb.cli.shared import given_options, logging_to_stderr, problem_of
 from dpbb.errors import OptionError
 from dpbb.options import SolveOptions
 
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     with logging_to_stderr(options.verbosity):
         from dpbb import api
 
-        handle = api.submit(instance_of(args), options=options)
+        handle = api.submit(problem_of(args), options=options)
         run_id = handle.run_id
         handle.detach()
     if options.certificate is not None:

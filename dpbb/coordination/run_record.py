@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from dpbb.coordination.snapshot import RunState, SeatSnapshot, Snapshot
 from dpbb.errors import InvariantError
+from dpbb.problem import objective_of
 from dpbb.tree.counters import Counters
 from dpbb.tree.factoradic import n_leaves
 
@@ -183,6 +184,7 @@ class RunRecord:
             closed=tuple(book.counters.closed.tolist()),
             seats_lost=self.work.seats_lost,
             engine_nodes=tuple(book.engine_nodes.items()),
+            objective=objective_of(self.spec.problem),
         )
 
     def _seat_snapshots(self, now: float) -> tuple[SeatSnapshot, ...]:

@@ -167,6 +167,8 @@ class Snapshot:
         last time, light reports included: (engine, nodes).
     estimate_s, estimate_nodes
         Estimated seconds and nodes until the end; None when nobody has estimated.
+    objective
+        What the cost is called.
     """
 
     run_id: str
@@ -200,6 +202,7 @@ class Snapshot:
     estimate_nodes: float | None = None
     seats_lost: int = 0
     engine_nodes: tuple[tuple[str, int], ...] = ()
+    objective: str = "makespan"
 
     @property
     def exhausted(self) -> bool:

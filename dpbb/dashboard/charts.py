@@ -20,13 +20,11 @@ if TYPE_CHECKING:
     from dpbb.dashboard.look import Look
 
 
-class Makespan:
+class Incumbent:
     """Incumbent and lower bound over time, both as steps; a cutoff below them."""
 
     def __init__(self, look: Look) -> None:
-        chart = plot(
-            look, x="time", y="makespan", y_range=DataRange1d(range_padding=0.1)
-        )
+        chart = plot(look, x="time", y="cost", y_range=DataRange1d(range_padding=0.1))
         chart.x_range.start = 0
         chart.x_range.range_padding = 0.02
         time_axis(chart.xaxis)

@@ -1,8 +1,11 @@
-"""Gantt chart of the incumbent: when which job is on which machine."""
+"""Gantt chart of the incumbent: when which job is on which machine.
+
+Of a problem that has no schedules: which job is at which position.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from bokeh.models import (
@@ -16,12 +19,13 @@ from bokeh.palettes import Viridis256
 
 from dpbb.dashboard.look import FONT, plot
 from dpbb.dashboard.text import plural
-from dpbb.flowshop import FlowShopProblem, schedule
+from dpbb.problem import Scheduled, objective_of
 
 if TYPE_CHECKING:
     from dpbb.coordination.snapshot import Snapshot
     from dpbb.dashboard.feed import RunView
     from dpbb.dashboard.look import Look
+    from dpbb.problem import Problem
 
 MAX_OUTLINED = 3000
 """Operations: of more, the outlines would be all that one sees."""
@@ -80,12 +84,11 @@ class Gantt:
         if shown == self._shown:
             return
         self._shown = shown
-        if not isinstance(problem, FlowShopProblem):
-            self._nothing("only flow shops have a Gantt chart")
-        elif snapshot.permutation is None:
+        if problem is None or snapshot.permutation is None:
             self._nothing(_why_none(snapshot))
         else:
-            self._draw(problem, snapshot.permutation)
+            cost = f"{objective_of(problem)} {snapshot.value}"
+            self._draw(problem, snapshot.permutation, cost)
 
     def _nothing(self, why: str) -> None:
         self.root.title.text = why
@@ -93,15 +96,29 @@ class Gantt:
         self._axes(visible=False)
 
     def _axes(self, *, visible: bool) -> None:
-        """Axes and the line at the makespan; those of no schedule would be made up."""
+        """Axes and the line at the end; those of no schedule would be made up."""
         for part in (*self.root.axis, *self.root.grid, self._end):
             part.visible = visible
 
-    def _draw(self, problem: FlowShopProblem, permutation: tuple[int, ...]) -> None:
-        start, end = schedule(problem.instance.times, permutation)
-        n_jobs, n_machines = start.shape
+    def _name_axes(self, x: str, y: str) -> None:
+        self.root.xaxis.axis_label, self.root.yaxis.axis_label = x, y
+
+    def _draw(
+        self, problem: Problem[Any], permutation: tuple[int, ...], cost: str
+    ) -> None:
+        n_jobs = len(permutation)
         place = np.empty(n_jobs, np.int64)
         place[list(permutation)] = np.arange(n_jobs)
+        size = plural(n_jobs, "job")
+        if isinstance(problem, Scheduled):
+            schedule = problem.schedule(permutation)
+            start, end = schedule.start, schedule.end
+            size += f", {plural(start.shape[1], 'machine')}"
+            self._name_axes("time in the instance's units", "machine")
+        else:  # a row of positions
+            start, end = place[:, None], place[:, None] + 1
+            self._name_axes("position", "")
+        n_machines = start.shape[1]
         palette = Viridis256[slice(*self._look.jobs)]
         # neighbors in the order must differ, so the colors go up and down in steps
         shade = place * 101 % len(palette)
@@ -109,8 +126,7 @@ class Gantt:
         line = self._look.card if start.size <= MAX_OUTLINED else None
         jobs, machines = np.divmod(np.arange(start.size), n_machines)
         last = int(end.max())
-        size = f"{plural(n_jobs, 'job')}, {plural(n_machines, 'machine')}"
-        self.root.title.text = f"makespan {last}: {size}"
+        self.root.title.text = f"{cost}: {size}"
         self._source.data = {
             "left": start.ravel(),
             "right": end.ravel(),

@@ -6,7 +6,7 @@ import functools
 import logging
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dpbb.dashboard.charts import Depths, Makespan, Rates
+from dpbb.dashboard.charts import Depths, Incumbent, Rates
 from dpbb.dashboard.gantt import Gantt
 from dpbb.dashboard.look import DARK, LIGHT
 from dpbb.dashboard.panels import Checkpoints, Counts, Events, Status
@@ -37,7 +37,7 @@ class Part(Protocol):
 
 PARTS: dict[str, Callable[[Look], Part]] = {
     "status": Status,
-    "makespan": Makespan,
+    "incumbent": Incumbent,
     "rate": Rates,
     "space": Strip,
     "eaten": Eaten,
@@ -58,7 +58,7 @@ ALONE: dict[str, Callable[[Look], Part]] = {
 
 TITLES = {
     "status": "Status",
-    "makespan": "Makespan",
+    "incumbent": "Incumbent and lower bound",
     "rate": "Nodes per second",
     "space": "Search space",
     "eaten": "Search space over time",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.problem import Problem
 from dpbb.problems import Family
 
 if TYPE_CHECKING:
@@ -15,6 +17,26 @@ if TYPE_CHECKING:
 def decode(data: Mapping[str, Any]) -> FlowShopProblem:
     """Return the problem of an encoded instance; InstanceError if it is none."""
     return FlowShopProblem(FlowShopInstance(data["name"], data["times"]))
+
+
+def read_problem(source: Any, **how: Any) -> Problem[Any]:  # noqa: ANN401
+    """Return the problem that somebody asks for.
+
+    Parameters
+    ----------
+    source
+        A problem, or whatever ``read_instance`` takes: then it is a flow shop.
+    **how
+        Further arguments of ``read_instance``.
+
+    Raises
+    ------
+    InstanceError
+        See ``read_instance``.
+    """
+    if isinstance(source, Problem):
+        return source
+    return FlowShopProblem(read_instance(source, **how))
 
 
 FAMILY = Family(decode, models={})

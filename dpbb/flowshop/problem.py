@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dpbb.flowshop.best_known import BestKnown
     from dpbb.flowshop.instance import FlowShopInstance
     from dpbb.problem import Incumbent, StartSearch
 
@@ -88,9 +89,24 @@ class FlowShopProblem:
         return "makespan"
 
     @property
+    def instance_name(self) -> str:
+        """Name of the instance."""
+        return self.instance.name
+
+    @property
     def n_jobs(self) -> int:
         """Number of jobs, at least 1."""
         return self.instance.n_jobs
+
+    @property
+    def n_machines(self) -> int:
+        """Number of machines, at least 1."""
+        return self.instance.n_machines
+
+    @property
+    def best_known(self) -> BestKnown | None:
+        """Published bounds on the optimum of a benchmark instance."""
+        return self.instance.best_known
 
     @property
     def digest(self) -> str:
@@ -149,6 +165,15 @@ class FlowShopProblem:
         """Semi-active schedule of a complete permutation."""
         start, end = schedule(self.instance.times, permutation)
         return Schedule(tuple(int(job) for job in permutation), start, end)
+
+    def facts(self) -> dict[str, int | float | str]:
+        """Range of the processing times, and LB1 of the root itself."""
+        times = self.instance.times
+        return {
+            "least_time": int(times.min()),
+            "largest_time": int(times.max()),
+            "lb1_root": self.root_bound,
+        }
 
     def encode(self) -> dict[str, Any]:
         """Name and processing times, as JSON values."""

@@ -109,7 +109,6 @@ def convergence(
 def curve_of(data: Any) -> Curve:  # noqa: ANN401
     """Return what ``convergence`` draws of its data."""
     steps: Sequence[Improvement]
-    objective = "makespan"
     if isinstance(data, Result):
         name, end_s, value = data.instance, data.seconds, data.makespan
         bounds = [(0.0, data.lower_bound)]
@@ -128,7 +127,7 @@ def curve_of(data: Any) -> Curve:  # noqa: ANN401
         last = shots[-1]
         name, end_s, value = last.instance, last.seconds, last.value
         bounds = _rising(shots)
-        steps = last.trajectory
+        steps, objective = last.trajectory, str(last.objective)
     incumbents = _incumbents(steps, value)
     if not incumbents and not bounds:
         raise DpbbError("convergence: expected incumbents or a lower bound, got none")

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.flowshop import read_instance
-from dpbb.flowshop import schedule as schedule_of
+from dpbb.errors import DpbbError, OptionError
+from dpbb.flowshop.family import read_problem
 from dpbb.options.permutations import check_permutation
 from dpbb.plotting import style
 from dpbb.plotting.critical import critical_path
+from dpbb.problem import Scheduled, instance_name_of, objective_of
 from dpbb.result import Result, Status
 from dpbb.result.schedule import Schedule
 
@@ -42,12 +43,13 @@ def gantt(
     Parameters
     ----------
     data
-        A result with a schedule, a schedule, or an instance (whatever
+        A result with a schedule, a schedule, or a problem (or whatever
         ``read_instance`` takes) and a permutation of its jobs.
     ax
         Where to draw; default: a new pyplot figure.
     critical
-        Mark a critical path; see ``dpbb.plotting.critical_path``.
+        Mark a critical path where there is one that ``dpbb.plotting.critical_path``
+        finds.
 
     Raises
     ------
@@ -77,14 +79,14 @@ def gantt(
     _machine_axis(ax, n_machines)
     ax.set_xlim(0, max(1, schedule.makespan, *_makespans_beside(ax)) * 1.01)
     _label_bars(ax, schedule, colors)
-    handles = [] if not critical else [_mark(ax, schedule)]
+    handles = _mark(ax, schedule) if critical else []
     handles.append(
         ax.axvline(
             schedule.makespan,
             color=style.BLACK,
             linewidth=1.2,
             linestyle=(0, (4, 2)),
-            label=f"makespan {schedule.makespan}",
+            label=f"end {schedule.makespan}",
         )
     )
     handles += _color_key(order, colors)
@@ -106,16 +108,22 @@ def _schedule(data: Any) -> tuple[Schedule, str, str]:  # noqa: ANN401
         name = data.instance or "schedule"
         proved = "proved optimal" if data.status is Status.OPTIMAL else "not proved"
         known = f", lower bound {data.lower_bound}" if proved == "not proved" else ""
-        text = f": makespan {schedule.makespan}, {proved}{known}"
+        text = f": {data.objective} {data.makespan}, {proved}{known}"
     elif isinstance(data, Schedule):
         schedule, name = data, ""
         text = f"makespan {schedule.makespan}"
     else:
         given, permutation = data
-        instance = read_instance(given)
-        order = check_permutation(permutation, n_jobs=instance.n_jobs)
-        schedule = Schedule(order, *schedule_of(instance.times, order))
-        name, text = instance.name, f": makespan {schedule.makespan}"
+        problem = read_problem(given)
+        order = check_permutation(permutation, n_jobs=problem.n_jobs)
+        if not isinstance(problem, Scheduled):
+            raise OptionError(
+                f"gantt: expected a problem that has schedules, got one of kind "
+                f"{problem.name!r}"
+            )
+        schedule, name = problem.schedule(order), instance_name_of(problem)
+        cost = problem.evaluate(np.array(order, np.intp))
+        text = f": {objective_of(problem)} {cost}"
     n_jobs, n_machines = schedule.start.shape
     return schedule, name, f"{text}; {n_jobs} jobs, {n_machines} machines"
 
@@ -179,13 +187,17 @@ def _label_bars(ax: Axes, schedule: Schedule, colors: Any) -> None:  # noqa: ANN
             )
 
 
-def _mark(ax: Axes, schedule: Schedule) -> Any:  # noqa: ANN401
-    """Draw the critical path along the upper edges of its bars."""
+def _mark(ax: Axes, schedule: Schedule) -> list[Any]:
+    """Draw the critical path along the upper edges of its bars, if there is one."""
     from matplotlib.patheffects import Normal, Stroke
 
+    try:
+        path = critical_path(schedule)
+    except DpbbError:  # of another kind, or operations that wait longer than they must
+        return []
     x: list[float] = []
     y: list[float] = []
-    for job, machine in critical_path(schedule):
+    for job, machine in path:
         x += [float(schedule.start[job, machine]), float(schedule.end[job, machine])]
         y += [machine - BAR / 2 + 0.06] * 2
     (line,) = ax.plot(
@@ -199,7 +211,7 @@ def _mark(ax: Axes, schedule: Schedule) -> Any:  # noqa: ANN401
         gid="critical path",
     )
     line.set_path_effects([Stroke(linewidth=3.2, foreground="white"), Normal()])
-    return line
+    return [line]
 
 
 def _color_key(order: Sequence[int], colors: Any) -> list[Any]:  # noqa: ANN401

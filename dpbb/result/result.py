@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import DpbbError, InvariantError, OptionError
 from dpbb.options import SolveOptions
+from dpbb.result.schedule import Order
 from dpbb.text import markup
 
 if TYPE_CHECKING:
@@ -181,10 +182,10 @@ class Result:
                 f"status {self.status} contradicts lower bound {self.lower_bound} "
                 f"and makespan {self.makespan}"
             )
-        if self.operations is not None and self.operations.makespan != self.makespan:
+        ends = None if self.operations is None else self.operations.makespan
+        if self.objective == "makespan" and ends not in (None, self.makespan):
             raise InvariantError(
-                f"makespan {self.makespan}, but the schedule ends at "
-                f"{self.operations.makespan}"
+                f"makespan {self.makespan}, but the schedule ends at {ends}"
             )
 
     @property
@@ -211,18 +212,25 @@ class Result:
         Raises
         ------
         DpbbError
-            There is none: no schedule was found, or it was not saved.
+            There is none: none was found, it was not saved, or the problem has none.
         """
         if self.operations is None:
             raise DpbbError(
                 f"schedule: expected a result with a schedule, got one with status "
-                f"{self.status}" + (" saved without it" if self.permutation else "")
+                f"{self.status}"
+                + (" saved without it" if self.n_machines and self.permutation else "")
             )
         return self.operations
 
     def write_schedule(self, path: str | Path) -> None:
-        """Write the schedule to a CSV file: position, job, machine, start, end."""
-        self.schedule().write_csv(path)
+        """Write the schedule to a CSV file: position, job, machine, start, end.
+
+        Of a problem that has no schedules: position and job.
+        """
+        if self.operations is None and self.permutation and not self.n_machines:
+            Order(self.permutation).write_csv(path)
+        else:
+            self.schedule().write_csv(path)
 
     def plot(self, kind: str = "gantt", ax: Axes | None = None, **how: Any) -> Axes:  # noqa: ANN401
         """Draw the result with Matplotlib (``pip install 'dpbb[plot]'``).

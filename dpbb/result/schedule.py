@@ -1,4 +1,4 @@
-"""The schedule of a permutation: when every operation starts and ends."""
+"""What people see of a permutation: its schedule, or else its order."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import DpbbError
+from dpbb.problem import Scheduled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from dpbb.problem import Problem
 
 COLUMNS = ("position", "job", "machine", "start", "end")
 
@@ -61,10 +64,7 @@ class Schedule:
 
     def write_csv(self, path: str | Path) -> None:
         """Write the operations to a CSV file, one a line, under a header line."""
-        with Path(path).open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(COLUMNS)
-            writer.writerows(self.rows())
+        _write_csv(path, COLUMNS, self.rows())
 
     def __str__(self) -> str:
         """Table for people: a line a job, start-end on every machine."""
@@ -86,3 +86,41 @@ class Schedule:
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A permutation as a table: what there is of problems that have no schedules.
+
+    Parameters
+    ----------
+    permutation
+        Jobs by position.
+    """
+
+    permutation: tuple[int, ...]
+
+    def write_csv(self, path: str | Path) -> None:
+        """Write (position, job) to a CSV file, one a line, under a header line."""
+        _write_csv(path, COLUMNS[:2], enumerate(self.permutation))
+
+    def __str__(self) -> str:
+        """Table for people: a line a job."""
+        rows = enumerate(self.permutation)
+        return "\n".join(
+            ["position    job", *(f"{place:>8}{job:>7}" for place, job in rows)]
+        )
+
+
+def table_of(problem: Problem[Any], permutation: tuple[int, ...]) -> Schedule | Order:
+    """Return the schedule of a permutation, or its order if there are no schedules."""
+    if isinstance(problem, Scheduled):
+        return problem.schedule(permutation)
+    return Order(permutation)
+
+
+def _write_csv(path: str | Path, columns: Iterable[str], rows: Iterable[Any]) -> None:
+    with Path(path).open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(rows)

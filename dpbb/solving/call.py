@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from dpbb.engines.registry import explain_engines
 from dpbb.errors import DpbbError, OptionError, UnwrittenError
-from dpbb.flowshop import FlowShopProblem
-from dpbb.flowshop.formats import read_instance
+from dpbb.flowshop.family import read_problem
 from dpbb.options import EngineName, ProgressStyle, SolveOptions, Verbosity
-from dpbb.problem import Problem
+from dpbb.problem import instance_name_of
 from dpbb.progress import Progress, make_progress
 from dpbb.proof.certificate import certified
 from dpbb.result import Termination
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from dpbb.coordination.outcome import Outcome
     from dpbb.coordination.snapshot import Snapshot
     from dpbb.options import TreeOptions
+    from dpbb.problem import Problem
     from dpbb.result import Improvement, Result
     from dpbb.solving.plan import Plan
 
@@ -255,16 +255,12 @@ def make_call(
         raise OptionError(f"should_stop: expected a function, got {should_stop!r}")
     chosen = (options or SolveOptions()).replace(**changes, **style_of(progress))
     check_client(client, chosen)
-    if isinstance(instance, Problem):
-        problem, name = instance, instance.name
-    else:
-        found = read_instance(instance)
-        problem, name = FlowShopProblem(found), found.name
+    problem = read_problem(instance)
     check_fit(problem, chosen)
     if chosen.certificate is not None:
         check_writable(chosen.certificate, "certificate")
     shown = shown_by(progress, chosen)
-    call = Call(problem, name, chosen, shown, should_stop, began)
+    call = Call(problem, instance_name_of(problem), chosen, shown, should_stop, began)
     call.optima_file()  # refused now if it cannot be written
     return call
 

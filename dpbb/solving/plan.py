@@ -14,12 +14,10 @@ from uuid import uuid4
 
 from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.engines.base import Tuning
-from dpbb.flowshop import FlowShopProblem, schedule
 from dpbb.options import EngineName, Estimates, SolveOptions
-from dpbb.problem import objective_of
+from dpbb.problem import Scheduled, n_machines_of, objective_of
 from dpbb.result import Improvement, Proof, Result, Status, Termination
 from dpbb.result.installed import versions
-from dpbb.result.schedule import Schedule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -273,12 +271,10 @@ class Plan:
             bound = lower_bound
             exhausted = proof is Proof.TREE_EXHAUSTED
             status = Status.INFEASIBLE_CUTOFF if exhausted else Status.UNKNOWN
-        operations, n_machines = None, 0
-        if isinstance(self.problem, FlowShopProblem):
-            n_machines = self.problem.instance.n_machines
-            if permutation is not None:
-                times = schedule(self.problem.instance.times, permutation)
-                operations = Schedule(permutation, *times)
+        operations, n_machines = None, n_machines_of(self.problem)
+        if permutation is not None and isinstance(self.problem, Scheduled):
+            operations = self.problem.schedule(permutation)
+            n_machines = operations.start.shape[1]
         return Result(
             status=status,
             termination=termination,

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.errors import OptionError
-from dpbb.flowshop import FlowShopProblem
+from dpbb.errors import InstanceError, OptionError
 from dpbb.options import Heuristics, SolveOptions
-from dpbb.problem import HasHeuristics, StartSearch, root_bound
+from dpbb.problem import Encodable, HasHeuristics, StartSearch, root_bound
+from dpbb.problems import decoded, encoded, family_of, holds_problem
 from dpbb.result import Improvement
 from dpbb.solving.plan import Plan
 
@@ -29,15 +30,33 @@ def check_fit(problem: Problem[Any], options: SolveOptions) -> None:
             raise OptionError(
                 f"{option}: expected {problem.n_jobs} jobs, got {len(jobs)}"
             )
-    if options.certificate is not None and not isinstance(problem, FlowShopProblem):
+    if options.certificate is not None and not isinstance(problem, Encodable):
         raise OptionError(
-            f"certificate: expected a flow shop, got {problem.name}: a checker has to "
-            "know the bounds"
+            f"certificate: expected a problem that has encode(), got one of kind "
+            f"{problem.name!r}: nobody could check it without the problem"
         )
+    if options.certificate is not None or options.checkpoint is not None:
+        _check_encoding(problem)
     none = options.heuristics is Heuristics.NONE
     if none or not isinstance(problem, HasHeuristics):
         given = (options.initial, options.upper_bound, options.cutoff)
         options.tree(None if given == (None, None, None) else 0)
+
+
+def _check_encoding(problem: Problem[Any]) -> None:
+    """Raise OptionError now if what is saved could not be read later.
+
+    A kind that nobody has registered yet may be, by then.
+    """
+    try:
+        known = json.loads(json.dumps(encoded(problem)))
+        if holds_problem(known) and family_of(problem.name) is not None:
+            decoded(known)
+    except (InstanceError, TypeError, ValueError) as error:
+        raise OptionError(
+            f"encode() of kind {problem.name!r}: expected JSON values that its family "
+            f"decodes, got: {error}"
+        ) from error
 
 
 def make_plan(

@@ -201,10 +201,10 @@ def test_the_bar_covers_nothing_where_it_has_two_lines(client, page, width):
 def test_a_plot_alone(client, page):
     """As JupyterLab shows it."""
     with huge_run(client):
-        page.goto(support.page_address(client, "individual-dpbb-makespan"))
+        page.goto(support.page_address(client, "individual-dpbb-incumbent"))
         page.wait_for_function(
             "() => window.Bokeh && Bokeh.documents.length"
-            " && Bokeh.documents[0].get_model_by_name('makespan')"
+            " && Bokeh.documents[0].get_model_by_name('incumbent')"
         )
         page.locator("canvas").first.wait_for()
     assert page.errors == []

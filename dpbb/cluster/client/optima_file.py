@@ -10,6 +10,7 @@ import numpy as np
 
 from dpbb.errors import DpbbError, OptionError
 from dpbb.options.permutations import check_permutation
+from dpbb.problem import objective_of
 from dpbb.text.files import check_writable
 
 if TYPE_CHECKING:
@@ -83,10 +84,11 @@ class OptimaFile:
                 n_lines += 1
                 n_bytes += len(line)
         if n_lines < first:
+            of_these = f"{objective_of(self.problem)} {value}"
             raise OptionError(
                 f"optima_file: expected the file that has the first {first:,} "
-                f"permutations of makespan {value}, which the run holds no more, got "
-                f"one with {n_lines:,} of them: {self.path}"
+                f"permutations of {of_these}, which the run holds no more, got one "
+                f"with {n_lines:,} of them: {self.path}"
             )
         return n_bytes
 

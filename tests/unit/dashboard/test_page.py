@@ -17,11 +17,19 @@ from dpbb.dashboard import charts, gantt, panels, seats, space
 from dpbb.dashboard.feed import RunView
 from dpbb.dashboard.history import History
 from dpbb.dashboard.look import DARK, LIGHT
-from dpbb.dashboard.page import PARTS, show
+from dpbb.dashboard.page import PARTS, TITLES, show
 from dpbb.dashboard.picker import Buttons, Picker
 from dpbb.dashboard.text import duration
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from tests.unit.dashboard.fakes import BASE, FakeControls, FakeFeed, seat, view
+from tests.oracle import TinyFlowShop
+from tests.unit.dashboard.fakes import (
+    BASE,
+    PROBLEM,
+    FakeControls,
+    FakeFeed,
+    seat,
+    view,
+)
 
 
 def data(root, index=0):
@@ -180,7 +188,7 @@ def test_long_names_are_short_and_on_the_mouse():
 
 def test_before_the_first_run_the_charts_have_axes():
     """Else Bokeh finds no ranges for them."""
-    for kind in (charts.Makespan, charts.Rates):
+    for kind in (charts.Incumbent, charts.Rates):
         part = kind(LIGHT)
         before = part.root.renderers[-1]
         assert before.visible
@@ -194,7 +202,7 @@ def test_before_the_first_run_the_charts_have_axes():
 
 
 def test_the_cost_is_called_what_the_problem_calls_it():
-    part = charts.Makespan(LIGHT)
+    part = charts.Incumbent(LIGHT)
     part.update(view())
     assert part.root.yaxis[0].axis_label == "makespan"
     part.update(RunView(BASE, History(), SimpleNamespace(objective="tardiness")))
@@ -281,8 +289,35 @@ def test_the_gantt_chart_is_the_incumbents_schedule():
     assert begins[2, 1] == (7, 9)
     part.update(view(permutation=None, value=None))
     assert len(data(part.root)["left"]) == 0
-    part.update(RunView(BASE, History(), problem=None))
-    assert "flow shops" in part.root.title.text
+
+
+def test_a_problem_without_schedules_is_shown_as_its_order():
+    part = gantt.Gantt(LIGHT)
+    part.update(RunView(BASE, History(), TinyFlowShop(((3, 2), (1, 4), (2, 2)))))
+    bars = data(part.root)
+    assert list(bars["job"]) == [0, 1, 2]
+    assert list(bars["left"]) == [1, 0, 2]
+    assert list(bars["right"]) == [2, 1, 3]
+    assert part.root.xaxis[0].axis_label == "position"
+    part.update(view(run_id="another"))
+    assert part.root.xaxis[0].axis_label == "time in the instance's units"
+    assert part.root.yaxis[0].axis_label == "machine"
+
+
+class Late(FlowShopProblem):
+    """Its cost is another one than the end of its schedule."""
+
+    objective = "total lateness"
+
+
+def test_charts_call_the_cost_by_its_name():
+    problem = Late(PROBLEM.instance)
+    part, chart = gantt.Gantt(LIGHT), charts.Incumbent(LIGHT)
+    for shown in (part, chart):
+        shown.update(RunView(BASE, History(), problem))
+    assert part.root.title.text == "total lateness 12: 3 jobs, 2 machines"
+    assert chart.root.yaxis[0].axis_label == "total lateness"
+    assert not any("akespan" in text for text in (*TITLES, *TITLES.values()))
 
 
 def test_nothing_of_the_run_before_stays_on_the_gantt_chart():
@@ -308,7 +343,7 @@ def test_nothing_of_the_run_before_stays_on_the_gantt_chart():
 
 
 def test_a_cutoff_below_the_incumbent_is_drawn():
-    part = charts.Makespan(LIGHT)
+    part = charts.Incumbent(LIGHT)
     (box,) = part.root.legend
     assert [item.label.value for item in box.items] == [
         "incumbent", "lower bound", "cutoff",

@@ -53,7 +53,7 @@ def test_every_operation_is_a_bar(data, ax):
     makespan = schedule.makespan
     assert legend(ax) == [
         "critical path",
-        f"makespan {makespan}",
+        f"end {makespan}",
         "first job (1)",
         "last job (3)",
     ]
