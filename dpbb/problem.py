@@ -103,7 +103,8 @@ class Problem(Protocol[StateT]):
         -------
         ndarray of int64, shape (r,)
             For every child a value that no completion of it is below, and that is
-            below ``NO_CHILD``; ``NO_CHILD`` if there is no such child.
+            below ``NO_CHILD``; ``NO_CHILD`` if there is no such child. Of r = 2 the
+            children are leaves, whose last job nobody asks about again.
         """
 
     def extend(self, state: StateT, job: int, *, back: bool) -> StateT:

@@ -15,6 +15,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from dpbb.options import BranchingRule, TreeOptions
+from dpbb.problem import NO_CHILD
 
 RULES = tuple(BranchingRule)
 
@@ -73,17 +74,17 @@ class TinyFlowShop:
 
     def child_bounds(self, state, jobs, *, back):
         assert set(jobs) == set(range(self.n_jobs)) - {*state.prefix, *state.suffix}
-        return np.array([self.bound(state, job, back=back) for job in jobs])
+        return np.array([self.child_bound(state, job, back=back) for job in jobs])
 
     def evaluate(self, permutation):
         return makespan(self.times, [int(job) for job in permutation])
 
-    def bound(self, state, job, *, back):
+    def child_bound(self, state, job, *, back):
         """LB1 of the child that adds the job: max over machines of e + R + B."""
         if back:  # the mirror image: jobs and machines in reverse
             mirrored = TinyFlowShop(tuple(row[::-1] for row in self.times))
             turned = Partial(state.suffix[::-1], state.prefix[::-1])
-            return mirrored.bound(turned, job, back=False)
+            return mirrored.child_bound(turned, job, back=False)
         times, machines = self.times, range(len(self.times[0]))
         if state.prefix:
             front = [
@@ -126,6 +127,12 @@ class NaiveTree:
         return sum(begin <= self.first_leaf(path) < end for path in self.decomposed)
 
 
+def tight(problem, state, job, *, back):
+    """Tighter bound of a child, if the problem has one."""
+    bound = getattr(problem, "tight_bound", None)
+    return -1 if bound is None else bound(state, job, back=back)
+
+
 def takes_back(rule, front, back, depth, branching_ub):
     """Branching rules as architecture.md words them."""
     if rule in (BranchingRule.FRONT, BranchingRule.BACK):
@@ -141,6 +148,7 @@ def takes_back(rule, front, back, depth, branching_ub):
         counts = 0, 0
     if counts[0] != counts[1]:
         return counts[1] < counts[0]
+    front, back = ([lb for lb in side if lb != NO_CHILD] for side in (front, back))
     return sum(back) > sum(front)
 
 
@@ -161,13 +169,16 @@ def naive_tree(problem, tree, ub, *, live=False):
             return
         found.decomposed.append(path)
         sides = [
-            [problem.bound(state, job, back=back) for job in jobs]
+            [problem.child_bound(state, job, back=back) for job in jobs]
             for back in (False, True)
+            if ("front", "back")[back] in getattr(problem, "sides", ("front", "back"))
         ]
-        back = takes_back(tree.branching, *sides, len(path), tree.branching_ub)
+        front_and_back = sides if len(sides) == 2 else sides * 2
+        back = takes_back(tree.branching, *front_and_back, len(path), tree.branching_ub)
         for v, job in enumerate(jobs):
             child = (*path, v)
-            if sides[back][v] >= ub:
+            bound = front_and_back[back][v]
+            if bound >= ub or tight(problem, state, job, back=back) >= ub:
                 found.pruned.append(child)
             else:
                 rest = [j for j in jobs if j != job]

@@ -97,9 +97,9 @@ class Slice:
     leaves
         Leaves visited since the last slice.
     closed : ndarray of int64, shape (n_jobs + 1,)
-        ``closed[d]``: depth-d subtrees pruned, or visited as a leaf (d = n - 1),
-        since the last slice. A root whose path is pruned on the way down is
-        closed at its own depth.
+        ``closed[d]``: depth-d subtrees pruned, which those are that do not exist
+        (``NO_CHILD``), or visited as a leaf (d = n - 1), since the last slice. A
+        root whose path is pruned on the way down is closed at its own depth.
     best
         The best permutation below the ub of this call, if one was found in it.
     open_roots
@@ -178,7 +178,11 @@ class Engine(Protocol):
         """None if the engine can run in this process, else the reason and the fix."""
 
     def supports(self, problem: Problem[Any], tree: TreeOptions) -> str | None:
-        """None if the engine takes this problem and tree, else the reason."""
+        """None if the engine takes this problem and tree, else the reason.
+
+        An engine takes no rule and no bound that it does not know; see
+        ``dpbb.tree.branching.refusal``.
+        """
 
     def devices(self, threads: int | None = None) -> list[Device]:
         """Devices of this process; raises EngineUnavailable when there are none."""

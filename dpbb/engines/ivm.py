@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpbb.problem import Tightens
 from dpbb.tree.branching import choose_back, fixed_side
 from dpbb.tree.work_unit import WorkUnit
 
@@ -40,6 +41,7 @@ class Ivm:
     def __init__(self, problem: Problem[Any], tree: TreeOptions) -> None:
         n_jobs = problem.n_jobs
         self._problem = problem
+        self._tightens = problem if isinstance(problem, Tightens) else None
         self._tree = tree
         self.n_jobs = n_jobs
         self.decomposed = 0
@@ -83,7 +85,7 @@ class Ivm:
             the root is closed then. None if none is.
         """
         for depth, digit in enumerate(path):
-            self._bound_children(depth)
+            self._bound_children(depth, ub)
             if self._bounds[depth, digit] >= ub:
                 self.closed[len(path)] += 1
                 return depth + 1
@@ -104,7 +106,7 @@ class Ivm:
             self.closed[depth] += 1
             return self._permutation()
         self.decomposed += 1
-        self._bound_children(depth)
+        self._bound_children(depth, ub)
         n_children = self.n_jobs - depth
         self._open[depth, :n_children] = True
         self._level = depth
@@ -147,8 +149,11 @@ class Ivm:
         self.closed[depth + 1] += np.count_nonzero(pruned)
         self._open[depth] &= ~pruned
 
-    def _bound_children(self, depth: int) -> None:
-        """Bound both child sets, or the only one that the rule looks at; keep one."""
+    def _bound_children(self, depth: int, ub: int) -> None:
+        """Bound both child sets, or the only one that the rule looks at; keep one.
+
+        A bound that tightens has no say in which: how tight it is depends on the ub.
+        """
         rule = self._tree.branching
         state = self._states[depth]
         jobs = self._matrix[depth, : self.n_jobs - depth]
@@ -160,6 +165,9 @@ class Ivm:
             bounds = behind if back else ahead
         else:
             bounds = self._problem.child_bounds(state, jobs, back=back)
+        if self._tightens is not None:
+            tight = self._tightens.tighten(state, jobs, bounds, ub, back=back)
+            bounds = np.maximum(bounds, tight)
         self._to_back[depth] = back
         self._bounds[depth, : len(jobs)] = bounds
 

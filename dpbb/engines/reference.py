@@ -17,7 +17,7 @@ import numpy as np
 from dpbb.engines.base import SLICE_S, Candidate, Device, Slice
 from dpbb.engines.ivm import Ivm
 from dpbb.errors import EngineUnavailable, InvariantError
-from dpbb.options import BranchingRule
+from dpbb.tree.branching import refusal
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
@@ -39,13 +39,8 @@ class ReferenceEngine:
         return None
 
     def supports(self, problem: Problem[Any], tree: TreeOptions) -> str | None:
-        """None unless the tree options do not fit the problem."""
-        if tree.branching is BranchingRule.MINBRANCH and tree.branching_ub is None:
-            return "minbranch needs a branching_ub"
-        order = tree.root_order
-        if order is not None and sorted(order) != list(range(problem.n_jobs)):
-            return f"root_order must be a permutation of 0 to {problem.n_jobs - 1}"
-        return None
+        """None unless the problem has no such tree."""
+        return refusal(problem, tree)
 
     def devices(self, threads: int | None = None) -> list[Device]:
         """Return one device: this process, whatever the number of threads."""

@@ -1,5 +1,6 @@
 """Branching rules: which of its two child sets a decomposed node takes.
 
+A problem that branches on one side only has one child set, and the rule of that side.
 Pure functions of the two arrays of child bounds, the depth and a fixed value. No rule
 may look at the live incumbent: two workers would then number the same leaves
 differently, and an interval would mean two sets of permutations (invariant I1).
@@ -9,17 +10,53 @@ are dpbb's own and part of ``TREE_RULE_VERSION``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpbb.options import BranchingRule
+from dpbb.problem import NO_CHILD, SIDES, Problem, bound_of, sides_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dpbb.options import TreeOptions
+
 TREE_RULE_VERSION = 1
 """Raised whenever any rule gives another tree; kept in messages and checkpoints."""
+
+
+def refusal(problem: Problem[Any], tree: TreeOptions) -> str | None:
+    """Why a problem has no such tree; None if it has.
+
+    Whoever explores, estimates or checks a tree asks this first: a rule or bound that
+    is not known would be taken for another one.
+    """
+    rules = rules_of(problem)
+    if not any(tree.branching is rule for rule in rules):  # nor a plain text
+        return (
+            f"branching: expected {' or '.join(rules)} for {problem.name}, got "
+            f"{str(tree.branching)!r}"
+        )
+    if tree.bound != bound_of(problem):
+        return (
+            f"bound: expected {bound_of(problem)}, the bound of {problem.name}, got "
+            f"{str(tree.bound)!r}"
+        )
+    if tree.branching is BranchingRule.MINBRANCH and tree.branching_ub is None:
+        return "minbranch needs a branching_ub"
+    order = tree.root_order
+    if order is not None and sorted(order) != list(range(problem.n_jobs)):
+        return f"root_order must be a permutation of 0 to {problem.n_jobs - 1}"
+    return None
+
+
+def rules_of(problem: Problem[Any]) -> tuple[BranchingRule, ...]:
+    """Return the rules that fit the sides that a problem branches on."""
+    sides = sides_of(problem)
+    if len(sides) == len(SIDES):
+        return tuple(BranchingRule)
+    return tuple(BranchingRule.BACK if back else BranchingRule.FRONT for back in sides)
 
 
 def fixed_side(rule: BranchingRule, depth: int) -> bool | None:
@@ -53,7 +90,8 @@ def choose_back(
     ----------
     rule
         The branching rule; minmin and minbranch fall back on the larger sum of
-        bounds, and every rule falls back on the front.
+        bounds, and every rule falls back on the front. Children that do not exist
+        (``NO_CHILD``) are in no sum, and above every bound.
     front, back : ndarray of int64, shape (r,)
         Lower bounds of the r children of either side; a rule of one side looks at
         neither.
@@ -80,7 +118,11 @@ def choose_back(
         preference = _count(back < branching_ub) - _count(front < branching_ub)
     if preference:  # the side with the smaller count
         return preference < 0
-    return bool(back.sum() > front.sum())
+    return _sum(back) > _sum(front)
+
+
+def _sum(bounds: NDArray[np.int64]) -> int:
+    return int(bounds[bounds != NO_CHILD].sum())
 
 
 def _count(chosen: NDArray[np.bool_]) -> int:

@@ -13,7 +13,8 @@ import psutil
 from dpbb.engines.base import Device
 from dpbb.errors import EngineUnavailable
 from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.options import BranchingRule
+from dpbb.options import Bound
+from dpbb.tree.branching import refusal
 
 if TYPE_CHECKING:
     from dpbb.engines.base import Tuning
@@ -39,12 +40,9 @@ class CpuEngine:
         """None for a flow shop with tree options that fit it."""
         if not isinstance(problem, FlowShopProblem):
             return f"it takes flow shops alone, not {problem.name}"
-        if tree.branching is BranchingRule.MINBRANCH and tree.branching_ub is None:
-            return "minbranch needs a branching_ub"
-        order = tree.root_order
-        if order is not None and sorted(order) != list(range(problem.n_jobs)):
-            return f"root_order must be a permutation of 0 to {problem.n_jobs - 1}"
-        return None
+        if tree.bound != Bound.LB1:
+            return f"engine cpu takes the bound lb1, not {tree.bound}"
+        return refusal(problem, tree)
 
     def devices(self, threads: int | None = None) -> list[Device]:
         """Return one device: the processor, with a thread per physical core."""

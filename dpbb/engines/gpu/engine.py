@@ -22,7 +22,8 @@ from dpbb.engines.gpu.shape import (
 )
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.options import BLOCK_SIZE_RANGE, Balance, Bound, BranchingRule
+from dpbb.options import BLOCK_SIZE_RANGE, Balance, Bound
+from dpbb.tree.branching import refusal
 
 if TYPE_CHECKING:
     from dpbb.engines.gpu.session import GpuSession
@@ -75,10 +76,11 @@ class GpuEngine:
         """None if it is a flow shop with LB1 of a size that the kernels take."""
         if not isinstance(problem, FlowShopProblem):
             return f"engine gpu takes the flow shop, not {problem.name}"
-        if tree.bound is not Bound.LB1:
+        if tree.bound != Bound.LB1:
             return f"engine gpu takes the bound lb1, not {tree.bound}"
-        if tree.branching is BranchingRule.MINBRANCH and tree.branching_ub is None:
-            return "minbranch needs a branching_ub"
+        reason = refusal(problem, tree)
+        if reason is not None:
+            return reason
         n_jobs, n_machines = problem.instance.times.shape
         if n_jobs > MAX_JOBS or n_machines > MAX_MACHINES:
             return (

@@ -52,8 +52,8 @@ class WeakFlowShop(TinyFlowShop):
 
     slack: int = 0
 
-    def bound(self, state, job, *, back):
-        return max(0, super().bound(state, job, back=back) - self.slack)
+    def child_bound(self, state, job, *, back):
+        return max(0, super().child_bound(state, job, back=back) - self.slack)
 
 
 def tiny(n_jobs=6, slack=4):

@@ -75,7 +75,7 @@ def test_the_first_step_decomposes_the_tree_root():
     first = session.advance(PROBLEM.trivial_ub, 0)
     assert (first.decomposed, first.leaves, first.open_roots) == (1, 0, 5)
     assert first.least_lb == min(
-        PROBLEM.bound(PROBLEM.root_state(), job, back=False) for job in range(5)
+        PROBLEM.child_bound(PROBLEM.root_state(), job, back=False) for job in range(5)
     )
     assert not first.exhausted
 

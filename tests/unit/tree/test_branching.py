@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpbb.options import BranchingRule
+from dpbb.problem import NO_CHILD
 from dpbb.tree.branching import choose_back, fixed_side
 from tests.oracle import RULES, takes_back
 
@@ -25,6 +26,9 @@ MAXSUM = BranchingRule.MAXSUM
         (MINBRANCH, [5, 9, 9], [9, 5, 9], 9, False),
         (MAXSUM, [5, 6], [5, 7], None, True),
         (MAXSUM, [5, 6], [4, 7], None, False),
+        (MAXSUM, [5, 6], [NO_CHILD, 7], None, False),  # in no sum
+        (MINMIN, [5, NO_CHILD], [5, 7], None, True),
+        (MINMIN, [5, 6], [NO_CHILD] * 2, None, True),  # there is nothing in this node
     ],
 )
 def test_choose_back(rule, front, back, branching_ub, expected):
@@ -54,7 +58,8 @@ def test_minbranch_without_its_value_is_refused():
         choose_back(MINBRANCH, np.array([1]), np.array([1]), 0)
 
 
-BOUNDS = st.lists(st.tuples(*[st.integers(0, 4)] * 2), min_size=2, max_size=8)
+BOUND = st.integers(0, 4) | st.just(NO_CHILD)
+BOUNDS = st.lists(st.tuples(BOUND, BOUND), min_size=2, max_size=8)
 
 
 @given(st.sampled_from(RULES), BOUNDS, st.integers(0, 3), st.integers(0, 5))
