@@ -11,7 +11,7 @@ from distributed import Client, LocalCluster
 
 from dpbb.cluster.local import embedded_cluster
 from dpbb.cluster.scheduler import metrics
-from dpbb.cluster.scheduler.dashboard import attach, is_loopback
+from dpbb.cluster.scheduler.page import is_loopback
 from dpbb.errors import ClusterError
 from tests.cluster.support import (
     HUGE,
@@ -95,7 +95,7 @@ def test_finished_runs_stay_and_the_page_is_attached_once(cluster, client):
     assert view.snapshot.closed == tuple(outcome.counters.closed.tolist())
     assert view.history.complete
     applications = len(cluster.scheduler.http_application.applications)
-    assert attach(plugin)
+    assert plugin.page.attach()
     assert len(cluster.scheduler.http_application.applications) == applications
 
 
@@ -130,13 +130,13 @@ def test_controls_on_loopback_alone_unless_somebody_said_so(cluster, client):
     with submit(client, spec_of(*HUGE)) as run:
         plugin = cluster.scheduler.extensions["dpbb"]
         assert is_loopback(cluster.scheduler)
-        assert plugin.controls.refused is None
+        assert plugin.page.controls.refused is None
         with dask.config.set({"dpbb.dashboard.controls": False}):
-            assert "dpbb.dashboard.controls is false" in plugin.controls.refused
+            assert "dpbb.dashboard.controls is false" in plugin.page.controls.refused
             with pytest.raises(ClusterError, match=r"dpbb\.dashboard\.controls"):
-                client.sync(plugin.controls.stop, run.run_id)
+                client.sync(plugin.page.controls.stop, run.run_id)
         assert not run.done()
-        assert client.sync(plugin.controls.stop, run.run_id) == "Stopped."
+        assert client.sync(plugin.page.controls.stop, run.run_id) == "Stopped."
         run.result()
 
 
@@ -148,7 +148,7 @@ def test_controls_are_off_on_a_dashboard_for_everybody():
         Client(cluster, set_as_default=False) as client,
         submit(client, spec_of(*HUGE)),
     ):
-        controls = cluster.scheduler.extensions["dpbb"].controls
+        controls = cluster.scheduler.extensions["dpbb"].page.controls
         assert not is_loopback(cluster.scheduler)
         assert "no login" in controls.refused
         with dask.config.set({"dpbb.dashboard.controls": True}):

@@ -54,13 +54,11 @@ def attach_later(scheduler: Any, delay_s: float = DELAY_S) -> None:
     def attach() -> None:
         from distributed.dashboard.scheduler import connect
 
-        from dpbb.cluster.scheduler.dashboard import attach as attach_page
-
         if scheduler.status.name.startswith("clos"):
             return
         connect(scheduler.http_application, scheduler.http_server, scheduler, "/")
         plugin = scheduler.extensions.get("dpbb")
         if plugin is not None:
-            attach_page(plugin)
+            plugin.page.attach()
 
     asyncio_loop.call_soon_threadsafe(begin)

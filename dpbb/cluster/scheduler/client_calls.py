@@ -1,4 +1,4 @@
-"""What clients ask the scheduler plugin of runs that are there: its RPC handlers."""
+"""The RPC handlers that clients call about runs that are there."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from dpbb.errors import ClusterError
 from dpbb.result import Termination
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from dpbb.cluster.scheduler.checkpointing import Checkpointer
     from dpbb.cluster.scheduler.hub import Hub
     from dpbb.cluster.scheduler.run_entry import OpenRun
@@ -24,13 +26,53 @@ if TYPE_CHECKING:
 
 
 class ClientCalls:
-    """Base of the scheduler plugin, which sets what is declared here."""
+    """What clients ask of runs that are there.
 
-    hub: Hub
-    checkpoints: Checkpointer
-    submitter: Submitter
-    _changes: dict[RunId, asyncio.Event]  # set when a run that is watched changes
-    _closing: bool
+    Parameters
+    ----------
+    hub
+        Holds the runs.
+    checkpoints
+        Writes them down.
+    submitter
+        Knows what Dask still holds of a run.
+    """
+
+    def __init__(
+        self, hub: Hub, checkpoints: Checkpointer, submitter: Submitter
+    ) -> None:
+        self._hub = hub
+        self._checkpoints = checkpoints
+        self._submitter = submitter
+        self._changes: dict[RunId, asyncio.Event] = {}  # of runs that are watched
+        self._closing = False
+
+    def handlers(self) -> dict[str, Callable[..., Awaitable[Any]]]:
+        """Return the RPC handlers, by their names after ``dpbb_``."""
+        return {
+            "watch": self.watch,
+            "outcome": self.outcome,
+            "optima": self.optima,
+            "stop": self.stop,
+            "offer": self.offer,
+            "runs": self.runs,
+            "describe": self.describe,
+            "discard": self.discard,
+            "save": self.save,
+            "save_now": self.save_now,
+        }
+
+    def changed(self, run_id: RunId) -> None:
+        """Wake those who watch a run."""
+        event = self._changes.pop(run_id, None)
+        if event is not None:
+            event.set()
+
+    def close(self) -> None:
+        """Answer those who still wait: the scheduler ends."""
+        self._closing = True
+        for event in self._changes.values():
+            event.set()
 
     async def watch(
         self, run_id: RunId, version: int, timeout: float
@@ -38,13 +80,13 @@ class ClientCalls:
         """Answer when the run has changed since ``version``, is over, or in time."""
         deadline = time.monotonic() + timeout
         while not self._closing:
-            run = self.hub.runs.get(run_id)
+            run = self._hub.runs.get(run_id)
             finished = run is None
-            holder = self.hub.result(run_id) if run is None else run
+            holder = self._hub.result(run_id) if run is None else run
             left = deadline - time.monotonic()
             if finished or holder.version != version or left <= 0:
                 snapshot = (
-                    self.hub.result(run_id).snapshot
+                    self._hub.result(run_id).snapshot
                     if run is None
                     else run.snapshot(time.monotonic())
                 )
@@ -60,7 +102,7 @@ class ClientCalls:
 
     async def outcome(self, run_id: RunId, optima: bool = True) -> dict[str, Any]:
         """Return the outcome of a finished run, perhaps without all optima."""
-        result = self.hub.result(run_id)
+        result = self._hub.result(run_id)
         outcome = result.outcome
         if not optima:
             outcome = replace(outcome, optima=None)
@@ -78,11 +120,11 @@ class ClientCalls:
         ``value`` and ``position`` say what it has written: see ``Optima.after``. An
         answer that is lost is given again.
         """
-        run = self.hub.runs.get(run_id)
+        run = self._hub.runs.get(run_id)
         if run is not None:
             chunk = run.coordinator.optima_after(value, position)
         else:
-            held = self.hub.result(run_id).outcome.optima
+            held = self._hub.result(run_id).outcome.optima
             chunk = None if held is None else held.after(value, position)
         return {
             "finished": run is None,
@@ -91,53 +133,53 @@ class ClientCalls:
 
     async def stop(self, run_id: RunId) -> None:
         """Stop a run early; one that is over stays as it is."""
-        run = self.hub.runs.get(run_id)
+        run = self._hub.runs.get(run_id)
         if run is None:
-            self.hub.result(run_id)
+            self._hub.result(run_id)
             return
         run.coordinator.request_stop(Termination.STOPPED, time.monotonic())
-        self.hub.advance(run_id)
+        self._hub.advance(run_id)
 
     async def offer(self, run_id: RunId, permutation: list[int], source: str) -> bool:
         """Offer a permutation to a run; True if it is the new incumbent."""
-        run = self.hub.runs.get(run_id)
+        run = self._hub.runs.get(run_id)
         if run is None:
-            self.hub.result(run_id)
+            self._hub.result(run_id)
             return False
         is_new = run.coordinator.offer(permutation, source, time.monotonic())
-        self.hub.advance(run_id)
+        self._hub.advance(run_id)
         return is_new
 
     async def save(self, run_id: RunId) -> Any:
         """Return an open run's state in one piece, as of now."""
-        content = await self.checkpoints.content(self._open_run(run_id))
+        content = await self._checkpoints.content(self._open_run(run_id))
         return wrap(np.frombuffer(content, np.uint8))
 
     async def save_now(self, run_id: RunId) -> bytes:
         """Write a checkpoint of an open run; return the pickled state of them."""
-        status = await self.checkpoints.save_now(self._open_run(run_id))
+        status = await self._checkpoints.save_now(self._open_run(run_id))
         pickled: bytes = pickle.dumps(status)
         return pickled
 
     def _open_run(self, run_id: RunId) -> OpenRun:
-        run = self.hub.runs.get(run_id)
+        run = self._hub.runs.get(run_id)
         if run is None:
-            self.hub.result(run_id)
+            self._hub.result(run_id)
             raise ClusterError(f"expected an open run, got {run_id}, which is over")
         return run
 
     async def runs(self) -> list[dict[str, Any]]:
         """Return every run that is open or whose result is kept, oldest first."""
         now = time.monotonic()
-        finished = [result.snapshot for result in self.hub.finished.values()]
-        opened = [run.snapshot(now) for run in self.hub.runs.values()]
+        finished = [result.snapshot for result in self._hub.finished.values()]
+        opened = [run.snapshot(now) for run in self._hub.runs.values()]
         return [{"snapshot": pickle.dumps(snapshot)} for snapshot in finished + opened]
 
     async def describe(self, run_id: RunId) -> dict[str, Any]:
         """Return the pickled RunSpec of a run, and the seconds since it was opened."""
-        run = self.hub.runs.get(run_id)
+        run = self._hub.runs.get(run_id)
         if run is None:
-            result = self.hub.result(run_id)
+            result = self._hub.result(run_id)
             since_s = time.monotonic() - result.ended
             return {"blob": result.blob, "seconds": result.snapshot.seconds + since_s}
         seconds = run.coordinator.seconds(time.monotonic())
@@ -145,6 +187,6 @@ class ClientCalls:
 
     async def discard(self, run_id: RunId) -> None:
         """Forget a finished run, and wait until Dask has too; an open one goes on."""
-        self.hub.finished.pop(run_id, None)
-        if run_id not in self.hub.runs:
-            await self.submitter.forgotten(run_id)
+        self._hub.finished.pop(run_id, None)
+        if run_id not in self._hub.runs:
+            await self._submitter.forgotten(run_id)

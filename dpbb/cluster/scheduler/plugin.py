@@ -23,11 +23,11 @@ from distributed.protocol import pickle
 from dpbb.cluster.scheduler import metrics
 from dpbb.cluster.scheduler.checkpointing import Checkpointer
 from dpbb.cluster.scheduler.client_calls import ClientCalls
-from dpbb.cluster.scheduler.dashboard import PageControls, attach
 from dpbb.cluster.scheduler.elastic import Elastic
 from dpbb.cluster.scheduler.forecasts import Forecaster
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.scheduler.monitor import Monitor
+from dpbb.cluster.scheduler.page import Page, PageControls
 from dpbb.cluster.scheduler.restoring import restore_all
 from dpbb.cluster.scheduler.submitter import Submitter
 from dpbb.cluster.versions import check_versions
@@ -65,7 +65,7 @@ HINT, FORGET = "dpbb-hint", "dpbb-forget"
 TICK_S = 0.1
 
 
-class DpbbSchedulerPlugin(ClientCalls, SchedulerPlugin):
+class DpbbSchedulerPlugin(SchedulerPlugin):
     """Runs of dpbb on this scheduler; see the module.
 
     Parameters
@@ -97,14 +97,14 @@ class DpbbSchedulerPlugin(ClientCalls, SchedulerPlugin):
         self.submitter = Submitter(scheduler, self._ended)
         self.hub = Hub(self)
         self.monitor = Monitor(self.hub)
-        self.page: Any = None  # our part of Dask's dashboard, if it has one
-        self.controls = PageControls(self)
         self.elastic = Elastic(scheduler, self.hub)
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="dpbb-check")
         self.checkpoints = Checkpointer(self.hub)
+        self.calls = ClientCalls(self.hub, self.checkpoints, self.submitter)
+        controls = PageControls(scheduler, self.calls)
+        self.page = Page(scheduler, self.monitor, controls)
         self.forecasts = Forecaster(self.hub, time.monotonic)
         self._answers: dict[LeaseId, asyncio.Future[Order]] = {}
-        self._changes = {}
         self._ticker: asyncio.Task[None] | None = None
         self._restoring: asyncio.Task[None] | None = None
         self._closing = False
@@ -114,23 +114,14 @@ class DpbbSchedulerPlugin(ClientCalls, SchedulerPlugin):
             "spec": self.spec,
             "lease": self.lease,
             "report": self.report,
-            "watch": self.watch,
-            "outcome": self.outcome,
-            "optima": self.optima,
-            "stop": self.stop,
-            "offer": self.offer,
-            "runs": self.runs,
-            "describe": self.describe,
-            "discard": self.discard,
-            "save": self.save,
-            "save_now": self.save_now,
+            **self.calls.handlers(),
         }
         scheduler.handlers.update(
             {f"dpbb_{name}": answers_errors(f) for name, f in handlers.items()}
         )
         self.elastic.install()
         metrics.register(scheduler)
-        attach(self)
+        self.page.attach()
         await scheduler.register_worker_plugin(
             None, worker_plugin_bytes(), name=NAME, idempotent=True
         )
@@ -150,8 +141,7 @@ class DpbbSchedulerPlugin(ClientCalls, SchedulerPlugin):
         if self._ticker is not None:
             self._ticker.cancel()
             await asyncio.gather(self._ticker, return_exceptions=True)
-        for event in self._changes.values():
-            event.set()
+        self.calls.close()
         for answer in self._answers.values():
             if not answer.done():
                 answer.set_result(Order(OrderKind.DROP, 0))
@@ -320,9 +310,7 @@ class DpbbSchedulerPlugin(ClientCalls, SchedulerPlugin):
     def changed(self, run_id: RunId) -> None:
         """See ``Shell``."""
         self.monitor.changed(run_id)
-        event = self._changes.pop(run_id, None)
-        if event is not None:
-            event.set()
+        self.calls.changed(run_id)
 
     # -- inside ---------------------------------------------------------------------
 

@@ -19,7 +19,8 @@ import dask.config
 from dpbb.errors import ClusterError
 
 if TYPE_CHECKING:
-    from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
+    from dpbb.cluster.scheduler.client_calls import ClientCalls
+    from dpbb.cluster.scheduler.monitor import Monitor
 
 logger = logging.getLogger(__name__)
 
@@ -33,10 +34,18 @@ class PageControls:
 
     The dashboard knows no users: whoever reaches its port could stop a run of days.
     So it must be bound to this host alone, or somebody must have said that it is fine.
+
+    Parameters
+    ----------
+    scheduler
+        Whose dashboard the page is in.
+    calls
+        What clients may ask of runs; viewers have these done.
     """
 
-    def __init__(self, plugin: DpbbSchedulerPlugin) -> None:
-        self._plugin = plugin
+    def __init__(self, scheduler: Any, calls: ClientCalls) -> None:
+        self._scheduler = scheduler
+        self._calls = calls
         self._key = secrets.token_urlsafe(24)
 
     @property
@@ -48,7 +57,7 @@ class PageControls:
     def refused(self) -> str | None:
         """Why nothing may be done; None if it may."""
         setting = dask.config.get(CONTROLS, None)
-        if setting is None and not is_loopback(self._plugin.scheduler):
+        if setting is None and not is_loopback(self._scheduler):
             return (
                 f"this page has no login and is open to other hosts; whoever may "
                 f"control runs sets {CONTROLS} to true in the scheduler's Dask config"
@@ -63,14 +72,14 @@ class PageControls:
         """Stop a run early."""
         self._check()
         logger.info("run %s: stop asked for on the dashboard", run_id)
-        await self._plugin.stop(run_id)
+        await self._calls.stop(run_id)
         return "Stopped."
 
     async def save(self, run_id: Any) -> str:
         """Write a checkpoint now."""
         self._check()
         logger.info("run %s: checkpoint asked for on the dashboard", run_id)
-        await self._plugin.save_now(run_id)
+        await self._calls.save_now(run_id)
         return "Saved."
 
     def _check(self) -> None:
@@ -95,26 +104,49 @@ def _loops(host: str) -> bool:
         return False
 
 
-def attach(plugin: DpbbSchedulerPlugin) -> bool:
-    """Add the page to a scheduler that has a dashboard, once.
+class Page:
+    """The page ``/dpbb`` of a scheduler's dashboard.
 
-    Returns
-    -------
-    bool
-        Whether the page is there; False without Bokeh or without a dashboard. Never
-        raises: a run must not fail for want of a picture.
+    Parameters
+    ----------
+    scheduler
+        That may have a dashboard, now or later.
+    monitor
+        What the page shows.
+    controls
+        What its viewers may do.
     """
-    if plugin.page is not None:
+
+    def __init__(
+        self, scheduler: Any, monitor: Monitor, controls: PageControls
+    ) -> None:
+        self._scheduler = scheduler
+        self._monitor = monitor
+        self.controls = controls
+        self._application: Any = None  # our part of Dask's dashboard, if it has one
+
+    def attach(self) -> bool:
+        """Add the page to the dashboard, if there is one, once.
+
+        Returns
+        -------
+        bool
+            Whether the page is there; False without Bokeh or without a dashboard.
+            Never raises: a run must not fail for want of a picture.
+        """
+        if self._application is not None:
+            return True
+        main = _main_application(self._scheduler)
+        if main is None:
+            return False
+        try:
+            self._application = _add_page(
+                self._scheduler, main, self._monitor, self.controls
+            )
+        except Exception:
+            logger.exception("no page /%s in the dashboard", PAGE)
+            return False
         return True
-    main = _main_application(plugin.scheduler)
-    if main is None:
-        return False
-    try:
-        plugin.page = _attach(plugin, main)
-    except Exception:
-        logger.exception("no page /%s in the dashboard", PAGE)
-        return False
-    return True
 
 
 def _main_application(scheduler: Any) -> Any:
@@ -127,7 +159,10 @@ def _main_application(scheduler: Any) -> Any:
     return next(found, None)
 
 
-def _attach(plugin: DpbbSchedulerPlugin, main: Any) -> Any:
+def _add_page(
+    scheduler: Any, main: Any, monitor: Monitor, controls: PageControls
+) -> Any:
+    """Add the page beside Dask's own Bokeh application; return ours."""
     from distributed.dashboard.components import scheduler as components
     from distributed.dashboard.core import BokehApplication
     from distributed.dashboard.scheduler import template_variables
@@ -138,19 +173,21 @@ def _attach(plugin: DpbbSchedulerPlugin, main: Any) -> Any:
     import dpbb.dashboard
     from dpbb.dashboard.page import PARTS, TITLES, show
 
-    scheduler = plugin.scheduler
     ours = Path(dpbb.dashboard.__file__).parent / "templates"
     loaders: list[Any] = [FileSystemLoader(ours), components.env.loader]
     templates = Environment(loader=ChoiceLoader(loaders))  # noqa: S701 (as Dask's)
 
     def document(
-        _scheduler: Any, variables: dict[str, Any], doc: Any, only: str | None = None
+        _scheduler: Any,
+        variables: dict[str, Any],
+        doc: Any,
+        only: str | None = None,
     ) -> None:
         name = "dpbb.html" if only is None else "dpbb_plot.html"
         show(
             doc,
-            plugin.monitor,
-            plugin.controls,
+            monitor,
+            controls,
             template=templates.get_template(name),
             theme=components.BOKEH_THEME,
             variables=variables,
