@@ -274,7 +274,7 @@ def check_client(client: Any, options: SolveOptions) -> None:  # noqa: ANN401
         return
     if not hasattr(client, "scheduler_info"):
         raise OptionError(f"client: expected a distributed.Client, got {client!r}")
-    from dpbb.cluster.client.run_calls import check_open
+    from dpbb.cluster.client.scheduler_calls import check_open
 
     check_open(client)
     for name in ("scheduler", "workers"):

@@ -29,7 +29,7 @@ def client():
 @pytest.fixture(autouse=True)
 def often(monkeypatch):
     """Have files written often."""
-    monkeypatch.setattr("dpbb.cluster.client.run_calls.OPTIMA_POLL_S", 0.01)
+    monkeypatch.setattr("dpbb.cluster.client.optima_file.POLL_S", 0.01)
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_a_run_that_is_closed_has_written_what_it_found(client, expected, tmp_pa
     path = tmp_path / "optima.txt"
     with begun(client, path) as run:
         run.stop()
-    assert run._file.position == run._file.count == len(lines_of(path))
+    assert run._writer.file.position == run._writer.file.count == len(lines_of(path))
     assert lines_of(path) < expected
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -14,10 +16,16 @@ from dpbb.problem import objective_of
 from dpbb.text.files import check_writable
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from dpbb.coordination.optima import Optima
     from dpbb.problem import Problem
+
+logger = logging.getLogger(__name__)
+
+POLL_S = 1.0
+"""Seconds between looks for further permutations."""
 
 EVALUATED = 1000
 """Of the permutations that a file has to hold already, so many are evaluated."""
@@ -155,3 +163,76 @@ class OptimaFile:
             raise DpbbError(
                 f"optima_file: cannot write to {self.path}: {error}"
             ) from error
+
+
+class OptimaWriter:
+    """Writes all optimal permutations of a run into a file, as they are found.
+
+    Parameters
+    ----------
+    file
+        The file.
+    fetch
+        Returns what comes after a value and a position, and whether the run is over.
+    """
+
+    def __init__(
+        self,
+        file: OptimaFile,
+        fetch: Callable[[int | None, int], Awaitable[tuple[Optima | None, bool]]],
+    ) -> None:
+        self.file = file
+        self._fetch = fetch
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Write those that are there, and go on with those to come."""
+        await self._write_chunk()
+        self._task = asyncio.ensure_future(self._collect())
+
+    async def finished(self) -> None:
+        """Wait until all is written that a run which is over has found."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    def is_whole(self, run_id: str) -> bool:
+        """Whether the file has all of a run that is over; logs why not."""
+        if self._task is None or self._task.cancelled():  # this handle let go
+            return False
+        error = self._task.exception()
+        if error is not None:
+            logger.error("run %s: %s", run_id, error)
+        return error is None
+
+    async def cancel(self, run_id: str) -> None:
+        """Let go of a file, which has what was found so far."""
+        if self._task is None:
+            return
+        if not self._task.done():
+            logger.warning(
+                "run %s goes on, %s has what was found so far; "
+                "dpbb.attach(..., optima_file=...) writes all",
+                run_id,
+                self.file.path,
+            )
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _collect(self) -> None:
+        """Fetch permutations and write them, until the run is over."""
+        more, finished = True, False
+        while more or not finished:
+            if not more:
+                await asyncio.sleep(POLL_S)
+            more, finished = await self._write_chunk()
+
+    async def _write_chunk(self) -> tuple[bool, bool]:
+        """Write what is there; returns whether it was any, and if the run is over."""
+        file = self.file
+        before = file.value, file.position
+        chunk, finished = await self._fetch(file.value, file.position)
+        if chunk is not None:
+            await asyncio.to_thread(file.write, chunk)
+        elif not file.begun:
+            await asyncio.to_thread(file.begin, None, 0)
+        return (file.value, file.position) != before, finished

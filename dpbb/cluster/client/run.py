@@ -8,27 +8,42 @@ with a blocking client.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpbb.cluster.client import show as watching
-from dpbb.cluster.client.run_calls import RunCalls
+from distributed.protocol import pickle
+
+from dpbb.cluster.client.callbacks import Callbacks
+from dpbb.cluster.client.display import STREAM_S, Display, state_html
+from dpbb.cluster.client.optima_file import OptimaWriter
+from dpbb.cluster.client.scheduler_calls import POLL_S, SchedulerCalls
 from dpbb.cluster.client.stream import SnapshotStream
+from dpbb.errors import ClusterError, InvariantError, UnwrittenError
 from dpbb.options.permutations import check_permutation
+from dpbb.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import (
         AsyncIterator,
+        Awaitable,
         Callable,
+        Coroutine,
         Generator,
         Iterator,
         Sequence,
     )
     from pathlib import Path
 
-    from dpbb.cluster.client.stream import Callback
+    from distributed import Client
+
+    from dpbb.cluster.client.callbacks import Callback
+    from dpbb.cluster.client.optima_file import OptimaFile
+    from dpbb.coordination.messages import RunId
+    from dpbb.coordination.outcome import Outcome
     from dpbb.coordination.snapshot import Snapshot
     from dpbb.progress import Progress
-    from dpbb.result import Result
 
 
 def page_address(link: str) -> str:
@@ -36,7 +51,7 @@ def page_address(link: str) -> str:
     return f"{link.removesuffix('/status')}/dpbb" if link.endswith("/status") else link
 
 
-class Run(RunCalls):
+class Run:
     """A run on a cluster.
 
     It goes on when this handle or its client is gone. ``close`` (or the end of a
@@ -54,6 +69,30 @@ class Run(RunCalls):
         Somebody else opened the run: closing the handle leaves it alone.
     """
 
+    def __init__(
+        self,
+        client: Client,
+        run_id: RunId,
+        make_result: Callable[[Outcome], Result],
+        *,
+        attached: bool = False,
+    ) -> None:
+        self._attached = attached
+        self.run_id = run_id
+        self._client: Any = client
+        self._make_result = make_result
+        self._calls = SchedulerCalls(client, run_id)
+        # in the client's loop ``client.asynchronous`` is always true
+        in_thread = not self._client._asynchronous
+        self._callbacks = Callbacks(self._calls.watch, in_thread=in_thread)
+        self._writer: OptimaWriter | None = None
+        self._outcome: Outcome | None = None
+        self._ended = 0.0  # when, by this process's clock, once it is known
+        self._made: Result | None = None
+        self._error: ClusterError | InvariantError | None = None
+        self._closed = False
+        self._on_close: list[Callable[[], object]] = []
+
     @property
     def dashboard(self) -> str | None:
         """Address of the page that shows the run; None if there is no dashboard."""
@@ -64,7 +103,7 @@ class Run(RunCalls):
         return f"<Run {self.run_id} on {self._client}>"
 
     def _repr_html_(self) -> str:
-        return watching.run_html(self)
+        return state_html(self._client, self._calls, self.run_id, self.dashboard)
 
     # -- waiting and results ------------------------------------------------------
 
@@ -102,13 +141,13 @@ class Run(RunCalls):
 
     def snapshot(self) -> Any:
         """Return the state of the run now."""
-        return self._sync(self._snapshot)
+        return self._sync(self._calls.snapshot)
 
     # -- steering -------------------------------------------------------------------
 
     def stop(self) -> Any:
         """Stop the run; it ends within moments, with what has been found."""
-        return self._sync(self._call, "stop")
+        return self._sync(self._calls.call, "stop")
 
     def save(self, path: str | Path) -> Any:
         """Write the state of the run, as of now, into a file on the client's machine.
@@ -128,7 +167,7 @@ class Run(RunCalls):
         ClusterError
             The run is over.
         """
-        return self._sync(self._save, str(path))
+        return self._sync(self._calls.save, str(path))
 
     def save_now(self) -> Any:
         """Write a checkpoint into the run's own folder at once.
@@ -142,7 +181,7 @@ class Run(RunCalls):
         CheckpointError
             The run keeps no checkpoints, or this one could not be written.
         """
-        return self._sync(self._save_now)
+        return self._sync(self._calls.save_now)
 
     def offer(self, permutation: Sequence[int]) -> Any:
         """Offer a permutation from elsewhere; True if it is the new incumbent.
@@ -153,7 +192,7 @@ class Run(RunCalls):
             It is not a permutation of the run's jobs.
         """
         jobs = list(check_permutation(permutation))
-        return self._sync(self._call, "offer", permutation=jobs, source="offer")
+        return self._sync(self._calls.call, "offer", permutation=jobs, source="offer")
 
     def on_incumbent(self, callback: Callback) -> None:
         """Have a function called with a snapshot at every new incumbent.
@@ -174,8 +213,8 @@ class Run(RunCalls):
         lower bound, and a last one at the end.
         """
         return SnapshotStream(
-            lambda *args: self._sync(self._watch, *args),
-            lambda *args: self._in_loop(self._watch(*args)),
+            lambda *args: self._sync(self._calls.watch, *args),
+            lambda *args: self._in_loop(self._calls.watch(*args)),
             interval_s,
         )
 
@@ -199,7 +238,10 @@ class Run(RunCalls):
             Awaitable if the client is asynchronous. Without ``block`` the thread, or
             the task, that shows the run.
         """
-        return watching.watch(self, progress, block=block)
+        display = Display(progress, self.stream(STREAM_S), self.result, self.dashboard)
+        if self._client.asynchronous:
+            return display.show_async(block=block)
+        return display.show() if block else display.show_in_thread()
 
     def on_close(self, callback: Callable[[], object]) -> None:
         """Have a function called at the end of ``close``, such as to end a cluster."""
@@ -249,6 +291,99 @@ class Run(RunCalls):
 
     async def __aexit__(self, *_: object) -> None:
         await self._close_all()
+
+    # -- inside: coroutines in the client's loop ------------------------------------
+
+    def _sync(self, *call: Any, **how: Any) -> Any:
+        """Call in the client's loop: blocking, or awaitable, as the client is."""
+        if self._client.loop.asyncio_loop.is_closed():
+            raise ClusterError(f"run {self.run_id}: its client is closed")
+        return self._client.sync(*call, **how)
+
+    def _in_loop(self, coroutine: Coroutine[Any, Any, Any]) -> Awaitable[Any]:
+        """Run a coroutine in the client's loop, from whatever loop this is."""
+        loop = self._client.loop.asyncio_loop
+        if asyncio.get_running_loop() is loop:
+            return coroutine
+        return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, loop))
+
+    def _add_callback(self, field: str, callback: Callback) -> None:
+        self._callbacks.add(field, callback)
+        if self._client.asynchronous:
+            self._callbacks.start()
+        else:  # it belongs to the client's loop
+            self._client.loop.add_callback(self._callbacks.start)
+
+    async def _write_optima(self, file: OptimaFile) -> None:
+        """Write all optimal permutations into a file, those that are there at once."""
+        self._writer = OptimaWriter(file, self._calls.optima)
+        await self._writer.start()
+
+    async def _wait(self, timeout: float | None) -> bool:
+        """Wait for the end, and until all that was found is told and written."""
+        if self._outcome is not None:
+            return True
+        if not await self._calls.is_over(timeout):
+            return False
+        await self._callbacks.told(POLL_S)
+        if self._writer is not None:
+            await self._writer.finished()
+        return True
+
+    async def _get_outcome(self, timeout: float | None) -> Outcome:
+        if self._error is not None:
+            raise self._error
+        if not await self._wait(timeout):
+            raise TimeoutError(f"run {self.run_id} goes on after {timeout} s")
+        if self._outcome is None:
+            written = self._writer is not None and self._writer.is_whole(self.run_id)
+            answer = await self._calls.call("outcome", optima=not written)
+            outcome: Outcome = pickle.loads(answer["outcome"])
+            if outcome.error is not None:
+                kind = InvariantError if answer["broken"] else ClusterError
+                self._error = kind(f"run {self.run_id} failed: {outcome.error}")
+                raise self._error
+            self._ended = time.monotonic() - answer["ended_ago_s"]
+            self._outcome = outcome
+        return self._outcome
+
+    async def _result(self, timeout: float | None) -> Result:
+        outcome = await self._get_outcome(timeout)
+        if self._made is None:
+            late_s = time.monotonic() - self._ended
+            try:
+                self._made = self._completed(self._make_result(outcome), late_s)
+            except UnwrittenError as error:
+                error.result = self._completed(error.result, late_s)
+                raise
+        return self._made
+
+    def _completed(self, made: Result, late_s: float) -> Result:
+        """Return a result that was made so late with what this handle knows."""
+        if not isinstance(made, Result):
+            return made
+        return replace(
+            made,
+            seconds=max(0.0, made.seconds - late_s),  # it may be the next morning
+            n_optima_written=None if self._writer is None else self._writer.file.count,
+        )
+
+    async def _close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        await self._callbacks.cancel()
+        try:
+            if self._client.scheduler is None or self._attached:
+                return
+            with contextlib.suppress(ClusterError):  # nobody is left to tell
+                if not await self._wait(0.0):
+                    await self._calls.call("stop")
+                    await self._wait(None)
+                await self._calls.call("discard")
+        finally:  # the file of a run that has just been stopped is written to its end
+            if self._writer is not None:
+                await self._writer.cancel(self.run_id)
 
     async def _close_all(self) -> None:
         try:

@@ -1,12 +1,14 @@
 """The file of optimal permutations."""
 
+import asyncio
+
 import numpy as np
 import pytest
 
 from dpbb.cluster.client import optima_file
-from dpbb.cluster.client.optima_file import OptimaFile
+from dpbb.cluster.client.optima_file import OptimaFile, OptimaWriter
 from dpbb.coordination.optima import Optima
-from dpbb.errors import DpbbError, OptionError
+from dpbb.errors import ClusterError, DpbbError, OptionError
 from tests.oracle import TinyFlowShop
 
 SAME = TinyFlowShop(((1, 0), (1, 0), (1, 0)))
@@ -95,3 +97,65 @@ def test_a_disk_that_is_full_is_an_error_of_ours(tmp_path, monkeypatch):
     monkeypatch.setattr(optima_file.os, "fsync", full)
     with pytest.raises(DpbbError, match=r"cannot write to .*No space left"):
         file.write(optima(3, (0, 1, 2)))
+
+
+def fetching(*answers):
+    """Return what gives these answers, and what it was asked for."""
+    left, asked = list(answers), []
+
+    async def fetch(value, position):
+        asked.append((value, position))
+        answer = left.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return fetch, asked
+
+
+def write_all(file, fetch):
+    """Return the writer, when it has written all."""
+
+    async def whole():
+        writer = OptimaWriter(file, fetch)
+        await writer.start()
+        await writer.finished()
+        return writer
+
+    return asyncio.run(whole())
+
+
+def test_a_writer_asks_for_what_it_has_not_until_the_run_is_over(tmp_path, monkeypatch):
+    monkeypatch.setattr("dpbb.cluster.client.optima_file.POLL_S", 0.0)
+    fetch, asked = fetching(
+        (None, False),
+        (optima(30, (0, 1, 2)), False),
+        (optima(29, (2, 1, 0)), True),
+        (optima(29, first=1), True),
+    )
+    file = OptimaFile(tmp_path / "optima.txt", SAME)
+    writer = write_all(file, fetch)
+    assert asked == [(None, 0), (None, 0), (30, 1), (29, 1)]
+    assert file.path.read_text().split() == ["2", "1", "0"]
+    assert (file.count, writer.is_whole("run")) == (1, True)
+
+
+def test_a_file_that_could_not_be_written_is_not_whole(tmp_path, caplog):
+    fetch, _ = fetching((None, False), ClusterError("the scheduler is gone"))
+    writer = write_all(OptimaFile(tmp_path / "optima.txt", SAME), fetch)
+    assert not writer.is_whole("run")
+    assert "the scheduler is gone" in caplog.text
+
+
+def test_a_writer_that_lets_go_says_that_the_file_is_not_whole(tmp_path, caplog):
+    file = OptimaFile(tmp_path / "optima.txt", SAME)
+
+    async def let_go():
+        writer = OptimaWriter(file, fetching((None, False))[0])
+        await writer.start()
+        await writer.cancel("run")
+        return writer
+
+    writer = asyncio.run(let_go())
+    assert "optima.txt has what was found so far" in caplog.text
+    assert not writer.is_whole("run")

@@ -1,0 +1,112 @@
+"""What a client asks the scheduler of one run, as coroutines in the client's loop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+from distributed.protocol import pickle
+
+from dpbb.cluster.storage.store import file_to_write
+from dpbb.cluster.wire import raised, unwrap
+from dpbb.errors import ClusterError
+
+if TYPE_CHECKING:
+    from dpbb.coordination.messages import RunId
+    from dpbb.coordination.optima import Optima
+    from dpbb.coordination.snapshot import CheckpointSnapshot, Snapshot
+
+POLL_S = 10.0
+"""A waiting call is answered by the scheduler at least this often."""
+
+
+def check_open(client: Any) -> None:
+    """Raise ClusterError for a client that is closed."""
+    if getattr(client, "status", None) in ("closing", "closed"):
+        raise ClusterError("client: expected an open one, got one that is closed")
+
+
+class SchedulerCalls:
+    """Calls about one run; the scheduler's side is ``ClientCalls``.
+
+    Parameters
+    ----------
+    client
+        A ``distributed.Client`` of the run's cluster.
+    run_id
+        Name of the run.
+
+    Attributes
+    ----------
+    last
+        The last snapshot that was seen.
+    """
+
+    def __init__(self, client: Any, run_id: RunId) -> None:
+        self._client = client
+        self._run_id = run_id
+        self.last: Snapshot | None = None
+
+    async def call(self, name: str, **message: Any) -> Any:
+        """Call a handler of the scheduler; raises what it raises.
+
+        Raises
+        ------
+        ClusterError
+            The client is closed, or the scheduler is gone.
+        """
+        scheduler = self._client.scheduler
+        if scheduler is None:
+            raise ClusterError(f"run {self._run_id}: its client is closed")
+        try:
+            method = getattr(scheduler, f"dpbb_{name}")
+            return raised(await method(run_id=self._run_id, **message))
+        except OSError as error:
+            raise ClusterError(
+                f"run {self._run_id}: lost the scheduler at {scheduler.address}: "
+                f"{error}"
+            ) from error
+
+    async def watch(self, version: int, timeout: float) -> tuple[int, bool, Snapshot]:
+        """Wait for a change; returns its version, whether it is the end, and state."""
+        answer = await self.call("watch", version=version, timeout=timeout)
+        snapshot: Snapshot = pickle.loads(answer["snapshot"])
+        self.last = snapshot
+        return answer["version"], answer["finished"], snapshot
+
+    async def snapshot(self) -> Snapshot:
+        """Return the state of the run now."""
+        return (await self.watch(-1, 0.0))[2]
+
+    async def is_over(self, timeout: float | None) -> bool:
+        """Wait for the end of the run; False if it goes on after ``timeout`` s."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        version, left = -1, POLL_S
+        while True:
+            if deadline is not None:
+                left = min(POLL_S, max(0.0, deadline - time.monotonic()))
+            version, finished, _ = await self.watch(version, left)
+            if finished:
+                return True
+            if deadline is not None and time.monotonic() >= deadline:
+                return False
+
+    async def optima(
+        self, value: int | None, position: int
+    ) -> tuple[Optima | None, bool]:
+        """Return the next chunk of optimal permutations, and if the run is over."""
+        answer = await self.call("optima", value=value, position=position)
+        chunk = answer["chunk"]
+        return None if chunk is None else pickle.loads(chunk), answer["finished"]
+
+    async def save(self, path: str) -> None:
+        """Write the state of the run into a file on this machine."""
+        target, name = await asyncio.to_thread(file_to_write, path)
+        content = unwrap(await self.call("save"))
+        await asyncio.to_thread(target.write, name, [content.tobytes()])
+
+    async def save_now(self) -> CheckpointSnapshot:
+        """Have the scheduler write a checkpoint at once."""
+        status: CheckpointSnapshot = pickle.loads(await self.call("save_now"))
+        return status

@@ -1,0 +1,67 @@
+"""Calls about a run, with a scheduler that is not there, or gone, or slow."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from types import SimpleNamespace
+
+import pytest
+
+from dpbb.cluster.client.scheduler_calls import SchedulerCalls, check_open
+from dpbb.errors import ClusterError
+
+
+def calls_of(**handlers):
+    return SchedulerCalls(SimpleNamespace(scheduler=SimpleNamespace(**handlers)), "run")
+
+
+def watching(*answers):
+    """Return what answers ``watch``: version, end or not, snapshot; and its calls."""
+    left, asked = list(answers), []
+
+    async def watch(run_id, version, timeout):
+        asked.append((run_id, version))
+        version, finished, snapshot = left.pop(0)
+        return {
+            "version": version,
+            "finished": finished,
+            "snapshot": pickle.dumps(snapshot),
+        }
+
+    return watch, asked
+
+
+def test_the_end_is_waited_for_from_change_to_change():
+    watch, asked = watching((1, False, "a"), (2, False, "b"), (3, True, "c"))
+    calls = calls_of(dpbb_watch=watch)
+    assert asyncio.run(calls.is_over(None))
+    assert asked == [("run", -1), ("run", 1), ("run", 2)]
+    assert calls.last == "c"
+
+
+def test_a_run_that_goes_on_is_not_over_in_time():
+    watch, _ = watching((1, False, "a"))
+    assert not asyncio.run(calls_of(dpbb_watch=watch).is_over(0.0))
+
+
+def test_a_scheduler_that_is_gone_is_named():
+    async def lost(**_):
+        raise OSError("reset")
+
+    calls = calls_of(dpbb_stop=lost, address="tcp://there:1")
+    with pytest.raises(ClusterError, match="lost the scheduler at tcp://there:1"):
+        asyncio.run(calls.call("stop"))
+
+
+def test_a_client_without_a_scheduler_is_closed():
+    calls = SchedulerCalls(SimpleNamespace(scheduler=None), "run")
+    with pytest.raises(ClusterError, match="its client is closed"):
+        asyncio.run(calls.call("stop"))
+
+
+@pytest.mark.parametrize("status", ["closing", "closed"])
+def test_a_closed_client_is_refused(status):
+    check_open(SimpleNamespace(status="running"))
+    with pytest.raises(ClusterError, match="one that is closed"):
+        check_open(SimpleNamespace(status=status))
