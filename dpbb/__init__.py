@@ -11,7 +11,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpbb.api import evaluate, resume, solve, submit
+    from dpbb.api import asynchronous, evaluate, resume, solve, submit
+    from dpbb.cluster.client.run import Run
+    from dpbb.coordination.snapshot import Snapshot
     from dpbb.errors import (
         CheckpointError,
         ClusterError,
@@ -44,10 +46,13 @@ __all__ = [
     "InvariantError",
     "OptionError",
     "Result",
+    "Run",
+    "Snapshot",
     "SolveOptions",
     "Status",
     "Termination",
     "UnwrittenError",
+    "asynchronous",
     "attach",
     "estimate",
     "evaluate",
@@ -60,7 +65,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "dpbb.api": ("evaluate", "resume", "solve", "submit"),
+    "dpbb.api": ("asynchronous", "evaluate", "resume", "solve", "submit"),
+    "dpbb.cluster.client.run": ("Run",),
+    "dpbb.coordination.snapshot": ("Snapshot",),
     "dpbb.solving.attach": ("attach", "runs"),
     "dpbb.proof.verify": ("verify",),
     "dpbb.errors": (

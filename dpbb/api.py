@@ -1,29 +1,43 @@
 """The public functions: ``solve``, ``submit``, ``resume``, ``evaluate``."""
 
+# ruff: noqa: ANN401  (clients and instances are of many types)
+
 from __future__ import annotations
 
 import asyncio
 import time
 from concurrent.futures import wait
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from dpbb.errors import OptionError
 from dpbb.flowshop.family import read_problem
 from dpbb.options.permutations import check_permutation
 from dpbb.problem import Scheduled
 from dpbb.progress import Progress
-from dpbb.solving.call import check_client, make_call, shown_by, style_of
+from dpbb.solving.call import (
+    check_client,
+    is_asynchronous,
+    make_call,
+    shown_by,
+    style_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable
     from pathlib import Path
+    from typing import SupportsIndex, Unpack
 
-    from dpbb.options import SolveOptions
+    from dpbb.cluster.client.run import Run
+    from dpbb.options import SolveKeywords, SolveOptions
+    from dpbb.options.derived import StyleName
     from dpbb.problem import Problem
     from dpbb.result import Result
     from dpbb.result.schedule import Schedule
     from dpbb.solving.call import Call
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 POLL_S = 0.1
 """Seconds between looks at ``should_stop`` while a run goes on."""
@@ -33,14 +47,14 @@ START_POLL_S = 0.02
 
 
 def solve(
-    instance: Any,  # noqa: ANN401 (names, paths, tables, instances, problems)
+    instance: Any,
     *,
-    client: Any = None,  # noqa: ANN401 (distributed.Client)
+    client: Any = None,
     options: SolveOptions | None = None,
-    progress: Progress | str | None = None,
+    progress: Progress | StyleName | None = None,
     should_stop: Callable[[], bool] = lambda: False,
-    **changes: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
+    **changes: Unpack[SolveKeywords],
+) -> Result:
     """Find an optimal schedule and prove it, or stop at a limit.
 
     Parameters
@@ -67,7 +81,7 @@ def solve(
     Returns
     -------
     Result, or awaitable of Result
-        Awaitable if the client is asynchronous, as Dask's own functions.
+        Awaitable if the client is asynchronous: see ``asynchronous`` for type checkers.
 
     Raises
     ------
@@ -86,12 +100,13 @@ def solve(
     >>> dpbb.solve([[3, 2], [1, 4], [2, 2]], verbosity="quiet").makespan
     9
     """
-    call = make_call(instance, client, options, changes, progress, should_stop)
-    return _run(call, client)
+    call = make_call(instance, client, options, {**changes}, progress, should_stop)
+    result: Result = _run(call, client)
+    return result
 
 
-def _run(call: Call, client: Any) -> Any:  # noqa: ANN401
-    if client is not None and client.asynchronous:
+def _run(call: Call, client: Any) -> Any:
+    if is_asynchronous(client):
         return _run_async(call, client)
     with closing(call.progress) as progress:
         result = _explore(call, client)
@@ -99,7 +114,7 @@ def _run(call: Call, client: Any) -> Any:  # noqa: ANN401
         return result
 
 
-def _explore(call: Call, client: Any) -> Result:  # noqa: ANN401
+def _explore(call: Call, client: Any) -> Result:
     with call.client(client) as starting:
         plan = call.plan()
         result = call.early(plan)
@@ -115,14 +130,14 @@ def _explore(call: Call, client: Any) -> Result:  # noqa: ANN401
             return call.end(run.result(), snapshot)
 
 
-async def _run_async(call: Call, client: Any) -> Result:  # noqa: ANN401
+async def _run_async(call: Call, client: Any) -> Result:
     with closing(call.progress) as progress:
         result = await _explore_async(call, client)
         progress.done(result)
         return result
 
 
-async def _explore_async(call: Call, client: Any) -> Result:  # noqa: ANN401
+async def _explore_async(call: Call, client: Any) -> Result:
     plan = await asyncio.to_thread(call.plan)
     result = call.early(plan)
     if result is not None:
@@ -136,12 +151,12 @@ async def _explore_async(call: Call, client: Any) -> Result:  # noqa: ANN401
 
 
 def submit(
-    instance: Any,  # noqa: ANN401
+    instance: Any,
     *,
-    client: Any = None,  # noqa: ANN401
+    client: Any = None,
     options: SolveOptions | None = None,
-    **changes: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
+    **changes: Unpack[SolveKeywords],
+) -> Run:
     """Start to solve; do not wait for the end.
 
     The start heuristics run first, in this call. Use the ``Run`` in a ``with`` block,
@@ -162,9 +177,10 @@ def submit(
     InstanceError, OptionError, EngineUnavailable, ClusterError
         As ``solve``.
     """
-    call = make_call(instance, client, options, changes, Progress())
-    if client is not None and client.asynchronous:
-        return _submit_async(call, client)
+    call = make_call(instance, client, options, {**changes}, Progress())
+    if is_asynchronous(client):
+        run: Run = cast("Any", _submit_async(call, client))
+        return run
     with ExitStack() as stack:
         starting = stack.enter_context(call.client(client))
         plan = call.plan()
@@ -173,19 +189,19 @@ def submit(
         return run
 
 
-async def _submit_async(call: Call, client: Any) -> Any:  # noqa: ANN401
+async def _submit_async(call: Call, client: Any) -> Any:
     return await call.open(await asyncio.to_thread(call.plan), client)
 
 
 def resume(
     source: str | Path,
     *,
-    client: Any = None,  # noqa: ANN401
+    client: Any = None,
     problem: Problem[Any] | None = None,
-    progress: Progress | str | None = None,
+    progress: Progress | StyleName | None = None,
     should_stop: Callable[[], bool] = lambda: False,
-    **changes: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
+    **changes: Unpack[SolveKeywords],
+) -> Result:
     """Go on from a checkpoint, on a cluster of any size and kind.
 
     Parameters
@@ -218,8 +234,8 @@ def resume(
     from dpbb.solving.resume import ResumedCall, read_saved
 
     began = time.monotonic()
-    changes |= style_of(progress)
-    saved, options = read_saved(source, problem, changes)
+    given: dict[str, Any] = {**changes, **style_of(progress)}
+    saved, options = read_saved(source, problem, given)
     check_client(client, options)
     call = ResumedCall(
         saved.spec.problem,
@@ -230,10 +246,26 @@ def resume(
         began,
         saved=saved,
     )
-    return _run(call, client)
+    result: Result = _run(call, client)
+    return result
 
 
-def evaluate(instance: Any, permutation: Sequence[int]) -> Schedule:  # noqa: ANN401
+def asynchronous(function: Callable[P, T]) -> Callable[P, Awaitable[T]]:
+    """Return a function as type checkers see it with an asynchronous client.
+
+    ``solve``, ``submit``, ``resume``, ``attach`` and ``runs`` give awaitables where the
+    client is asynchronous, which its type does not say; their own types are those of
+    blocking clients. At run time this is the function itself.
+
+    Examples
+    --------
+    >>> async def prove(client: distributed.Client) -> dpbb.Result:
+    ...     return await dpbb.asynchronous(dpbb.solve)("ta022", client=client)
+    """
+    return cast("Callable[P, Awaitable[T]]", function)
+
+
+def evaluate(instance: Any, permutation: Iterable[SupportsIndex]) -> Schedule:
     """Return the schedule of a given order of the jobs, which count from 0.
 
     Raises

@@ -14,6 +14,7 @@ from dpbb.bench.cpu import Machine
 from dpbb.errors import OptionError
 from dpbb.estimation.estimating import SECONDS, estimate
 from dpbb.flowshop.formats import read_instance
+from dpbb.options import BranchingRule
 from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def measure(
     result = estimate(
         instance,
         upper_bound=tree.ub,
-        branching=tree.branching,
+        branching=BranchingRule(tree.branching),
         seconds=seconds,
         seed=seed,
         threads=threads,

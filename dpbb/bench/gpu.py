@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbb.engines import nvml
-from dpbb.engines.base import Tuning
 from dpbb.engines.gpu.engine import GpuEngine
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import generate, taillard_instance
-from dpbb.options import Balance, BranchingRule, TreeOptions
+from dpbb.options import Balance, BranchingRule, TreeOptions, Tuning
 from dpbb.text.json_text import json_text
 from dpbb.tree.work_unit import WorkUnit
 
@@ -179,7 +178,7 @@ def run(args: argparse.Namespace) -> int:
     print(HEADER)
     for tree in args.trees:
         for balance, explorers in product(args.balance, args.explorers):
-            tuning = Tuning(explorers, args.block_size, str(balance), args.slice)
+            tuning = Tuning(explorers, args.block_size, balance, args.slice)
             for repetition in range(args.repeat):
                 result = measure(engine, device, tree, tuning, repetition, args.limit_s)
                 results.append(result)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dpbb.engines.registry import engines_by_kind
 from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.options import TreeOptions
+from dpbb.options import EngineName, TreeOptions
 from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
@@ -233,16 +233,15 @@ def _solve(
 ) -> Result:
     from dpbb.api import solve
 
-    result: Result = solve(
+    return solve(
         instance,
         client=client,
         cutoff=ub,
-        engine=engine,
+        engine=EngineName(engine),
         time_limit_s=limit_s,
         checkpoint_interval_s=interval_s,
         verbosity="normal" if rows else "quiet",
     )
-    return result
 
 
 def _measure(

@@ -18,8 +18,8 @@ import dpbb
 from dpbb.bench import SUITES
 from dpbb.cli.output import checked_stdout, silence
 from dpbb.errors import DpbbError, InstanceError, OptionError
+from dpbb.options import OPTIONS
 from dpbb.options.kinds import nearest
-from dpbb.options.table import option_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -89,7 +89,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--version", action="version", version=dpbb.__version__)
     _add_commands(parser, "dpbb.cli", COMMANDS, arguments)
     args, unknown = parser.parse_known_args(arguments)
-    flags = [row.flag for row in option_rows()]
+    flags = [row.flag for row in OPTIONS.values()]
     for argument in unknown:
         parser.error(
             f"{argument}: expected a known argument{nearest(argument, flags)}; see "

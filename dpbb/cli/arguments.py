@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from dpbb.options import ProgressStyle, Verbosity
-from dpbb.options.table import option_rows
+from dpbb.options import OPTIONS, ProgressStyle, Verbosity
 
 if TYPE_CHECKING:
-    from dpbb.options.table import OptionRow
+    from dpbb.options.rows import OptionRow
 
 
 def add_instance(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +64,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "options of the search",
         "the same in Python (solve(..., time_limit_s=60)) and TOML",
     )
-    for row in option_rows():
+    for row in OPTIONS.values():
         add_option(group, row)
     for flags, level in (
         (("-q", "--quiet"), Verbosity.QUIET),

@@ -10,8 +10,7 @@ from dpbb.cli.arguments import add_log_json, add_option
 from dpbb.cli.remote import add_run, attached
 from dpbb.cli.shared import EXIT_CODES, EXIT_CODES_TEXT, stopping
 from dpbb.errors import DpbbError, OptionError
-from dpbb.options import SolveOptions
-from dpbb.options.table import option_rows
+from dpbb.options import OPTIONS, SolveOptions
 from dpbb.text.files import check_writable
 
 if TYPE_CHECKING:
@@ -41,8 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the optimal permutations, those found before too, if the run has "
         "the option all_optima",
     )
-    (style,) = [row for row in option_rows() if row.name == "progress"]
-    add_option(parser, style)
+    add_option(parser, OPTIONS["progress"])
     add_log_json(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
 
@@ -53,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     from dpbb.progress import make_progress, show
 
     given = "none" if args.quiet else getattr(args, "progress", "auto")
-    style = SolveOptions().replace(progress=given).progress
+    style = SolveOptions.from_mapping({"progress": given}).progress
     message = "dpbb: leaving the run, which goes on; Ctrl-C again quits at once"
     if args.certificate is not None:
         check_writable(args.certificate, "--certificate")

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from dpbb.cli.arguments import add_instance, add_option
 from dpbb.cli.shared import flags_given, problem_of
 from dpbb.estimation.result import USED_OPTIONS
-from dpbb.options.table import option_rows
+from dpbb.options import OPTIONS
 
 if TYPE_CHECKING:
     import argparse
 
-    from dpbb.options.table import OptionRow
+    from dpbb.options.rows import OptionRow
 
 EPILOG = """\
 The tree is that of a solve with a schedule of makespan U at hand. What the interval
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _rows() -> list[OptionRow]:
-    return [row for row in option_rows() if row.name in USED_OPTIONS]
+    return [OPTIONS[name] for name in USED_OPTIONS]
 
 
 def run(args: argparse.Namespace) -> int:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from dpbb.cli import EXIT_INTERRUPTED
 from dpbb.cli.output import write_schedule
 from dpbb.errors import UnwrittenError
-from dpbb.options import Verbosity
-from dpbb.options.table import option_rows, read_toml
+from dpbb.options import OPTIONS, Verbosity
+from dpbb.options.rows import read_toml
 from dpbb.progress.base import Progress
 from dpbb.result import Result, Status
 from dpbb.text.files import check_writable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from dpbb.options import SolveOptions
-    from dpbb.options.table import OptionRow
+    from dpbb.options.rows import OptionRow
     from dpbb.problem import Problem
 
 EXIT_CODES = {
@@ -43,8 +43,8 @@ Ctrl-C once (or SIGTERM) stops the search and still prints the best schedule."""
 
 def given_options(args: argparse.Namespace) -> dict[str, Any]:
     """Options of the TOML file, then of the flags; no defaults."""
-    values = {} if args.config is None else read_toml(args.config)
-    return values | flags_given(args, option_rows())
+    values = {} if args.config is None else read_toml(args.config, OPTIONS)
+    return values | flags_given(args, OPTIONS.values())
 
 
 def flags_given(args: argparse.Namespace, rows: Iterable[OptionRow]) -> dict[str, Any]:

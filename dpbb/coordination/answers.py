@@ -97,9 +97,9 @@ class Answers:
 
     def _lists_at_stop(self, lease: LeaseRecord) -> bool:
         """Whether a seat's last report says what remains."""
-        spec = self._run.spec
+        options = self._run.spec.options
         # optimal permutations come with full reports alone
-        wanted = spec.checkpoint is not None or spec.all_optima or lease.save
+        wanted = options.checkpoint is not None or options.all_optima or lease.save
         return wanted or lease.open_roots <= LISTED_AT_STOP
 
     def _shall_give_witnesses(self, lease: LeaseRecord, now: float) -> bool:

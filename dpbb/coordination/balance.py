@@ -305,13 +305,14 @@ class Balance:
             if much_faster(takers[0], takers[-1]):
                 return shares_by_speed(donated, takers)
         book = self._book
-        several = min(seats * book.spec.units_per_seat, len(donated) // _PORTION_ROOTS)
+        per_seat = book.spec.options.units_per_seat
+        several = min(seats * per_seat, len(donated) // _PORTION_ROOTS)
         if len(book.waiting) > max(_FEW_LEASES, len(book.leases) // 64):
             several = 1  # there is enough for who is idle next
         worth = self._worth(worth_s)
         if _CROWD * len(self.idle) > len(book.leases):
             # as when a run begins: the event loop is what all wait for, and several
             # units of one donation take less of it than several donations
-            worth = max(worth, book.spec.units_per_seat)
+            worth = max(worth, per_seat)
         parts = min(max(seats, several), worth, len(donated))
         return donated.split(parts)

@@ -153,7 +153,7 @@ class Checkpoint:
         """Pruning threshold."""
         if self.value is None:
             return self.cutoff
-        return min(self.cutoff, self.value + self.spec.all_optima)
+        return min(self.cutoff, self.value + self.spec.options.all_optima)
 
     @property
     def finished(self) -> bool:
@@ -232,7 +232,7 @@ def resumed_incumbent(spec: RunSpec, saved: Checkpoint) -> Incumbent:
     if spec.upper_bound is not None:
         cutoff = min(cutoff, spec.upper_bound)
     incumbent = Incumbent(
-        spec.problem.n_jobs, cutoff=cutoff, all_optima=spec.all_optima
+        spec.problem.n_jobs, cutoff=cutoff, all_optima=spec.options.all_optima
     )
     incumbent.restore(
         saved.value,

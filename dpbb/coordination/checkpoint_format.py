@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,9 +25,15 @@ import numpy as np
 from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
 from dpbb.coordination.journal import Journal
 from dpbb.coordination.messages import RunId, RunSpec, SeatId, UnitId
-from dpbb.engines.base import Tuning
 from dpbb.errors import CheckpointError, DpbbError, InstanceError
-from dpbb.options import Bound, BranchingRule, TreeOptions
+from dpbb.options import (
+    Bound,
+    BranchingRule,
+    RunOptions,
+    SolveOptions,
+    TreeOptions,
+    Tuning,
+)
 from dpbb.problems import decoded, encoded, holds_problem
 from dpbb.result import Improvement
 from dpbb.tree.branching import TREE_RULE_VERSION
@@ -41,8 +47,11 @@ if TYPE_CHECKING:
     from dpbb.problem import Problem
 
 MAGIC = b"dpbb-checkpoint"
-SCHEMA = 1
-"""Raised whenever the format changes; a reader refuses all others."""
+SCHEMA = 2
+"""Raised whenever the format changes. 2: options of the run by their names."""
+
+READABLE = (1, 2)
+"""Schemas that a reader takes; it refuses all others."""
 
 JOURNAL = "journal"
 
@@ -53,15 +62,8 @@ _SPEC_FIELDS = (
     "run_id",
     "instance",
     "engine",
-    "all_optima",
-    "report_interval_s",
-    "full_interval_s",
-    "units_per_seat",
     "lease_timeout_s",
-    "checkpoint",
-    "checkpoint_keep",
     "certificate",
-    "estimates",
 )
 
 
@@ -197,9 +199,8 @@ def encode_header(
             "root_order": tree.root_order,
         },
         "spec": {name: getattr(spec, name) for name in _SPEC_FIELDS},
-        "tuning": None
-        if spec.tuning is None
-        else {f.name: getattr(spec.tuning, f.name) for f in fields(Tuning)},
+        "options": asdict(spec.options),
+        "tuning": asdict(spec.tuning),
         "request": dict(spec.request),
         "incumbent": {
             "cutoff": saved.cutoff,
@@ -254,7 +255,7 @@ def header_length(start: bytes, name: str) -> int:
             f"{name}: expected a checkpoint, which begins with {MAGIC.decode()!r}, got "
             f"{start[:40]!r}"
         )
-    if words[1] != b"%d" % SCHEMA:
+    if words[1] not in [b"%d" % schema for schema in READABLE]:
         raise CheckpointError(
             f"{name}: expected a checkpoint of schema {SCHEMA}, got "
             f"{words[1].decode(errors='replace')}: it is of another version of dpbb"
@@ -326,7 +327,7 @@ def _decode(
             f"{tree['rule_version']}: another version of dpbb numbers other leaves"
         )
     found = _problem_of(header["problem"], problem, name)
-    known = {"estimates": True, **header["spec"]}  # once it was not saved
+    of_run = header["options"] if "options" in header else _options_of_1(header)
     spec = RunSpec(
         problem=found,
         tree=TreeOptions(
@@ -335,12 +336,13 @@ def _decode(
             Bound(tree["bound"]),
             _jobs(tree["root_order"]),
         ),
-        tuning=None if header["tuning"] is None else Tuning(**header["tuning"]),
+        options=RunOptions.of(SolveOptions.from_mapping(of_run)),
+        tuning=Tuning.of(SolveOptions.from_mapping(header["tuning"] or {})),
         upper_bound=incumbent["cutoff"],
         permutation=_jobs(incumbent["permutation"]),
         request=header["request"],
         **{
-            **{name: known[name] for name in _SPEC_FIELDS},
+            **{name: header["spec"][name] for name in _SPEC_FIELDS},
             "run_id": RunId(header["spec"]["run_id"]),
         },
     )
@@ -391,6 +393,18 @@ def _decode(
     except CheckpointError as error:
         raise CheckpointError(f"{name}: {error}") from error
     return saved
+
+
+def _options_of_1(header: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a run from a header of schema 1."""
+    spec, given = header["spec"], header["request"].get("options", {})
+    same = ("all_optima", "report_interval_s", "units_per_seat", "checkpoint")
+    return {
+        **{name: spec[name] for name in (*same, "checkpoint_keep")},
+        "checkpoint_interval_s": spec["full_interval_s"],
+        "estimates": "auto" if spec.get("estimates", True) else "off",
+        **{name: given.get(name) for name in ("node_limit", "gap_limit")},
+    }
 
 
 def _jobs(values: Any) -> tuple[int, ...] | None:  # noqa: ANN401

@@ -190,7 +190,7 @@ class Coordinator:
 
     def optima_after(self, value: int | None, position: int) -> Optima | None:
         """With all optima: the next chunk for a reader; see ``Incumbent``."""
-        if not self.spec.all_optima:
+        if not self.spec.options.all_optima:
             return None
         return self._incumbent.optima_after(value, position)
 

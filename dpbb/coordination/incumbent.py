@@ -117,17 +117,17 @@ class Incumbent:
         OptionError
             The start permutation is not one of all the problem's jobs.
         """
-        problem = spec.problem
+        problem, all_optima = spec.problem, spec.options.all_optima
         cutoff = problem.trivial_ub
         if spec.upper_bound is not None:
             cutoff = min(cutoff, spec.upper_bound)
         if spec.permutation is None:
-            return cls(problem.n_jobs, cutoff=cutoff, all_optima=spec.all_optima)
+            return cls(problem.n_jobs, cutoff=cutoff, all_optima=all_optima)
         jobs = jobs_of(problem, spec.permutation)
         value = problem.evaluate(jobs)
         if cutoff >= value:  # then the permutation alone makes the UB
             cutoff = problem.trivial_ub
-        incumbent = cls(problem.n_jobs, cutoff=cutoff, all_optima=spec.all_optima)
+        incumbent = cls(problem.n_jobs, cutoff=cutoff, all_optima=all_optima)
         incumbent.improve(value, jobs, "start", 0.0)
         return incumbent
 

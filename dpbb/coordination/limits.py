@@ -29,14 +29,14 @@ class Limits:
 
     def reached(self, run: RunRecord, now: float) -> Termination | None:
         """Return the limit that ends the run now, if one does."""
-        spec = self._spec
+        spec, options = self._spec, self._spec.options
         if spec.time_limit_s is not None and now - self._started >= spec.time_limit_s:
             return Termination.TIME_LIMIT
-        if spec.node_limit is not None and run.decomposed >= spec.node_limit:
+        if options.node_limit is not None and run.decomposed >= options.node_limit:
             return Termination.NODE_LIMIT
-        if spec.gap_limit is not None:  # else not asked for: it looks at every unit
+        if options.gap_limit is not None:  # else not asked for: it looks at every unit
             gap = run.gap
             # at 0 nothing is left but to prune the open roots: let them be exhausted
-            if gap is not None and 0 < gap <= spec.gap_limit:
+            if gap is not None and 0 < gap <= options.gap_limit:
                 return Termination.GAP_LIMIT
         return None

@@ -11,13 +11,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NewType
 
+from dpbb.options import RunOptions, Tuning
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from dpbb.engines.base import Candidate, Device, Tuning
+    from dpbb.engines.base import Candidate, Device
     from dpbb.options import TreeOptions
     from dpbb.problem import Problem
     from dpbb.tree.work_unit import WorkUnit
@@ -40,10 +42,12 @@ class RunSpec:
         The problem, and the options that its tree depends on.
     instance
         Name of the instance, for people.
+    options
+        What the scheduler and the seats obey; the table says what each is.
+    tuning
+        What the engine obeys.
     engine
         ``"auto"``, ``"cpu"``, ``"gpu"`` or ``"reference"``.
-    tuning
-        Engine tuning.
     upper_bound
         The cutoff: prune LB >= upper_bound, with all optima too (so give one more
         there, if a schedule of that value is known). None: ``problem.trivial_ub``.
@@ -51,26 +55,15 @@ class RunSpec:
         The incumbent at the start; its value is evaluated again, and is the UB where
         it is not above the cutoff (all optima: prune LB > value). None when there is
         none: a cutoff, or a schedule that somebody knows without giving it.
-    all_optima
-        Collect every optimal permutation.
-    time_limit_s, node_limit, gap_limit
-        When to stop early; None: never. Time counts from the opening of the run.
-    report_interval_s, full_interval_s
-        Seconds between light reports, and between full ones.
-    units_per_seat
-        Units that a large donation is cut into for every seat that waits for work.
-    lease_timeout_s
-        A seat that has not reported for so long has lost its lease.
-    checkpoint, checkpoint_keep
-        Folder of checkpoints, a path or URL of the scheduler's, and how many are kept;
-        None: there are none.
+    time_limit_s
+        Seconds from the opening of the run to its deadline; None: there is none.
     certificate
         Keep a journal for a certificate.
-    estimates
-        Estimate now and then what is left; see ``dpbb.cluster.scheduler.forecasts``.
     request
         What the client wants to know again when it makes a result of the run; only
         values that JSON has.
+    lease_timeout_s
+        A seat that has not reported for so long has lost its lease.
     max_reports, max_report_bytes
         Periodic reports of all seats a second, and bytes of the full ones among them:
         with many seats the intervals are stretched to stay below (``pace.py``).
@@ -80,23 +73,15 @@ class RunSpec:
     problem: Problem[Any]
     tree: TreeOptions
     instance: str = ""
+    options: RunOptions = field(default_factory=RunOptions)
+    tuning: Tuning = field(default_factory=Tuning)
     engine: str = "auto"
-    tuning: Tuning | None = None
     upper_bound: int | None = None
     permutation: tuple[int, ...] | None = None
-    all_optima: bool = False
     time_limit_s: float | None = None
-    node_limit: int | None = None
-    gap_limit: float | None = None
-    report_interval_s: float = 1.0
-    full_interval_s: float = 30.0
-    units_per_seat: int = 4
-    lease_timeout_s: float = 60.0
-    checkpoint: str | None = None
-    checkpoint_keep: int = 3
     certificate: bool = False
-    estimates: bool = True
     request: Mapping[str, Any] = field(default_factory=dict)
+    lease_timeout_s: float = 60.0
     max_reports: float = 125.0
     max_report_bytes: float = 6e6
 

@@ -101,7 +101,7 @@ class Outcome:
             units=book.made,
             seats=tuple(run.work.used_seats),
             engines=tuple(dict.fromkeys(run.work.used_seats.values())),
-            optima=incumbent.optima() if run.spec.all_optima else None,
+            optima=incumbent.optima() if run.spec.options.all_optima else None,
             n_optima=incumbent.n_optima,
             error=run.error,
             journal=book.journal,

@@ -48,10 +48,10 @@ class Pace:
         """Seconds from one light report of a lease to the next."""
         spec = self._spec
         seldom = min(leases / spec.max_reports, spec.lease_timeout_s / SIGNS_OF_LIFE)
-        return max(spec.report_interval_s, seldom)
+        return max(spec.options.report_interval_s, seldom)
 
     def full_s(self, leases: int) -> float:
         """Seconds from one periodic full report of a lease to the next."""
         spec = self._spec
         stretched = leases * (self._full_bytes or 0.0) / spec.max_report_bytes
-        return max(spec.full_interval_s, stretched)
+        return max(spec.options.checkpoint_interval_s, stretched)

@@ -1,6 +1,6 @@
 """Engines: ways to explore work units; loaded by name, so none is imported here."""
 
-from dpbb.engines.base import Candidate, Device, Engine, Session, Slice, Tuning
+from dpbb.engines.base import Candidate, Device, Engine, Session, Slice
 from dpbb.engines.driver import Exploration, explore_to_end
 from dpbb.engines.registry import (
     ENGINES,
@@ -17,7 +17,6 @@ __all__ = [
     "Exploration",
     "Session",
     "Slice",
-    "Tuning",
     "available_engines",
     "choose_engine",
     "explore_to_end",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from dpbb.options import SolveOptions, TreeOptions
+    from dpbb.options import TreeOptions, Tuning
     from dpbb.problem import Problem
     from dpbb.tree.work_unit import WorkUnit
 
@@ -43,35 +43,6 @@ class Device:
     index: int = 0
     threads: int = 1
     name: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Tuning:
-    """What changes the speed of an engine, never its counts; None: automatic.
-
-    Parameters
-    ----------
-    explorers
-        GPU: number of explorers (K of the literature).
-    block_size
-        GPU: threads of a block.
-    balance
-        GPU: ``"explode"`` or ``"steal"``.
-    slice_s
-        Seconds of a slice (``Session.slice_s``).
-    """
-
-    explorers: int | None = None
-    block_size: int | None = None
-    balance: str | None = None
-    slice_s: float | None = None
-
-    @classmethod
-    def of(cls, options: SolveOptions) -> Tuning | None:
-        """Return what the options say of it; None if nothing."""
-        balance = None if options.balance is None else str(options.balance)
-        found = cls(options.explorers, options.block_size, balance, options.slice_s)
-        return None if found == cls() else found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

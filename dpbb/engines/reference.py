@@ -23,8 +23,7 @@ from dpbb.tree.work_unit import WorkUnit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpbb.engines.base import Tuning
-    from dpbb.options import TreeOptions
+    from dpbb.options import TreeOptions, Tuning
     from dpbb.problem import Problem
     from dpbb.tree.root import Root
 

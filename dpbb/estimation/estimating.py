@@ -14,7 +14,9 @@ from dpbb.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import Unpack
 
+    from dpbb.options.derived import EstimateKeywords
     from dpbb.tree.work_unit import WorkUnit
 
 SECONDS = 5.0
@@ -33,7 +35,7 @@ def estimate(
     gpus: int = 1,
     measure: bool = True,
     should_stop: Callable[[], bool] = lambda: False,
-    **options: Any,  # noqa: ANN401
+    **options: Unpack[EstimateKeywords],
 ) -> Estimate:
     """Estimate how many nodes a solve explores with a known upper bound, and how long.
 
@@ -63,7 +65,7 @@ def estimate(
     should_stop
         Polled between rounds of probes.
     **options
-        Those of ``SolveOptions`` that change the tree (branching, branching_ub,
+        Those of ``SolveOptions`` that change the tree (branching, branching_ub, bound,
         root_order, all_optima), and engine and threads.
 
     Returns
@@ -82,7 +84,7 @@ def estimate(
     A solve that still looks for its best schedule explores more: nodes with bounds
     from this value up to the one it starts with.
     """
-    chosen = _tree_options(options)
+    chosen = _tree_options({**options})
     seconds = kinds.number(above=0).check(seconds, "seconds")
     samples = kinds.optional(kinds.whole(1)).check(samples, "samples")
     probes = kinds.whole(2, 64).check(probes, "probes")

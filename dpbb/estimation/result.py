@@ -6,16 +6,15 @@ import html
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
+from dpbb.options import OPTIONS
+from dpbb.options.rows import Resumed
 from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
     from dpbb.estimation.rates import Rate
 
 USED_OPTIONS = (
-    "branching",
-    "branching_ub",
-    "root_order",
-    "all_optima",
+    *(name for name, row in OPTIONS.items() if row.resumed is Resumed.FIXED),
     "engine",
     "threads",
 )

@@ -1,7 +1,9 @@
 """Options of a solve: one table behind the API, the command line, TOML and docs."""
 
-from dpbb.options.solve_options import (
+from dpbb.options.derived import RunOptions, SolveKeywords, Tuning
+from dpbb.options.table import (
     BLOCK_SIZE_RANGE,
+    OPTIONS,
     Balance,
     Bound,
     BranchingRule,
@@ -16,6 +18,7 @@ from dpbb.options.solve_options import (
 
 __all__ = [
     "BLOCK_SIZE_RANGE",
+    "OPTIONS",
     "Balance",
     "Bound",
     "BranchingRule",
@@ -23,7 +26,10 @@ __all__ = [
     "Estimates",
     "Heuristics",
     "ProgressStyle",
+    "RunOptions",
+    "SolveKeywords",
     "SolveOptions",
     "TreeOptions",
+    "Tuning",
     "Verbosity",
 ]

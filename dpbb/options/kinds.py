@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from enum import StrEnum
 
+PATH = "str | PathLike[str]"
+
 LARGEST = 2**62
 """Largest whole number of any option: it and a little more fit in 64 bits."""
 
@@ -36,6 +38,8 @@ class Kind:
         ``parse(text, name)``: the same from a text (command line).
     metavar
         Placeholder in help texts; None for a flag without a value.
+    given
+        Type of what ``check`` takes, as Python writes it.
     default_text
         What happens without a value.
     """
@@ -44,6 +48,7 @@ class Kind:
     check: Callable[[Any, str], Any]
     parse: Callable[[str, str], Any]
     metavar: str | None
+    given: str
     default_text: str = "none"
 
 
@@ -78,7 +83,7 @@ def whole(least: int, most: int = LARGEST) -> Kind:
                 raise
             _refuse(name, allowed, text)
 
-    return Kind(allowed, check, parse, "N")
+    return Kind(allowed, check, parse, "N", "int")
 
 
 def number(
@@ -124,7 +129,7 @@ def number(
             _refuse(name, allowed, text)
         return check(result, name)
 
-    return Kind(allowed, check, parse, "X")
+    return Kind(allowed, check, parse, "X", "float")
 
 
 def choice(values: type[StrEnum]) -> Kind:
@@ -137,7 +142,9 @@ def choice(values: type[StrEnum]) -> Kind:
         except ValueError:
             _refuse(name, allowed, value)
 
-    return Kind(allowed, check, check, "|".join(values))
+    names = ", ".join(f'"{value}"' for value in values)
+    given = f"{values.__name__} | Literal[{names}]"
+    return Kind(allowed, check, check, "|".join(values), given)
 
 
 def text(metavar: str, allowed: str) -> Kind:
@@ -149,7 +156,7 @@ def text(metavar: str, allowed: str) -> Kind:
             _refuse(name, allowed, value)
         return plain
 
-    return Kind(allowed, check, check, metavar)
+    return Kind(allowed, check, check, metavar, PATH)
 
 
 def address() -> Kind:
@@ -163,7 +170,7 @@ def address() -> Kind:
             _refuse(name, f"{allowed}, such as tcp://host:8786", value)
         return result
 
-    return Kind(allowed, check, check, plain.metavar)
+    return Kind(allowed, check, check, plain.metavar, plain.given)
 
 
 def flag() -> Kind:
@@ -178,19 +185,21 @@ def flag() -> Kind:
     def parse(text: str, name: str) -> bool:
         return check({"true": True, "false": False}.get(text.lower(), text), name)
 
-    return Kind(allowed, check, parse, None)
+    return Kind(allowed, check, parse, None, "bool")
 
 
 def permutation() -> Kind:
     """Permutations of the jobs 0 to n-1; as text, the jobs or a file with them.
 
-    A text is none where values are: whoever sends options must not have files read.
+    Only the command line and TOML files may name a file: whoever sends options over
+    the network must not have files read.
     """
     allowed = (
         "the jobs 0 to n-1 in any order; on the command line and in TOML also a file "
         "with them"
     )
-    return Kind(allowed, check_permutation, parse_permutation, "FILE")
+    given = "Iterable[SupportsIndex]"
+    return Kind(allowed, check_permutation, parse_permutation, "FILE", given)
 
 
 def optional(kind: Kind, default_text: str = "none") -> Kind:
@@ -199,7 +208,8 @@ def optional(kind: Kind, default_text: str = "none") -> Kind:
     def check(value: Any, name: str) -> Any:  # noqa: ANN401
         return None if value is None else kind.check(value, name)
 
-    return Kind(kind.allowed, check, kind.parse, kind.metavar, default_text)
+    given = f"{kind.given} | None"
+    return Kind(kind.allowed, check, kind.parse, kind.metavar, given, default_text)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -1,97 +1,440 @@
-"""The options table as rows: for flags, TOML files and docs."""
+"""The options of a solve: one table behind the API, the command line, TOML and docs.
+
+A field of ``SolveOptions`` is a row: its name, type and default, what is allowed, where
+it matters and what it means. What else lists options is made of it: the flags, the
+reference, and ``dpbb.options.derived`` (run ``docs/make_options.py`` after a change).
+"""
+
+# ruff: noqa: RUF009  (the rows are dataclass fields, made by a function)
 
 from __future__ import annotations
 
-import tomllib
-from dataclasses import Field, dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import OptionError
-from dpbb.options import SolveOptions
+from dpbb.options import kinds
 from dpbb.options.kinds import unknown_option
-from dpbb.options.permutations import parse_permutation
+from dpbb.options.rows import Resumed, Where, read_toml, row, rows_of
 
 if TYPE_CHECKING:
-    from dpbb.options.kinds import Kind
+    from collections.abc import Mapping
+    from pathlib import Path
+    from typing import Unpack
+
+    from dpbb.options.derived import OptionKeywords
+
+BLOCK_SIZE_RANGE = (32, 512)
+"""Threads of a block of the GPU engine."""
+
+
+class BranchingRule(StrEnum):
+    """How a decomposed node chooses between its front and its back children."""
+
+    MINMIN = "minmin"
+    MINBRANCH = "minbranch"
+    MAXSUM = "maxsum"
+    ALTERNATE = "alternate"
+    FRONT = "front"
+    BACK = "back"
+
+
+class Bound(StrEnum):
+    """Lower bound that prunes children."""
+
+    LB1 = "lb1"
+
+
+class EngineName(StrEnum):
+    """Which engine explores; ``auto`` takes a GPU when there is one, else the CPU."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    GPU = "gpu"
+    REFERENCE = "reference"
+
+
+class Heuristics(StrEnum):
+    """What looks for a first incumbent before the tree is explored."""
+
+    AUTO = "auto"  # what does best on instances of this size
+    BEAM = "beam"  # NEH, then beam search
+    IG = "ig"  # NEH, then iterated greedy
+    NEH = "neh"
+    NONE = "none"
+
+
+class Balance(StrEnum):
+    """How a GPU's explorers share their work."""
+
+    EXPLODE = "explode"
+    STEAL = "steal"
+
+
+class Verbosity(StrEnum):
+    """How much a solve says while it runs."""
+
+    QUIET = "quiet"
+    NORMAL = "normal"
+    VERBOSE = "verbose"
+
+
+class ProgressStyle(StrEnum):
+    """How the progress of a run is shown."""
+
+    AUTO = "auto"  # live on a terminal or in a notebook, else rows
+    LIVE = "live"
+    PLAIN = "plain"
+    JSON = "json"
+    NONE = "none"
+
+
+class Estimates(StrEnum):
+    """Whether it is estimated what a run has left."""
+
+    AUTO = "auto"
+    OFF = "off"
 
 
 @dataclass(frozen=True, slots=True)
-class OptionRow:
-    """One option as people see it."""
+class TreeOptions:
+    """All that the tree depends on besides the problem (invariant I1).
 
-    name: str
-    flag: str
-    kind: Kind
-    default: Any
-    help: str
+    Parameters
+    ----------
+    branching
+        The branching rule.
+    branching_ub
+        Fixed value that MinBranch compares bounds with; required by it, ignored by
+        the other rules.
+    bound
+        The lower bound.
+    root_order
+        Jobs in the order in which siblings are numbered; None is 0, 1, ..., n-1.
+    """
 
-    @property
-    def default_text(self) -> str:
-        """The default, or what happens without a value."""
-        if self.default is None:
-            return self.kind.default_text
-        return "off" if self.default is False else str(self.default)
-
-
-def option_rows() -> tuple[OptionRow, ...]:
-    """Rows of the table, in the order of the fields."""
-    return tuple(_row(option) for option in fields(SolveOptions))
-
-
-def _row(option: Field[Any]) -> OptionRow:
-    # --time-limit, not --time-limit-s: the help says seconds.
-    flag = "--" + option.name.removesuffix("_s").replace("_", "-")
-    meta = option.metadata
-    return OptionRow(option.name, flag, meta["kind"], option.default, meta["help"])
+    branching: BranchingRule = BranchingRule.MINMIN
+    branching_ub: int | None = None
+    bound: Bound = Bound.LB1
+    root_order: tuple[int, ...] | None = None
 
 
-def options_table() -> str:
-    """Return the table in Markdown, as the README has it."""
-    lines = ["| option | flag | allowed | default | meaning |", "|---|---|---|---|---|"]
-    lines += [
-        f"| `{row.name}` | `{row.flag}` | {row.kind.allowed} | {row.default_text} "
-        f"| {row.help} |"
-        for row in option_rows()
-    ]
-    return "\n".join(lines) + "\n"
+@dataclass(frozen=True, slots=True, kw_only=True, init=False)
+class SolveOptions:
+    """How to solve an instance; every value is checked.
 
-
-def read_toml(path: str | Path) -> dict[str, Any]:
-    """Return the ``[solve]`` table of a TOML file: names and values of options.
+    ``OPTIONS`` lists the fields with what is allowed and what they mean, as does
+    ``dpbb solve --help``.
 
     Raises
     ------
     OptionError
-        No such file, no TOML, or no such table; an unknown name, or a bad value.
+        Says which option, what is allowed and what came.
+
+    Examples
+    --------
+    >>> SolveOptions(engine="cpu", time_limit_s=60).replace(threads=2).threads
+    2
     """
-    try:
-        document = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise OptionError(
-            f"{path}: expected a readable TOML file, got {error.strerror or error}"
-        ) from error
-    except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError
-        raise OptionError(f"{path}: expected TOML, got: {error}") from error
-    table = document.get("solve")
-    if not isinstance(table, dict) or len(document) > 1:
-        found = (f"[{k}]" if isinstance(v, dict) else k for k, v in document.items())
-        got = ", ".join(found) or "nothing"
-        raise OptionError(f"{path}: expected one table [solve], got {got}")
-    kinds = {row.name: row.kind for row in option_rows()}
-    return {name: _checked(path, name, table[name], kinds) for name in table}
+
+    engine: EngineName = row(
+        EngineName.AUTO,
+        kinds.choice(EngineName),
+        Where.PLAN,
+        "engine that explores; auto: a GPU when there is one, else the CPU",
+        resumed=Resumed.ANEW,
+    )
+    threads: int | None = row(
+        None,
+        kinds.optional(kinds.whole(1, 1024), "all physical cores"),
+        Where.CLIENT,
+        "CPU threads that each worker explores with",
+    )
+    workers: int | None = row(
+        None,
+        kinds.optional(kinds.whole(1, 1024), "one, or one for each GPU"),
+        Where.CLIENT,
+        "worker processes of the embedded cluster; with GPUs: how many of those that "
+        "CUDA_VISIBLE_DEVICES leaves",
+    )
+    scheduler: str | None = row(
+        None,
+        kinds.optional(kinds.address(), "own"),
+        Where.CLIENT,
+        "existing Dask cluster to explore on, such as tcp://host:8786",
+    )
+    branching: BranchingRule = row(
+        BranchingRule.MINMIN,
+        kinds.choice(BranchingRule),
+        Where.TREE,
+        "rule that chooses between front and back children",
+    )
+    branching_ub: int | None = row(
+        None,
+        kinds.optional(kinds.whole(0), "the upper bound after the start heuristics"),
+        Where.TREE,
+        "value that minbranch compares bounds with",
+    )
+    bound: Bound = row(
+        Bound.LB1,
+        kinds.choice(Bound),
+        Where.TREE,
+        "lower bound that prunes",
+    )
+    upper_bound: int | None = row(
+        None,
+        kinds.optional(kinds.whole(0)),
+        Where.PLAN,
+        "a schedule of this makespan is known: look for better ones only",
+        resumed=Resumed.ANEW,
+    )
+    cutoff: int | None = row(
+        None,
+        kinds.optional(kinds.whole(0)),
+        Where.PLAN,
+        "look for schedules below this value only, without any heuristic",
+        resumed=Resumed.ANEW,
+    )
+    initial: tuple[int, ...] | None = row(
+        None,
+        kinds.optional(kinds.permutation()),
+        Where.PLAN,
+        "schedule to start from (warm start), jobs 0 to n-1",
+        resumed=Resumed.ANEW,
+    )
+    root_order: tuple[int, ...] | None = row(
+        None,
+        kinds.optional(kinds.permutation(), "0 to n-1"),
+        Where.TREE,
+        "jobs in the order in which siblings are numbered",
+    )
+    time_limit_s: float | None = row(
+        None,
+        kinds.optional(kinds.number(above=0)),
+        Where.PLAN,
+        "stop after so many seconds, heuristics and start-up included",
+        resumed=Resumed.ANEW,
+    )
+    node_limit: int | None = row(
+        None,
+        kinds.optional(kinds.whole(1)),
+        Where.RUN,
+        "stop after about so many explored nodes",
+        resumed=Resumed.ANEW,
+    )
+    gap_limit: float | None = row(
+        None,
+        kinds.optional(kinds.number(least=0, below=1)),
+        Where.RUN,
+        "stop when (UB - LB) / UB is at most this",
+        resumed=Resumed.ANEW,
+    )
+    heuristics: Heuristics = row(
+        Heuristics.AUTO,
+        kinds.choice(Heuristics),
+        Where.PLAN,
+        "what looks for a first incumbent: NEH, then iterated greedy or beam search",
+    )
+    heuristic_time_s: float | None = row(
+        None,
+        kinds.optional(
+            kinds.number(least=0),
+            "by the size of the instance; at most half of a time limit, or three "
+            "quarters where something has to be compiled first",
+        ),
+        Where.PLAN,
+        "seconds that the heuristics may take",
+    )
+    all_optima: bool = row(
+        False,
+        kinds.flag(),
+        Where.RUN,
+        "find every optimal permutation: prune LB > UB only",
+        resumed=Resumed.FIXED,
+    )
+    optima_file: str | None = row(
+        None,
+        kinds.optional(kinds.text("FILE", "the path of a file to write")),
+        Where.CLIENT,
+        "with all_optima: write the optimal permutations here, one a line",
+        resumed=Resumed.KEPT,
+    )
+    report_interval_s: float = row(
+        1.0,
+        kinds.number(above=0),
+        Where.RUN,
+        "seconds between reports of a seat and progress rows; in long runs the rows "
+        "become rarer",
+    )
+    checkpoint_interval_s: float = row(
+        30.0,
+        kinds.number(above=0),
+        Where.RUN,
+        "seconds between full reports, and checkpoints: what is lost at most",
+    )
+    checkpoint: str | None = row(
+        None,
+        kinds.optional(
+            kinds.text("FOLDER", "a path or fsspec URL, such as s3://bucket/run")
+        ),
+        Where.RUN,
+        "folder, of the scheduler's machine, to write checkpoints to: dpbb resume goes "
+        "on from it",
+    )
+    checkpoint_keep: int = row(
+        3,
+        kinds.whole(1),
+        Where.RUN,
+        "how many checkpoints are kept",
+    )
+    certificate: str | None = row(
+        None,
+        kinds.optional(kinds.text("FILE", "the path of a file to write, .json.gz")),
+        Where.CLIENT,
+        "write a certificate of the proof here; dpbb verify checks it",
+        resumed=Resumed.KEPT,
+    )
+    units_per_seat: int = row(
+        4,
+        kinds.whole(1, 4096),
+        Where.RUN,
+        "work units that a donation is cut into, per idle seat",
+    )
+    explorers: int | None = row(
+        None,
+        kinds.optional(kinds.whole(1), "automatic"),
+        Where.ENGINE,
+        "GPU: number of explorers",
+        resumed=Resumed.ANEW,
+    )
+    block_size: int | None = row(
+        None,
+        kinds.optional(kinds.whole(*BLOCK_SIZE_RANGE), "automatic"),
+        Where.ENGINE,
+        "GPU: threads of a block, a multiple of 32",
+        resumed=Resumed.ANEW,
+    )
+    balance: Balance | None = row(
+        None,
+        kinds.optional(kinds.choice(Balance), "automatic"),
+        Where.ENGINE,
+        "GPU: how explorers share their work",
+        resumed=Resumed.ANEW,
+    )
+    slice_s: float | None = row(
+        None,
+        kinds.optional(kinds.number(least=0.001, most=1), "automatic"),
+        Where.ENGINE,
+        "seconds between looks at new orders; on a GPU orders end a slice",
+    )
+    estimates: Estimates = row(
+        Estimates.AUTO,
+        kinds.choice(Estimates),
+        Where.RUN,
+        "auto: estimate what is left of runs of more than 40 s, with low priority "
+        "on the scheduler's machine",
+    )
+    seed: int = row(
+        0,
+        kinds.whole(0),
+        Where.PLAN,
+        "seed of the heuristics",
+    )
+    progress: ProgressStyle = row(
+        ProgressStyle.AUTO,
+        kinds.choice(ProgressStyle),
+        Where.CLIENT,
+        "live view, plain rows, or JSON, a snapshot a line, on stderr; auto: live on a "
+        "terminal and in a notebook, else plain",
+    )
+    verbosity: Verbosity = row(
+        Verbosity.NORMAL,
+        kinds.choice(Verbosity),
+        Where.CLIENT,
+        "quiet: say nothing; normal: progress; verbose: log messages too",
+    )
+
+    def __init__(self, /, **values: Unpack[OptionKeywords]) -> None:
+        given: dict[str, Any] = {**values}
+        for name in given:
+            if name not in OPTIONS:
+                raise unknown_option(name, OPTIONS)
+        for name, option in OPTIONS.items():
+            value = option.kind.check(given.get(name, option.default), name)
+            object.__setattr__(self, name, value)
+        self._check_together()
+
+    def _check_together(self) -> None:
+        """Raise OptionError where options contradict each other."""
+        if self.upper_bound is not None and self.cutoff is not None:
+            raise OptionError(
+                "upper_bound, cutoff: expected at most one of them, got "
+                f"{self.upper_bound} and {self.cutoff}; cutoff explores without "
+                "heuristics, upper_bound leaves them on"
+            )
+        if self.block_size is not None and self.block_size % 32:
+            raise OptionError(
+                f"block_size: expected a multiple of 32, got {self.block_size}"
+            )
+        if self.optima_file is not None and not self.all_optima:
+            raise OptionError(
+                "optima_file: expected together with all_optima, got it alone"
+            )
+        if self.scheduler is not None and self.workers is not None:
+            raise OptionError(
+                "workers: expected without scheduler, as an existing cluster has its "
+                f"own workers, got {self.workers}"
+            )
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> SolveOptions:
+        """Make options from names and values; refuses unknown names.
+
+        Raises
+        ------
+        OptionError
+            An unknown name (the message has the nearest known ones) or a bad value.
+        """
+        return cls(**values)
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> SolveOptions:
+        """Read the ``[solve]`` table of a TOML file."""
+        return cls(**read_toml(path, OPTIONS))
+
+    def replace(self, /, **values: Unpack[OptionKeywords]) -> SolveOptions:
+        """Copy with some options changed."""
+        before: dict[str, Any] = {name: getattr(self, name) for name in OPTIONS}
+        return SolveOptions(**{**before, **values})
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Names and values that JSON and TOML can hold; ``from_mapping``'s inverse."""
+        values = {name: getattr(self, name) for name in OPTIONS}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values.items()
+        }
+
+    def tree(self, ub: int | None) -> TreeOptions:
+        """Options of the tree.
+
+        Parameters
+        ----------
+        ub
+            Upper bound after the start heuristics or cutoff: what MinBranch compares
+            with unless ``branching_ub`` is given. None when there is neither.
+        """
+        branching_ub = ub if self.branching_ub is None else self.branching_ub
+        if self.branching is not BranchingRule.MINBRANCH:
+            branching_ub = None
+        elif branching_ub is None:
+            raise OptionError(
+                "branching_ub: expected a value, as minbranch compares bounds with it "
+                "and neither a heuristic nor upper_bound, cutoff or initial gives one"
+            )
+        return TreeOptions(self.branching, branching_ub, self.bound, self.root_order)
 
 
-def _checked(
-    path: str | Path,
-    name: str,
-    value: Any,  # noqa: ANN401
-    kinds: dict[str, Kind],
-) -> Any:  # noqa: ANN401
-    """Return one value of a file in its final type; messages name the file."""
-    if name not in kinds:
-        raise unknown_option(name, kinds, f"{path}, ")
-    where = f"{path}, {name}"
-    if kinds[name].parse is parse_permutation and isinstance(value, str):
-        return parse_permutation(value, where)
-    return kinds[name].check(value, where)
+OPTIONS = rows_of(SolveOptions)
+"""The rows, by name."""

@@ -1,5 +1,7 @@
 """Runs that somebody else opened, or that an earlier session left behind."""
 
+# ruff: noqa: ANN401  (clients are Dask's, or look like them)
+
 from __future__ import annotations
 
 import time
@@ -15,17 +17,19 @@ from dpbb.solving.plan import Plan
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dpbb.cluster.client.run import Run
     from dpbb.coordination.messages import RunSpec
     from dpbb.coordination.outcome import Outcome
+    from dpbb.coordination.snapshot import Snapshot
     from dpbb.result import Result
 
 
 def attach(
     run_id: str,
-    client: Any,  # noqa: ANN401
+    client: Any,
     *,
     optima_file: str | Path | None = None,
-) -> Any:  # noqa: ANN401
+) -> Run:
     """Get a handle of a run on a cluster.
 
     Closing it leaves the run alone; ``stop`` stops it.
@@ -60,10 +64,11 @@ def attach(
     from dpbb.cluster.client.open import attach_run
 
     path = None if optima_file is None else Path(optima_file)
-    return attach_run(client, run_id, partial(_result_maker, path), path)
+    run: Run = attach_run(client, run_id, partial(_result_maker, path), path)
+    return run
 
 
-def runs(client: Any) -> Any:  # noqa: ANN401
+def runs(client: Any) -> list[Snapshot]:
     """Return the state of every run that a cluster knows, open or finished.
 
     Parameters
@@ -79,7 +84,8 @@ def runs(client: Any) -> Any:  # noqa: ANN401
     """
     from dpbb.cluster.client.open import list_runs
 
-    return list_runs(client)
+    found: list[Snapshot] = list_runs(client)
+    return found
 
 
 def _result_maker(

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 from dpbb.engines.registry import explain_engines
 from dpbb.errors import DpbbError, OptionError, UnwrittenError
 from dpbb.flowshop.family import read_problem
-from dpbb.options import EngineName, ProgressStyle, SolveOptions, Verbosity
+from dpbb.options import (
+    EngineName,
+    ProgressStyle,
+    RunOptions,
+    SolveOptions,
+    Verbosity,
+)
 from dpbb.problem import instance_name_of
 from dpbb.progress import Progress, make_progress
 from dpbb.proof.certificate import certified
@@ -173,8 +179,8 @@ class Call:
         if self.engine == EngineName.GPU and self.options.engine is EngineName.AUTO:
             engine = str(EngineName.AUTO)  # the GPU may refuse: then the cores explore
         spec, saved = self.spec(plan, now, engine)
-        if spec.checkpoint is not None:
-            self.progress.note(f"checkpoints {spec.checkpoint}")
+        if spec.options.checkpoint is not None:
+            self.progress.note(f"checkpoints {spec.options.checkpoint}")
 
         def make_result(outcome: Outcome) -> Result:
             result = plan.result(outcome, opened=opened, engine=engine)
@@ -212,14 +218,15 @@ class Call:
 
     def spec(self, plan: Plan, now: float, engine: str) -> tuple[RunSpec, bytes | None]:
         """Return the run to open, and the state that it goes on from, if any."""
-        return replace(plan.spec(now, engine), checkpoint=self.checkpoint_url()), None
+        return replace(plan.spec(now, engine), options=self.run_options()), None
 
-    def checkpoint_url(self) -> str | None:
-        """Return the folder of checkpoints; absolute where the scheduler is here."""
-        url = self.options.checkpoint
-        if url is None or "://" in url or self.options.scheduler is not None:
-            return url
-        return str(Path(url).absolute()) if self.embedded else url
+    def run_options(self) -> RunOptions:
+        """Return the options of the run; paths are absolute where its scheduler is."""
+        options = RunOptions.of(self.options)
+        url = options.checkpoint
+        if url is None or "://" in url or not self.embedded:
+            return options
+        return replace(options, checkpoint=str(Path(url).absolute()))
 
     def look(self, snapshot: Snapshot) -> bool:
         """Show the state of the run; True, once, if it is to be stopped."""
@@ -280,6 +287,11 @@ def check_client(client: Any, options: SolveOptions) -> None:  # noqa: ANN401
     for name in ("scheduler", "workers"):
         if getattr(options, name) is not None:
             raise OptionError(f"{name}: expected without a client, got both")
+
+
+def is_asynchronous(client: Any) -> bool:  # noqa: ANN401
+    """Whether calls with this client, if it is one, give awaitables."""
+    return client is not None and bool(client.asynchronous)
 
 
 def style_of(progress: Progress | str | None) -> dict[str, Any]:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from dpbb.coordination.messages import RunId, RunSpec
-from dpbb.engines.base import Tuning
-from dpbb.options import EngineName, Estimates, SolveOptions
+from dpbb.options import OPTIONS, EngineName, RunOptions, SolveOptions, Tuning
 from dpbb.problem import Scheduled, n_machines_of, objective_of
 from dpbb.result import Improvement, Proof, Result, Status, Termination
 from dpbb.result.installed import versions
@@ -121,28 +120,21 @@ class Plan:
             problem=self.problem,
             tree=options.tree(self.branching_ub),
             instance=self.name,
-            engine=engine or str(options.engine),
+            options=RunOptions.of(options),
             tuning=Tuning.of(options),
+            engine=engine or str(options.engine),
             upper_bound=self.threshold,
             permutation=self.permutation,
-            all_optima=options.all_optima,
             time_limit_s=self.seconds_left(now),
-            node_limit=options.node_limit,
-            gap_limit=options.gap_limit,
-            report_interval_s=options.report_interval_s,
-            full_interval_s=options.checkpoint_interval_s,
-            units_per_seat=options.units_per_seat,
-            checkpoint=options.checkpoint,
-            checkpoint_keep=options.checkpoint_keep,
             certificate=options.certificate is not None,
-            estimates=options.estimates is Estimates.AUTO,
             request=self.to_request(now),
         )
 
     def to_request(self, now: float) -> dict[str, Any]:
         """Return what the run keeps of this plan, for whoever makes its result."""
         steps = [[step.seconds, step.value, step.source] for step in self.trajectory]
-        options = self.options.to_mapping()
+        given = self.options.to_mapping()
+        options = {name: given[name] for name, row in OPTIONS.items() if row.stored}
         for name in ("certificate", "optima_file"):  # for those who go on elsewhere
             if options[name] is not None:
                 options[name] = str(Path(options[name]).absolute())

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from dpbb.cluster.client.optima_file import OptimaFile
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint, resumed_id
 from dpbb.coordination.checkpoint_format import to_bytes
-from dpbb.engines.base import Tuning
 from dpbb.errors import CheckpointError, OptionError
-from dpbb.options import EngineName, Estimates, SolveOptions
+from dpbb.options import OPTIONS, EngineName, SolveOptions, Tuning
+from dpbb.options.rows import Resumed
 from dpbb.problem import root_bound
 from dpbb.solving.call import Call
 from dpbb.solving.plan import Plan
@@ -27,16 +27,6 @@ if TYPE_CHECKING:
     from dpbb.problem import Problem
 
 logger = logging.getLogger(__name__)
-
-FIXED = ("branching", "branching_ub", "bound", "root_order", "all_optima")
-"""What the tree, or what is counted in it, depends on: as before, or refused."""
-
-ANEW = (
-    "engine", "threads", "workers", "scheduler", "explorers", "block_size", "balance",
-    "upper_bound", "cutoff", "initial", "time_limit_s", "node_limit", "gap_limit",
-    "progress", "verbosity",
-)  # fmt: skip
-"""What says nothing of the continuation: the default, unless it is given."""
 
 
 @dataclass(slots=True)
@@ -88,19 +78,12 @@ class ResumedCall(Call):
         spec = replace(
             saved.spec,
             run_id=resumed_id(saved.spec.run_id),
-            engine=engine,
+            options=self.run_options(),
             tuning=Tuning.of(options),
+            engine=engine,
             upper_bound=min(saved.cutoff, threshold),
             permutation=options.initial,
             time_limit_s=None if limit is None else self.began + limit - now,
-            node_limit=options.node_limit,
-            gap_limit=options.gap_limit,
-            report_interval_s=options.report_interval_s,
-            full_interval_s=options.checkpoint_interval_s,
-            units_per_seat=options.units_per_seat,
-            checkpoint=self.checkpoint_url(),
-            checkpoint_keep=options.checkpoint_keep,
-            estimates=options.estimates is Estimates.AUTO,
             request=plan.to_request(self.opened(plan, now)),
         )
         return spec, to_bytes(saved)
@@ -152,17 +135,22 @@ def read_saved(
         "branching_ub": tree.branching_ub,
         "bound": tree.bound,
         "root_order": tree.root_order,
-        "all_optima": saved.spec.all_optima,
+        "all_optima": saved.spec.options.all_optima,
     }
     if "://" not in path and Path(path).is_dir():  # it may have been moved
         before["checkpoint"] = path
     fixed = SolveOptions.from_mapping(
-        {name: value for name, value in before.items() if name not in ANEW}
+        {
+            name: value
+            for name, value in before.items()
+            if name not in OPTIONS or OPTIONS[name].resumed is not Resumed.ANEW
+        }
     )
     options = fixed.replace(**changes)
-    for name in FIXED:
-        old, new = getattr(fixed, name), getattr(options, name)
-        if new != old:
+    old_values, new_values = fixed.to_mapping(), options.to_mapping()
+    for name, row in OPTIONS.items():
+        old, new = old_values[name], new_values[name]
+        if row.resumed is Resumed.FIXED and new != old:
             raise OptionError(
                 f"{name}: expected {old}, as the checkpoint's tree has it, got {new}"
             )
@@ -183,7 +171,7 @@ def read_saved(
             if name in changes:
                 raise
             logger.warning("the run goes on without its file: %s", error)
-            options = options.replace(**{name: None})
+            options = options.replace(**dict[str, Any]({name: None}))
     if options.engine is EngineName.AUTO and saved.spec.engine == EngineName.REFERENCE:
         options = options.replace(engine=EngineName.REFERENCE)
     return saved, options

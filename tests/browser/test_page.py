@@ -57,7 +57,7 @@ def huge_run(client, **options):
     permutation = tuple(range(50))
     return submit_run(
         client,
-        spec_of(*HUGE, permutation=permutation, full_interval_s=1.0, **options),
+        spec_of(*HUGE, permutation=permutation, checkpoint_interval_s=1.0, **options),
         make_result=as_is,
     )
 
@@ -120,7 +120,7 @@ def test_a_run_is_watched_saved_and_stopped(client, page, tmp_path):
 
 def test_a_command_may_be_given_again(client, page, tmp_path):
     """Bokeh sends no data that are those of before."""
-    options = {"full_interval_s": 600.0, "checkpoint": str(tmp_path / "saved")}
+    options = {"checkpoint_interval_s": 600.0, "checkpoint": str(tmp_path / "saved")}
     spec = spec_of(*HUGE, permutation=tuple(range(50)), **options)
     with submit_run(client, spec, make_result=as_is) as run:
         page.goto(support.page_address(client) + f"?run={run.run_id}")

@@ -9,7 +9,7 @@ import pytest
 
 import dpbb as package
 from dpbb import cli
-from dpbb.options.table import option_rows
+from dpbb.options import OPTIONS
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def test_version(dpbb):
 def test_help_of_solve_has_every_option_and_the_exit_codes(dpbb):
     ran = dpbb("solve", "--help")
     words = " ".join(ran.out.split())
-    for row in option_rows():
+    for row in OPTIONS.values():
         assert row.flag in words
         assert row.help.replace("%", "%%").split(";")[0] in words
     assert "130 interrupted twice" in words

@@ -11,8 +11,7 @@ from dpbb import api
 from dpbb.coordination.checkpoint_format import to_bytes
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.options import BranchingRule, SolveOptions
-from dpbb.options.table import option_rows
+from dpbb.options import OPTIONS, BranchingRule, SolveOptions
 from dpbb.result import Termination
 from dpbb.solving.start import make_plan
 from tests.unit.coordination.world import TIMES, World
@@ -93,7 +92,7 @@ def resumed(monkeypatch):
 
 
 def as_flag(name, value):
-    (row,) = [row for row in option_rows() if row.name == name]
+    row = OPTIONS[name]
     if value is True:
         return [row.flag]
     text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
@@ -117,7 +116,7 @@ def check(ran, calls, name, value):
 
 
 def test_every_option_is_here():
-    assert set(VALUES) == {row.name for row in option_rows()}
+    assert set(VALUES) == set(OPTIONS)
 
 
 @pytest.mark.parametrize("name", [name for name in VALUES if name != "cutoff"])

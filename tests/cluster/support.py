@@ -14,11 +14,11 @@ from distributed.scheduler import Scheduler
 
 import dpbb
 from dpbb.cluster.client.open import submit_run
-from dpbb.coordination.messages import RunSpec
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import BranchingRule, TreeOptions
 from tests.oracle import TinyFlowShop
+from tests.specs import run_spec
 
 # instance, UB, decomposed nodes, leaves: rows of the golden table (minmin)
 SMALL = ("ta016", 1397, 1_586, 0)
@@ -33,7 +33,7 @@ def spec_of(instance, ub, *, rule=BranchingRule.MINMIN, **options):
     """A run on the tree {LB < ub} of a benchmark instance."""
     options.setdefault("engine", "cpu")
     options.setdefault("report_interval_s", 0.2)
-    return RunSpec(
+    return run_spec(
         run_id=uuid4().hex[:12],
         problem=FlowShopProblem(taillard_instance(instance)),
         tree=TreeOptions(rule, branching_ub=ub),
@@ -47,7 +47,7 @@ def tiny_spec(seed=0, n_jobs=6, n_machines=3, problem_class=TinyFlowShop, **opti
     """A run on a small random problem that only the reference engine takes."""
     times = np.random.default_rng(seed).integers(1, 20, (n_jobs, n_machines))
     problem = problem_class(tuple(map(tuple, times.tolist())))
-    return RunSpec(
+    return run_spec(
         run_id=uuid4().hex[:12], problem=problem, tree=TreeOptions(), **options
     )
 

@@ -141,7 +141,7 @@ async def test_a_folder_that_hangs_costs_its_run_alone_its_checkpoints(
     """It is told; another run, a stop and the end of the cluster do not wait for it."""
     urls = [f"dpbb-hanging://{name}-{tmp_path.name}" for name in "ab"]
     specs = [
-        spec_of(*HUGE, checkpoint=url, full_interval_s=0.1)
+        spec_of(*HUGE, checkpoint=url, checkpoint_interval_s=0.1)
         for url in (*urls, str(tmp_path))
     ]
     stopped, running, other = [await submit(c, spec) for spec in specs]
@@ -253,7 +253,7 @@ def killed_and_resumed(folder, tree, *, threads, interval_s, until_s):
                 instance,
                 ub,
                 checkpoint=str(folder),
-                full_interval_s=interval_s,
+                checkpoint_interval_s=interval_s,
                 certificate=True,
             )
             submit(client, spec)

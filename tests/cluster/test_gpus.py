@@ -257,7 +257,7 @@ def test_gifts_change_no_count(monkeypatch):
     ):
         client.wait_for_workers(3)
         for _ in range(5):
-            spec = spec_of(*LARGE[:2], full_interval_s=0.3)
+            spec = spec_of(*LARGE[:2], checkpoint_interval_s=0.3)
             with submit(client, spec) as run:
                 assert counts(run.result()) == LARGE[2:]
             if gifts:

@@ -63,7 +63,7 @@ def test_killed_worker_is_replaced_and_the_counts_stay():
     """SIGKILL in the middle: units wait again as of their last full report."""
     instance, ub, *golden = ("ta022", 2099, 55_138_829, 34)
     with embedded_cluster(workers=2, threads=2) as (cluster, client):
-        spec = spec_of(instance, ub, full_interval_s=0.2)
+        spec = spec_of(instance, ub, checkpoint_interval_s=0.2)
         with submit(client, spec) as run:
             wait_until(lambda: exploring_seats(run) == 2)
             victim = cluster.workers[0].pid

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dpbb.options.table import option_rows
+from dpbb.options import OPTIONS
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 SHELL = sorted([*DEPLOY.rglob("*.sh"), *DEPLOY.rglob("*.sbatch")])
@@ -21,7 +21,7 @@ RESUME = DEPLOY / "solve-or-resume.sh"
 pytestmark = pytest.mark.timeout(180)
 
 needs_checkpoints = pytest.mark.skipif(
-    "--checkpoint" not in {row.flag for row in option_rows()},
+    "--checkpoint" not in {row.flag for row in OPTIONS.values()},
     reason="dpbb solve has no --checkpoint here",
 )
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from dpbb.engines.base import Tuning
+from dpbb.options import Tuning
 from tests.emulation import cupy_on_host
 from tests.parity.subject import Spec, Subject
 

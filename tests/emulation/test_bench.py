@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from dpbb.bench import gpu as suite
-from dpbb.engines.base import Tuning
-from dpbb.options import Balance
+from dpbb.options import Balance, Tuning
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -8,7 +8,6 @@ from itertools import pairwise
 import pytest
 
 from dpbb.engines import explore_to_end
-from dpbb.engines.base import Tuning
 from dpbb.engines.gpu import launches as launches_module
 from dpbb.engines.gpu.device import DeviceError
 from dpbb.engines.gpu.memory import MemoryPlan
@@ -17,7 +16,7 @@ from dpbb.errors import InvariantError
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.options import BranchingRule, TreeOptions
+from dpbb.options import BranchingRule, TreeOptions, Tuning
 from dpbb.tree import Interval, WorkUnit, n_leaves
 from tests.emulation.cupy_on_host import OutOfMemoryError
 from tests.oracle import RULES, TinyFlowShop, best_orders, makespan, naive_tree

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpbb.engines.base import Tuning
 from dpbb.engines.gpu import intervals as intervals_module
 from dpbb.engines.gpu import launches as launches_module
 from dpbb.engines.gpu import memory as memory_module
@@ -17,7 +16,7 @@ from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.options import TreeOptions
+from dpbb.options import TreeOptions, Tuning
 from tests.gpu.stops import stops_of_launches
 from tests.oracle import TinyFlowShop, best_orders
 

@@ -9,11 +9,10 @@ import os
 import sys
 
 from dpbb.engines import get_engine
-from dpbb.engines.base import Tuning
 from dpbb.engines.gpu.layout import ARENA
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.options import TreeOptions
+from dpbb.options import TreeOptions, Tuning
 from dpbb.tree import WorkUnit
 
 NAME, UB = "ta056", 3660

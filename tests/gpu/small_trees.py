@@ -3,10 +3,9 @@
 from itertools import product
 
 from dpbb.engines import get_engine
-from dpbb.engines.base import Tuning
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.options import Balance, TreeOptions
+from dpbb.options import Balance, TreeOptions, Tuning
 from dpbb.tree import WorkUnit
 
 TREES = (("ta014", 1377, 16114, 13), ("ta046", 3006, 61, 0), ("ta081", 6050, 4445, 0))

@@ -6,8 +6,8 @@ The whole table with as many explorers as the device holds is in ``tests/parity`
 import pytest
 
 from dpbb.engines import explore_to_end
-from dpbb.engines.base import Tuning
 from dpbb.engines.gpu import launches as launches_module
+from dpbb.options import Tuning
 from dpbb.tree import WorkUnit, n_leaves
 from tests.parity.tables import golden_problem, rows
 

@@ -5,13 +5,12 @@ from math import factorial
 import numpy as np
 import pytest
 
-from dpbb.engines.base import Tuning
 from dpbb.engines.gpu import intervals as intervals_module
 from dpbb.engines.gpu import memory as memory_module
 from dpbb.engines.gpu.layout import Stop
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.options import Balance, TreeOptions
+from dpbb.options import Balance, TreeOptions, Tuning
 from dpbb.tree import WorkUnit
 from tests.gpu.stops import stops_of_launches
 

@@ -7,7 +7,6 @@ import time
 import pytest
 
 from dpbb.engines import explore_to_end
-from dpbb.engines.base import Tuning
 from dpbb.engines.gpu import launches as launches_module
 from dpbb.engines.gpu import settings as settings_module
 from dpbb.engines.gpu import tuning as tuning_module
@@ -16,7 +15,7 @@ from dpbb.engines.gpu.memory import MemoryPlan
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.options import TreeOptions
+from dpbb.options import TreeOptions, Tuning
 from dpbb.tree import WorkUnit, n_leaves
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(300)]

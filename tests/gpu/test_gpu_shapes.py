@@ -8,10 +8,9 @@ in global memory.
 import pytest
 
 from dpbb.engines import explore_to_end
-from dpbb.engines.base import Tuning
 from dpbb.engines.gpu import engine as engine_module
 from dpbb.engines.gpu.shape import needs_wide
-from dpbb.options import Balance, TreeOptions
+from dpbb.options import Balance, TreeOptions, Tuning
 from dpbb.tree import WorkUnit, n_leaves
 from tests.parity.tables import benchmark_problem, shape_rows
 

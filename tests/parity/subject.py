@@ -10,10 +10,10 @@ import pytest
 from hypothesis import strategies as st
 
 from dpbb.engines import explore_to_end, get_engine
-from dpbb.engines.base import Tuning
 from dpbb.errors import EngineUnavailable
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.options import Tuning
 from dpbb.tree import Counters, WorkUnit, n_leaves
 from tests.oracle import TinyFlowShop, problems
 

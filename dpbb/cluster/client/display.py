@@ -52,7 +52,7 @@ class Display:
         dashboard: str | None,
     ) -> None:
         if not isinstance(progress, Progress):
-            chosen = SolveOptions().replace(progress=progress)
+            chosen = SolveOptions.from_mapping({"progress": progress})
             progress = make_progress(chosen.progress)
         if dashboard is not None:
             progress.note(f"dashboard {dashboard}")

@@ -136,7 +136,7 @@ async def _attach(
     spec = pickle.loads(about["blob"])
     run = Run(client, name, make_result(spec, about["seconds"]), attached=True)
     if optima_file is not None:
-        if not spec.all_optima:
+        if not spec.options.all_optima:
             raise OptionError(
                 f"optima_file: expected a run with all_optima, got {name} without"
             )

@@ -1,8 +1,9 @@
 """Checkpoints of the open runs: when they are written, off the event loop.
 
-What is written is the state as of the last full reports, every ``full_interval_s`` and
-at the end of the run; *save now* asks the seats for full reports first. A failure is an
-event that people see, and the next checkpoint tries again.
+What is written is the state as of the last full reports, every
+``checkpoint_interval_s`` and at the end of the run; *save now* asks the seats for full
+reports first. A failure is an event that people see, and the next checkpoint tries
+again.
 
 A store may also hang. That costs its own run its checkpoints, until it answers again,
 and nobody else anything: every run writes in threads of its own, and what waits for
@@ -68,7 +69,7 @@ class Keeper:
         self.closing = False
         self.closed = False
         self._last: bool | None = None  # whether the last one was written, after it
-        self._interval_s = spec.full_interval_s
+        self._interval_s = spec.options.checkpoint_interval_s
         self._written_at: float | None = None
         self._failed_at: float | None = None
         self._next_at = self._later(now)
@@ -214,11 +215,11 @@ class Checkpointer:
             The folder cannot be written to, belongs to another run, another one goes on
             from it, or the store does not answer.
         """
-        if spec.checkpoint is None:
+        url, keep = spec.options.checkpoint, spec.options.checkpoint_keep
+        if url is None:
             return None
         goes_on = None if saved is None else saved.spec.run_id
-        url, keep, run_id = spec.checkpoint, spec.checkpoint_keep, spec.run_id
-
+        run_id = spec.run_id
         late = Event()
 
         def take() -> tuple[CheckpointFolder, Claim]:

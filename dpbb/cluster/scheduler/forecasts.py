@@ -20,6 +20,7 @@ import numpy as np
 from dpbb.coordination.snapshot import RunState
 from dpbb.estimation.result import MOST_NODES
 from dpbb.flowshop import FlowShopProblem
+from dpbb.options import Estimates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,7 +153,7 @@ class Forecaster:
             if outlook.busy_s is not None:
                 self._await(run, age - outlook.busy_s)
                 continue
-            if not spec.estimates or age < outlook.due_s:
+            if spec.options.estimates is Estimates.OFF or age < outlook.due_s:
                 continue
             if not isinstance(spec.problem, FlowShopProblem):
                 self._give_up(run, "trees are estimated of flow shops alone")

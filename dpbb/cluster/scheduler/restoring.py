@@ -18,9 +18,7 @@ from dpbb.cluster.storage.checkpoint_folder import newest_whole, resumed_id
 from dpbb.cluster.storage.claim import NAME, read_owner
 from dpbb.cluster.storage.patience import in_thread, in_time
 from dpbb.cluster.storage.store import Folder, shown
-from dpbb.engines.base import Tuning
 from dpbb.errors import DpbbError
-from dpbb.options import SolveOptions
 
 if TYPE_CHECKING:
     from dpbb.coordination.checkpoint import Checkpoint
@@ -123,19 +121,12 @@ def going_on(saved: Checkpoint, url: str) -> RunSpec:
         run_id=resumed_id(saved.spec.run_id),
         upper_bound=saved.cutoff,
         permutation=None,  # the checkpoint has a better one, or the same
-        checkpoint=url,
+        options=replace(saved.spec.options, checkpoint=url),
     )
     request: Any = spec.request
     if not request:
         return spec
-    options = SolveOptions.from_mapping(request["options"])
-    limit = options.time_limit_s
+    limit = request["options"].get("time_limit_s")
     if limit is not None:
         limit = max(0.0, limit - request["seconds"] - saved.seconds)
-    return replace(
-        spec,
-        tuning=Tuning.of(options),
-        time_limit_s=limit,
-        node_limit=options.node_limit,
-        gap_limit=options.gap_limit,
-    )
+    return replace(spec, time_limit_s=limit)

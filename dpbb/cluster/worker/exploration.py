@@ -167,13 +167,13 @@ class Exploration:
         self._best_value: int | None = None
         self._optima: list[Candidate] = []
         self._root_s = ROOT_S
-        self._report_s = spec.report_interval_s
-        self._full_s = spec.full_interval_s
+        self._report_s = spec.options.report_interval_s
+        self._full_s = spec.options.checkpoint_interval_s
         self._full_share = jittered(1.0)
         self._full_since = clock()
-        self._slice_s = None if spec.tuning is None else spec.tuning.slice_s
+        self._slice_s = spec.tuning.slice_s
         # Decomposed nodes after which the lease alone has reached the run's limit
-        self._node_limit = spec.node_limit
+        self._node_limit = spec.options.node_limit
         self._most_s = FIRST_SLICE_S
         self.next: Lease | None = None
 
@@ -194,7 +194,7 @@ class Exploration:
     def _run(self) -> bool:
         self._session.load(self._lease.roots)
         spec, now = self._spec, self._clock()
-        light_at = now + jittered(min(FIRST_REPORT_S, spec.report_interval_s))
+        light_at = now + jittered(min(FIRST_REPORT_S, spec.options.report_interval_s))
         while True:
             status = self._link.status()
             if status is SeatStatus.CLOSED:
@@ -280,7 +280,7 @@ class Exploration:
         ):
             self._best, self._best_value = best, best.value
             # with all optima the incumbent's equals stay in the tree
-            self._ub = min(self._ub, best.value + self._spec.all_optima)
+            self._ub = min(self._ub, best.value + self._spec.options.all_optima)
         if part.optima:
             found = [*self._optima, *part.optima]
             least = min(leaf.value for leaf in found)
@@ -290,8 +290,8 @@ class Exploration:
         """Do what the answers say until one says to go on; False: the lease is over."""
         while True:
             self._ub = min(self._ub, order.ub)
-            self._report_s = order.report_s or self._spec.report_interval_s
-            self._full_s = order.full_s or self._spec.full_interval_s
+            self._report_s = order.report_s or self._spec.options.report_interval_s
+            self._full_s = order.full_s or self._spec.options.checkpoint_interval_s
             match order.kind:
                 case OrderKind.CONTINUE:
                     return True

@@ -107,7 +107,7 @@ class SeatSessions:
             spec.tree,
             self.device,
             ub=ub,
-            all_optima=spec.all_optima,
+            all_optima=spec.options.all_optima,
             tuning=spec.tuning,
         )
 

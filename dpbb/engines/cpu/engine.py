@@ -17,9 +17,8 @@ from dpbb.options import Bound
 from dpbb.tree.branching import refusal
 
 if TYPE_CHECKING:
-    from dpbb.engines.base import Tuning
     from dpbb.engines.cpu.session import CpuSession
-    from dpbb.options import TreeOptions
+    from dpbb.options import TreeOptions, Tuning
     from dpbb.problem import Problem
 
 

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import numpy as np
 
-from dpbb.engines.base import Device, Tuning
+from dpbb.engines.base import Device
 from dpbb.engines.gpu.settings import BLOCK_SIZE
 from dpbb.engines.gpu.shape import (
     MAX_JOBS,
@@ -22,7 +22,7 @@ from dpbb.engines.gpu.shape import (
 )
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.options import BLOCK_SIZE_RANGE, Balance, Bound
+from dpbb.options import BLOCK_SIZE_RANGE, Balance, Bound, Tuning
 from dpbb.tree.branching import refusal
 
 if TYPE_CHECKING:

@@ -19,11 +19,11 @@ from dpbb.tree.work_unit import WorkUnit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpbb.engines.base import Candidate, Tuning
+    from dpbb.engines.base import Candidate
     from dpbb.engines.gpu.kernels import Kernels
     from dpbb.engines.gpu.shape import KernelShape
     from dpbb.flowshop.problem import FlowShopProblem
-    from dpbb.options import TreeOptions
+    from dpbb.options import TreeOptions, Tuning
 
 logger = logging.getLogger(__name__)
 

@@ -16,8 +16,8 @@ from dpbb.engines.gpu.tuning import SLICES_S, Autotuner, Setting
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from dpbb.engines.base import Tuning
     from dpbb.engines.gpu.kernels import Kernels
+    from dpbb.options import Tuning
 
 logger = logging.getLogger(__name__)
 

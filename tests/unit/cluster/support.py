@@ -11,25 +11,25 @@ from dpbb.cluster.scheduler.handover import PARK_S
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.worker.exploration import Exploration, SeatControl, SeatStatus
 from dpbb.coordination.ledger import check_report
-from dpbb.coordination.messages import OrderKind, RunSpec
+from dpbb.coordination.messages import OrderKind
 from dpbb.coordination.wire import (
     decode_order,
     decode_report,
     encode_order,
     encode_report,
 )
-from dpbb.engines.base import Tuning
 from dpbb.engines.reference import ReferenceEngine
 from dpbb.errors import StaleLeaseError
-from dpbb.options import TreeOptions
+from dpbb.options import TreeOptions, Tuning
 from tests.oracle import TinyFlowShop
+from tests.specs import run_spec
 
 
 def tiny_spec(seed=0, n_jobs=6, n_machines=3, **options):
     """A run on a small random flow shop."""
     times = np.random.default_rng(seed).integers(1, 20, (n_jobs, n_machines))
     options.setdefault("tuning", Tuning(slice_s=0.0))  # one node a slice
-    return RunSpec(
+    return run_spec(
         run_id=uuid4().hex[:8],
         problem=TinyFlowShop(tuple(map(tuple, times.tolist()))),
         tree=TreeOptions(),
@@ -167,9 +167,10 @@ class World:
             )
         except StaleLeaseError:
             lease = None
+        all_optima = spec.options.all_optima
         while lease is not None:
             session = ReferenceEngine().open(
-                spec.problem, spec.tree, None, ub=lease.ub, all_optima=spec.all_optima
+                spec.problem, spec.tree, None, ub=lease.ub, all_optima=all_optima
             )
             exploration = Exploration(
                 spec, lease, session, link, self.clock, self.energy

@@ -14,10 +14,16 @@ from dpbb.coordination.checkpoint_format import (
     header_length,
     to_bytes,
 )
-from dpbb.engines.base import Tuning
 from dpbb.errors import CheckpointError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.options import BranchingRule, TreeOptions
+from dpbb.options import (
+    Balance,
+    BranchingRule,
+    Estimates,
+    RunOptions,
+    TreeOptions,
+    Tuning,
+)
 from dpbb.problems import FAMILIES, Family
 from dpbb.result import Termination
 from dpbb.tree.work_unit import WorkUnit
@@ -154,26 +160,34 @@ def flow_shop_state(rounds=12):
 
 
 def test_every_field_of_a_run_is_saved():
-    """But for limits, which whoever goes on takes from the request, or anew."""
+    """But for the deadline, which whoever goes on takes from the request, or anew."""
     spec = flow_shop_state().spec
     others = {
         "engine": "cpu",
-        "tuning": Tuning(slice_s=0.5),
-        "all_optima": True,
-        "report_interval_s": 9.0,
-        "full_interval_s": 8.0,
-        "units_per_seat": 7,
+        "options": RunOptions(
+            node_limit=10**6,
+            gap_limit=0.25,
+            all_optima=True,
+            report_interval_s=9.0,
+            checkpoint_interval_s=8.0,
+            checkpoint="folder",
+            checkpoint_keep=5,
+            units_per_seat=7,
+            estimates=Estimates.OFF,
+        ),
+        "tuning": Tuning(64, 32, Balance.STEAL, 0.5),
         "lease_timeout_s": 6.0,
-        "checkpoint": "folder",
-        "checkpoint_keep": 5,
         "certificate": True,
-        "estimates": False,
         "instance": "another",
     }
     same = ("run_id", "problem", "tree", "upper_bound", "permutation", "request")
-    limits = ("time_limit_s", "node_limit", "gap_limit")
     constants = ("max_reports", "max_report_bytes")
-    assert {f.name for f in fields(spec)} == {*others, *same, *limits, *constants}
+    names = {*others, *same, "time_limit_s", *constants}
+    assert {f.name for f in fields(spec)} == names
+    for values in (others["options"], others["tuning"]):
+        untold = type(values)()
+        for f in fields(values):
+            assert getattr(values, f.name) != getattr(untold, f.name)
     world = World(replace(spec, **others))
     again = from_bytes(to_bytes(world.coordinator.checkpoint(world.now))).spec
     for name, value in others.items():
@@ -285,7 +299,7 @@ def swapped(values):
 DAMAGES = {
     "empty": lambda content: b"",
     "not a checkpoint": lambda content: b"PK\x03\x04" + content,
-    "future schema": lambda content: content.replace(b" 1 ", b" 2 ", 1),
+    "future schema": lambda content: content.replace(b" 2 ", b" 3 ", 1),
     "length": lambda content: content.replace(b"\n", b"x\n", 1),
     **{f"cut at {x}": lambda c, x=x: c[: int(len(c) * x)] for x in (0.01, 0.3, 0.9)},
     "last byte lost": lambda content: content[:-1],

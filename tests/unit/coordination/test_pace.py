@@ -11,7 +11,7 @@ def pace_of(**options):
 
 
 def test_few_seats_report_as_the_run_asks():
-    pace = pace_of(report_interval_s=1.0, full_interval_s=30.0)
+    pace = pace_of(report_interval_s=1.0, checkpoint_interval_s=30.0)
     pace.note_full(200_000)
     assert (pace.report_s(100), pace.full_s(100)) == (1.0, 30.0)
 
@@ -30,7 +30,7 @@ def test_seats_report_before_their_leases_expire():
 
 
 def test_full_interval_is_as_asked_until_one_has_come():
-    assert pace_of(full_interval_s=7.0).full_s(10**6) == 7.0
+    assert pace_of(checkpoint_interval_s=7.0).full_s(10**6) == 7.0
 
 
 def test_answers_carry_the_intervals():
@@ -40,6 +40,6 @@ def test_answers_carry_the_intervals():
     world.start("a")
     order = world.report("a")
     assert order.report_s == 10.0
-    assert order.full_s == spec.full_interval_s
+    assert order.full_s == spec.options.checkpoint_interval_s
     order = world.report("a", full=True)
-    assert order.full_s > spec.full_interval_s
+    assert order.full_s > spec.options.checkpoint_interval_s

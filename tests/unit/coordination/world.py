@@ -41,6 +41,7 @@ from dpbb.proof import checker
 from dpbb.tree.counters import Counters
 from dpbb.tree.work_unit import WorkUnit
 from tests.oracle import TinyFlowShop, best_orders
+from tests.specs import run_spec
 
 ENGINE = ReferenceEngine()
 TIMES = ((3, 9, 4), (7, 2, 8), (5, 5, 1), (1, 8, 6), (9, 3, 3), (4, 6, 7))
@@ -63,7 +64,7 @@ def tiny(n_jobs=6, slack=4):
 
 def spec_of(problem, tree=None, **changes):
     """Return a run's specification with short intervals."""
-    return RunSpec(
+    return run_spec(
         RunId("run"), problem, tree or TreeOptions(), instance="tiny", **changes
     )
 
@@ -123,7 +124,11 @@ class Task:
     def open(self, roots):
         spec = self.spec
         self.session = ENGINE.open(
-            spec.problem, spec.tree, None, ub=self.ub, all_optima=spec.all_optima
+            spec.problem,
+            spec.tree,
+            None,
+            ub=self.ub,
+            all_optima=spec.options.all_optima,
         )
         self.session.load(roots)
         self.counters = Counters.zero(spec.problem.n_jobs)
@@ -139,7 +144,7 @@ class Task:
             )
             if part.best is not None:
                 self.best = part.best
-                self.ub = min(self.ub, part.best.value + self.spec.all_optima)
+                self.ub = min(self.ub, part.best.value + self.spec.options.all_optima)
             self.optima += part.optima
 
     def message(self, *, full=False, donate=False, last=False, gift=False):
@@ -375,7 +380,7 @@ def check_certified(coordinator):
         "instance": {"times": coordinator.spec.problem.times},
         "result": {
             "ub": outcome.lower_bound,
-            "all_optima": coordinator.spec.all_optima,
+            "all_optima": coordinator.spec.options.all_optima,
         },
         "totals": {
             "decomposed": outcome.counters.decomposed,

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from dpbb.engines import registry
-from dpbb.engines.base import Tuning
 from dpbb.engines.gpu.engine import GpuEngine
 from dpbb.engines.gpu.memory import plan_memory
 from dpbb.engines.gpu.shape import MAX_JOBS, MAX_MACHINES, WIDE_LIMIT, KernelShape
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.options import BLOCK_SIZE_RANGE, BranchingRule, TreeOptions
+from dpbb.options import BLOCK_SIZE_RANGE, BranchingRule, TreeOptions, Tuning
 
 ENGINE = GpuEngine()
 

@@ -4,13 +4,12 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from dpbb.engines.base import Tuning
 from dpbb.engines.gpu import settings as settings_module
 from dpbb.engines.gpu.settings import Settings
 from dpbb.engines.gpu.shape import KernelShape
 from dpbb.engines.gpu.tuning import SLICES_S, TURN_S, Autotuner, Setting
 from dpbb.errors import EngineUnavailable, OptionError
-from dpbb.options import BranchingRule
+from dpbb.options import BranchingRule, Tuning
 
 START = Setting(SLICES_S[1], 1.0, 128)
 

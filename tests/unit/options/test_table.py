@@ -1,82 +1,162 @@
 from __future__ import annotations
 
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dpbb.errors import OptionError
-from dpbb.options import EngineName, SolveOptions
-from dpbb.options.table import option_rows, options_table
-
-README = Path(__file__).parents[3] / "README.md"
-
-
-def test_readme_holds_the_options_table():
-    """The table in the README is the one that the code has."""
-    assert options_table() in README.read_text(encoding="utf-8")
+from dpbb.options import OPTIONS, BranchingRule, EngineName, SolveOptions
+from dpbb.options.rows import Resumed, Where
 
 
 def test_every_option_has_its_own_flag_and_says_what_is_allowed():
-    rows = option_rows()
+    rows = OPTIONS.values()
     assert len({row.flag for row in rows}) == len(rows) > 20
     assert all(row.help and row.kind.allowed for row in rows)
 
 
-ANY_TEXT = ("certificate", "checkpoint", "optima_file", "scheduler")
+def test_what_the_client_alone_needs_is_in_no_run():
+    """But for two files that a client elsewhere writes in its place, if it can."""
+    client = {name for name, row in OPTIONS.items() if row.where is Where.CLIENT}
+    assert {"scheduler", "threads", "workers", "progress", "verbosity"} <= client
+    stored = {name for name, row in OPTIONS.items() if row.stored}
+    assert client & stored == {"certificate", "optima_file"}
+    assert stored | client == set(OPTIONS)
+
+
+def test_the_tree_is_as_before_when_a_run_goes_on():
+    fixed = {name for name, row in OPTIONS.items() if row.resumed is Resumed.FIXED}
+    tree = {name for name, row in OPTIONS.items() if row.where is Where.TREE}
+    assert fixed == tree | {"all_optima"}
+
+
+def test_options_are_frozen():
+    with pytest.raises(FrozenInstanceError):
+        SolveOptions().threads = 3  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
-    "row",
-    [row for row in option_rows() if row.name not in ANY_TEXT],
-    ids=lambda row: row.name,
-)
-def test_parsing_a_flag_refuses_nonsense_under_the_name_of_the_flag(row):
-    with pytest.raises(OptionError, match=f"^{row.flag}"):
-        row.kind.parse("/no such value", row.flag)
-
-
-def test_toml_table_is_read(tmp_path):
-    order = tmp_path / "order.txt"
-    order.write_text("1 0 2")
-    file = tmp_path / "run.toml"
-    file.write_text(
-        f'[solve]\nengine = "cpu"\ntime_limit_s = 5\ninitial = "{order}"\n'
-        "root_order = [2, 1, 0]\n"
-    )
-    options = SolveOptions.from_toml(file)
-    assert options.engine is EngineName.CPU
-    assert options.time_limit_s == 5.0
-    assert options.initial == (1, 0, 2)
-    assert options.root_order == (2, 1, 0)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
+    ("name", "value", "message"),
     [
-        ("[solve\n", "expected TOML, got"),
-        ("[other]\nx = 1\n", r"expected one table \[solve\], got \[other\]"),
-        ("", r"expected one table \[solve\], got nothing"),
-        ("[solve]\nthreds = 3\n", r"run\.toml, threds: .*did you mean threads"),
         (
-            '[solve]\nthreads = "3"\n',
-            r"run\.toml, threads: expected a whole number from 1 to 1024, got '3'",
+            "engine",
+            "tpu",
+            "engine: expected one of auto, cpu, gpu, reference, got 'tpu'",
         ),
-        ("[solve]\ninitial = [1, 2]\n", r"run\.toml, initial: .* subtract 1 from each"),
-        ('[solve]\ninitial = "no"\n', r"run\.toml, initial \(no\): .* readable file"),
-        ("solve = 3\n", r"expected one table \[solve\], got solve"),
+        ("threads", 0, "threads: expected a whole number from 1 to 1024, got 0"),
+        ("threads", 2.0, "threads: expected a whole number from 1 to 1024, got 2.0"),
+        ("threads", True, "threads: expected a whole number from 1 to 1024, got True"),
+        ("threads", "4", "threads: expected a whole number from 1 to 1024, got '4'"),
+        ("workers", -1, "workers: expected a whole number from 1 to 1024, got -1"),
+        ("threads", np.timedelta64(3), "threads: expected a whole number"),
+        ("time_limit_s", 10**400, "time_limit_s: expected a number > 0 that a float"),
+        ("scheduler", "foo", r"scheduler: .* such as tcp://host:8786, got 'foo'"),
+        ("scheduler", "tcp://foo", "scheduler: expected the address of a Dask"),
+        ("checkpoint", Path, "checkpoint: expected a path or fsspec URL"),
+        ("scheduler", " ", "scheduler: expected the address of a Dask scheduler"),
+        ("branching", "best", "branching: expected one of minmin, minbranch, maxsum"),
+        ("branching_ub", -1, "branching_ub: expected a whole number >= 0, got -1"),
+        ("bound", "lb9", "bound: expected one of lb1, got 'lb9'"),
+        ("upper_bound", 1.5, "upper_bound: expected a whole number >= 0, got 1.5"),
+        ("cutoff", 2**63, r"cutoff: expected a whole number >= 0 and <= 2\*\*62"),
+        ("initial", [0, 0], "initial: expected every job once, got job 0 again"),
+        ("initial", [1, 2], r"initial: expected jobs 0 to 1 .* subtract 1 from each"),
+        ("initial", [], "initial: expected at least one job, got none"),
+        ("initial", "0 1", "initial: expected a sequence of jobs, got '0 1'"),
+        ("initial", 3, "initial: expected a sequence of jobs, got 3"),
         (
-            "[solve]\nx = 1\n[more]\n",
-            r"expected one table \[solve\], got \[solve\], \[",
+            "initial",
+            [0, 1.0],
+            "initial: expected a whole number at position 1, got 1.0",
         ),
+        ("root_order", [0, 5], r"root_order: expected jobs 0 to 1 .* got 5"),
+        ("time_limit_s", 0, "time_limit_s: expected a number > 0, got 0"),
+        ("time_limit_s", float("nan"), "time_limit_s: expected a number > 0, got nan"),
+        ("time_limit_s", "60", "time_limit_s: expected a number > 0, got '60'"),
+        ("node_limit", 0, "node_limit: expected a whole number >= 1, got 0"),
+        ("gap_limit", 1, "gap_limit: expected a number >= 0 and < 1, got 1"),
+        ("heuristics", "magic", "heuristics: expected one of auto, beam, ig, neh"),
+        ("heuristic_time_s", -1, "heuristic_time_s: expected a number >= 0, got -1"),
+        ("report_interval_s", float("inf"), "report_interval_s: expected a number > 0"),
+        ("slice_s", 5, "slice_s: expected a number >= 0.001 and <= 1, got 5"),
+        ("units_per_seat", 0, "units_per_seat: expected a whole number from 1 to 4096"),
+        ("block_size", 100, "block_size: expected a multiple of 32, got 100"),
+        ("block_size", 544, "block_size: expected a whole number from 32 to 512"),
+        ("seed", -1, "seed: expected a whole number >= 0, got -1"),
+        ("all_optima", 1, "all_optima: expected true or false, got 1"),
+        ("optima_file", "x", "optima_file: expected together with all_optima"),
+        ("verbosity", "loud", "verbosity: expected one of quiet, normal, verbose"),
     ],
 )
-def test_bad_toml_is_refused(tmp_path, content, message):
-    file = tmp_path / "run.toml"
-    file.write_text(content)
-    with pytest.raises(OptionError, match=message):
-        SolveOptions.from_toml(file)
+def test_bad_value_is_refused_with_what_is_allowed(name, value, message):
+    with pytest.raises(OptionError, match=f"^{message}"):
+        SolveOptions(**{name: value})
 
 
-def test_missing_toml_file_is_refused(tmp_path):
-    with pytest.raises(OptionError, match="expected a readable TOML file, got No such"):
-        SolveOptions.from_toml(tmp_path / "none.toml")
+def test_unknown_name_is_refused_with_the_nearest():
+    with pytest.raises(OptionError, match=r"time_limit: .*did you mean time_limit_s"):
+        SolveOptions.from_mapping({"time_limit": 3})
+    with pytest.raises(OptionError, match=r"^self: expected the name of an option"):
+        SolveOptions.from_mapping({"self": 1})
+    with pytest.raises(
+        OptionError, match="xyzzy: expected the name of an option; all: "
+    ):
+        SolveOptions().replace(xyzzy=1)
+
+
+def test_contradicting_options_are_refused():
+    with pytest.raises(OptionError, match="upper_bound, cutoff: expected at most one"):
+        SolveOptions(upper_bound=5, cutoff=5)
+    with pytest.raises(OptionError, match="workers: expected without scheduler"):
+        SolveOptions(scheduler="tcp://host:1", workers=2)
+
+
+def test_what_python_does_not_print_is_refused():
+    with pytest.raises(OptionError, match=r"threads: .* type int that cannot be"):
+        SolveOptions(threads=10**5000)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["tcp://host:8786", "host:8786", "tls://[::1]:8786", "wss://h:443/dask", "s.json",
+     "inproc://10.0.0.1/7/1"],
+)  # fmt: skip
+def test_addresses_of_dask_are_taken(address):
+    assert SolveOptions(scheduler=address).scheduler == address
+
+
+def test_values_become_their_final_types():
+    options = SolveOptions(
+        engine="cpu", threads=np.int64(3), initial=np.array([1, 0]), time_limit_s=2
+    )
+    assert options.engine is EngineName.CPU
+    assert type(options.threads) is int
+    assert options.initial == (1, 0)
+    assert type(options.time_limit_s) is float
+
+
+def test_mapping_round_trip_keeps_every_option():
+    options = SolveOptions(
+        branching="minbranch", branching_ub=7, initial=(2, 0, 1), all_optima=True
+    )
+    assert SolveOptions.from_mapping(options.to_mapping()) == options
+
+
+def test_minbranch_needs_a_value_to_compare_with():
+    """Without any UB a minbranch tree is not defined (invariant I1)."""
+    options = SolveOptions(branching="minbranch")
+    assert options.tree(99).branching_ub == 99
+    assert options.replace(branching_ub=7).tree(99).branching_ub == 7
+    with pytest.raises(
+        OptionError, match="branching_ub: expected a value, as minbranch"
+    ):
+        options.tree(None)
+
+
+def test_other_rules_do_not_depend_on_a_ub():
+    """A branching_ub that no rule reads must not tell two trees apart."""
+    tree = SolveOptions(branching_ub=7).tree(99)
+    assert tree.branching is BranchingRule.MINMIN
+    assert tree.branching_ub is None

@@ -7,6 +7,7 @@ from dpbb.errors import DpbbError
 from dpbb.plotting import convergence
 from dpbb.plotting.convergence_plot import LEAST_S, curve_of, gaps_of
 from dpbb.result import Status
+from tests.specs import changed
 from tests.unit.plotting.samples import checkpoint, result, snapshot
 
 
@@ -60,7 +61,7 @@ def test_a_checkpoint_has_the_least_bound_of_its_units(ax):
 def test_the_bound_of_a_checkpoint_is_never_above_its_incumbent(ax):
     """With all optima what prunes is, as no schedule of that value is looked for."""
     saved = checkpoint()
-    spec = replace(saved.spec, all_optima=True)
+    spec = changed(saved.spec, all_optima=True)
     over = replace(saved, spec=spec, units=())
     assert over.ub == over.value + 1
     convergence(over, ax)

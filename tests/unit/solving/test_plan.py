@@ -9,7 +9,7 @@ from dpbb.coordination.incumbent import Optima
 from dpbb.coordination.outcome import Outcome
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.options import SolveOptions
+from dpbb.options import SolveOptions, Tuning
 from dpbb.problem import root_bound
 from dpbb.result import Improvement, Proof, Status, Termination
 from dpbb.solving.start import make_plan
@@ -117,10 +117,11 @@ def test_options_reach_the_run():
     )
     spec = plan.spec(plan.began + 40)
     assert spec.time_limit_s == pytest.approx(60)  # what came before counts
-    assert (spec.node_limit, spec.gap_limit, spec.full_interval_s) == (7, 0.5, 9.0)
+    limits = (spec.options.node_limit, spec.options.gap_limit)
+    assert (*limits, spec.options.checkpoint_interval_s) == (7, 0.5, 9.0)
     assert spec.tree.root_order == (3, 2, 1, 0)
     assert spec.tuning.explorers == 64
-    assert plan_of().spec(0.0).tuning is None
+    assert plan_of().spec(0.0).tuning == Tuning()
 
 
 def test_exhausted_tree_with_a_schedule_is_optimal():

@@ -26,7 +26,7 @@ from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.options import TreeOptions
+from dpbb.options import RunOptions, TreeOptions
 from dpbb.text.json_text import json_text
 from tests.worlds.faults.arena import Arena, Weather, seconds_since
 
@@ -191,8 +191,10 @@ async def _one(
         engine=tree.engine,
         permutation=schedule,
         upper_bound=tree.optimum + 1 if schedule is None else None,
-        report_interval_s=rng.choice((0.05, 0.2, 1.0)),
-        full_interval_s=rng.choice((0.1, 0.5, 30.0)),
+        options=RunOptions(
+            report_interval_s=rng.choice((0.05, 0.2, 1.0)),
+            checkpoint_interval_s=rng.choice((0.1, 0.5, 30.0)),
+        ),
         lease_timeout_s=rng.choice((1.0, 3.0, 60.0)),
     )
     before = network.n_mistreated

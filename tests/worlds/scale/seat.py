@@ -86,8 +86,8 @@ class SimulatedSeat:
         self.session.start()
         self.session.load(lease.roots)
         self.gain = world.gain_of(lease.ub)
-        self.report_s = world.spec.report_interval_s
-        self.full_s = world.spec.full_interval_s
+        self.report_s = world.spec.options.report_interval_s
+        self.full_s = world.spec.options.checkpoint_interval_s
         self.full_since = world.now
         self.full_share = world.jitter()
         self.light_at = world.now + FIRST_REPORT_S * world.jitter()
@@ -236,8 +236,8 @@ class SimulatedSeat:
             world.tally.idle_s += world.now - waited_until
         world.tally.reporting_s += waited_until - self.waiting_since
         self.gain = max(self.gain, world.gain_of(order.ub))
-        self.report_s = order.report_s or world.spec.report_interval_s
-        self.full_s = order.full_s or world.spec.full_interval_s
+        self.report_s = order.report_s or world.spec.options.report_interval_s
+        self.full_s = order.full_s or world.spec.options.checkpoint_interval_s
         if order.kind is OrderKind.DROP:
             if order.next is None:
                 self.end()

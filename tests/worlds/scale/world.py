@@ -119,7 +119,7 @@ class World:
             self.later(drop.seconds, self._improve, drop)
         self.later(TICK_S, self._tick)
         self.later(WATCH_S, self._watch)
-        self.later(self.spec.full_interval_s, self._save)
+        self.later(self.spec.options.checkpoint_interval_s, self._save)
         gc.disable()  # it would go through all seats, at the expense of the hub
         try:
             while self._queue and not self.over:
@@ -290,7 +290,7 @@ class World:
         """Take a checkpoint; it would be encoded and written in a thread."""
         coordinator = self.hub.run(self.spec.run_id).coordinator
         self.serve("save", 0.0, lambda: coordinator.checkpoint(self._hub_now))
-        self.later(self.spec.full_interval_s, self._save)
+        self.later(self.spec.options.checkpoint_interval_s, self._save)
 
     def _improve(self, drop: Drop) -> None:
         """Let a seat that explores find a better permutation."""

@@ -16,13 +16,13 @@ from dpbb.cluster.scheduler.forecasts import (
     text_of,
 )
 from dpbb.cluster.scheduler.hub import Hub
-from dpbb.coordination.messages import RunSpec
 from dpbb.errors import DpbbError
 from dpbb.estimation import background
 from dpbb.estimation.background import Remainder
 from dpbb.flowshop import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.options import TreeOptions
+from dpbb.options import Estimates, TreeOptions
+from tests.specs import run_spec
 from tests.unit.cluster.support import Clock, FakeShell, tiny_spec
 
 FOUND = Remainder(1000.0, 900.0, 1100.0, False, (), (1000.0, 600.0, 200.0))
@@ -30,7 +30,7 @@ DOUBTFUL = Remainder(1000.0, 10.0, 9000.0, False, ("the probes disagree",))
 
 
 def spec(**options):
-    return RunSpec(
+    return run_spec(
         run_id="run",
         problem=FlowShopProblem(taillard_instance("ta014")),
         tree=TreeOptions(),
@@ -140,7 +140,7 @@ def test_a_run_is_estimated_when_it_is_old_enough(hub, asked):
 
 
 def test_runs_that_do_not_want_it_are_left_alone(hub, asked):
-    hub.open(spec(estimates=False), b"")
+    hub.open(spec(estimates=Estimates.OFF), b"")
     own = tiny_spec()
     hub.open(own, b"")  # no flow shop of ours
     hub._clock.now = 1e6

@@ -448,7 +448,7 @@ def test_counts_are_exact_whatever_comes_and_goes(data):
         data.draw(st.integers(0, 5)),
         n_jobs=6,
         upper_bound=data.draw(st.integers(60, 120)),
-        full_interval_s=1.0,
+        checkpoint_interval_s=1.0,
         report_interval_s=0.5,
     )
     world.open(spec)

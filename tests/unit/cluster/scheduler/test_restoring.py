@@ -16,7 +16,7 @@ from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder
 from dpbb.cluster.storage.claim import NAME, Claim, read_owner
 from dpbb.cluster.storage.store import Folder
 from dpbb.errors import CheckpointError, ClusterError
-from dpbb.options import SolveOptions
+from dpbb.options import RunOptions, SolveOptions, Tuning
 from tests.unit.coordination.test_checkpoint import flow_shop_state
 
 
@@ -64,7 +64,7 @@ def test_a_run_that_was_cut_off_goes_on(url):
     for where in (url, f"{url}/a"):
         ((spec, saved),) = restore(where)
         assert spec.run_id.startswith(f"{state.spec.run_id}~")
-        assert spec.checkpoint == Folder(f"{url}/a").url
+        assert spec.options.checkpoint == Folder(f"{url}/a").url
         assert spec.upper_bound == state.cutoff
         assert saved.counters == state.counters
 
@@ -137,10 +137,15 @@ def test_limits_count_all_of_the_run(tmp_path):
     options = SolveOptions(time_limit_s=100.0, node_limit=7, gap_limit=0.5, explorers=9)
     request = {"options": options.to_mapping(), "seconds": 20.0}
     state = flow_shop_state()
-    spec = replace(state.spec, request=request)
+    spec = replace(
+        state.spec,
+        request=request,
+        options=RunOptions.of(options),
+        tuning=Tuning.of(options),
+    )
     after = going_on(replace(state, spec=spec, seconds=30.0), "/x")
     assert after.time_limit_s == 50.0
-    assert (after.node_limit, after.gap_limit) == (7, 0.5)
+    assert (after.options.node_limit, after.options.gap_limit) == (7, 0.5)
     assert after.tuning.explorers == 9
     late = going_on(replace(state, spec=spec, seconds=300.0), "/x")
     assert late.time_limit_s == 0.0
@@ -185,7 +190,7 @@ def test_a_folder_that_cannot_be_looked_at_keeps_no_other(
         ((spec, _),) = restore(str(tmp_path))
     finally:
         released.set()
-    assert spec.checkpoint == str(tmp_path / "open")
+    assert spec.options.checkpoint == str(tmp_path / "open")
     for name, text in (
         ("closed", "PermissionError"),
         ("hangs", f"{tmp_path}/hangs has not answered"),

@@ -11,7 +11,8 @@ from dpbb.cluster.worker.exploration import (
     jittered,
 )
 from dpbb.coordination.messages import GiftWanted, Lease, Order, OrderKind
-from dpbb.engines.base import Candidate, Slice, Tuning
+from dpbb.engines.base import Candidate, Slice
+from dpbb.options import Tuning
 from dpbb.tree.work_unit import WorkUnit
 from tests.unit.cluster.support import Clock, World, tiny_spec, whole_tree
 
@@ -79,7 +80,7 @@ class ScriptedSession:
 def explore(link, slices, optima=(), **options):
     """Run a lease; returns the session and whether it can be used again."""
     clock = Clock()
-    options = {"report_interval_s": 1e6, "full_interval_s": 1e6} | options
+    options = {"report_interval_s": 1e6, "checkpoint_interval_s": 1e6} | options
     spec = tiny_spec(n_jobs=3, **options)
     session = ScriptedSession(clock, slices, optima)
     lease = Lease("r/1.1", 1, 1, WorkUnit.whole(3), 100)
@@ -112,7 +113,7 @@ def test_end_of_a_unit_is_one_last_full_report():
 def test_light_reports_come_at_their_interval_and_full_ones_at_theirs():
     """Light ones hold no roots."""
     link = ScriptedLink()
-    explore(link, 40, report_interval_s=4, full_interval_s=12)
+    explore(link, 40, report_interval_s=4, checkpoint_interval_s=12)
     light = [report for report in link.reports if report.full is None]
     full = [report for report in link.reports if report.full is not None]
     assert 4 <= len(light) <= 20
@@ -126,7 +127,7 @@ def test_answers_stretch_the_intervals():
     """Those of the last answer hold, not those of the run."""
     order = Order(OrderKind.CONTINUE, 100, report_s=40, full_s=120)
     link = ScriptedLink(*[order] * 1000)
-    explore(link, 400, report_interval_s=4, full_interval_s=12)
+    explore(link, 400, report_interval_s=4, checkpoint_interval_s=12)
     light = [report for report in link.reports if report.full is None]
     full = [report for report in link.reports if report.full is not None]
     assert 4 <= len(light) <= 22
@@ -137,7 +138,7 @@ def test_dear_full_reports_come_seldom(monkeypatch):
     """Two open roots at 5 s each, at most a twentieth of the time: every 200 s."""
     monkeypatch.setattr("dpbb.cluster.worker.exploration.ROOT_S", 5.0)
     link = ScriptedLink()
-    explore(link, 700, full_interval_s=1)
+    explore(link, 700, checkpoint_interval_s=1)
     full = [report.decomposed // 10 for report in link.reports if report.full]
     assert full == [200, 400, 600, 700]
 
@@ -270,7 +271,7 @@ def test_lease_that_comes_with_the_last_answer_is_kept():
     after = Lease("r/2.1", 2, 1, WorkUnit.whole(3), 90)
     link = ScriptedLink(Order(OrderKind.DROP, 90, next=after))
     clock = Clock()
-    spec = tiny_spec(n_jobs=3, report_interval_s=1e6, full_interval_s=1e6)
+    spec = tiny_spec(n_jobs=3, report_interval_s=1e6, checkpoint_interval_s=1e6)
     session = ScriptedSession(clock, 1)
     lease = Lease("r/1.1", 1, 1, WorkUnit.whole(3), 100)
     exploration = Exploration(spec, lease, session, link, clock)
@@ -363,7 +364,8 @@ def test_donation_of_a_seat_with_many_roots_lists_no_remainder(monkeypatch):
 def test_energy_is_that_since_the_grant_and_in_full_reports_alone():
     """Reading a meter takes a while, and the last report of a lease is a full one."""
     joules = iter([70.0, 75.0, 90.0])
-    spec, clock = tiny_spec(n_jobs=3, report_interval_s=1, full_interval_s=1e6), Clock()
+    spec = tiny_spec(n_jobs=3, report_interval_s=1, checkpoint_interval_s=1e6)
+    clock = Clock()
     lease = Lease("r/1.1", 1, 1, WorkUnit.whole(3), 100)
     link = ScriptedLink(OrderKind.SAVE)
     session = ScriptedSession(clock, 8)

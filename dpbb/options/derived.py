@@ -1,0 +1,138 @@
+"""Types that follow from the options table; ``docs/make_options.py`` writes this."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypedDict
+
+from dpbb.options.table import (
+    Balance,
+    Bound,
+    BranchingRule,
+    EngineName,
+    Estimates,
+    Heuristics,
+    ProgressStyle,
+    Verbosity,
+)
+
+# fmt: off
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from os import PathLike
+    from typing import Literal, SupportsIndex, TypeAlias
+
+    from dpbb.options.table import SolveOptions
+
+    StyleName: TypeAlias = ProgressStyle | Literal["auto", "live", "plain", "json", "none"]  # noqa: E501
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Options of the scheduler and the seats of a run.
+
+    ``dpbb.options.table`` says what they mean.
+    """
+
+    node_limit: int | None = None
+    gap_limit: float | None = None
+    all_optima: bool = False
+    report_interval_s: float = 1.0
+    checkpoint_interval_s: float = 30.0
+    checkpoint: str | None = None
+    checkpoint_keep: int = 3
+    units_per_seat: int = 4
+    estimates: Estimates = Estimates.AUTO
+
+    @classmethod
+    def of(cls, options: SolveOptions) -> RunOptions:
+        """Return what all the options say of it."""
+        return cls(
+            node_limit=options.node_limit,
+            gap_limit=options.gap_limit,
+            all_optima=options.all_optima,
+            report_interval_s=options.report_interval_s,
+            checkpoint_interval_s=options.checkpoint_interval_s,
+            checkpoint=options.checkpoint,
+            checkpoint_keep=options.checkpoint_keep,
+            units_per_seat=options.units_per_seat,
+            estimates=options.estimates,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """What changes the speed of an engine, never its counts; None: automatic.
+
+    ``dpbb.options.table`` says what they mean.
+    """
+
+    explorers: int | None = None
+    block_size: int | None = None
+    balance: Balance | None = None
+    slice_s: float | None = None
+
+    @classmethod
+    def of(cls, options: SolveOptions) -> Tuning:
+        """Return what all the options say of it."""
+        return cls(
+            explorers=options.explorers,
+            block_size=options.block_size,
+            balance=options.balance,
+            slice_s=options.slice_s,
+        )
+
+
+class SolveKeywords(TypedDict, total=False):
+    """Keywords of ``dpbb.solve``, ``submit`` and ``resume``: single options."""
+
+    engine: EngineName | Literal["auto", "cpu", "gpu", "reference"]
+    threads: int | None
+    workers: int | None
+    scheduler: str | PathLike[str] | None
+    branching: BranchingRule | Literal["minmin", "minbranch", "maxsum", "alternate", "front", "back"]  # noqa: E501
+    branching_ub: int | None
+    bound: Bound | Literal["lb1"]
+    upper_bound: int | None
+    cutoff: int | None
+    initial: Iterable[SupportsIndex] | None
+    root_order: Iterable[SupportsIndex] | None
+    time_limit_s: float | None
+    node_limit: int | None
+    gap_limit: float | None
+    heuristics: Heuristics | Literal["auto", "beam", "ig", "neh", "none"]
+    heuristic_time_s: float | None
+    all_optima: bool
+    optima_file: str | PathLike[str] | None
+    report_interval_s: float
+    checkpoint_interval_s: float
+    checkpoint: str | PathLike[str] | None
+    checkpoint_keep: int
+    certificate: str | PathLike[str] | None
+    units_per_seat: int
+    explorers: int | None
+    block_size: int | None
+    balance: Balance | Literal["explode", "steal"] | None
+    slice_s: float | None
+    estimates: Estimates | Literal["auto", "off"]
+    seed: int
+    verbosity: Verbosity | Literal["quiet", "normal", "verbose"]
+
+
+class OptionKeywords(SolveKeywords, total=False):
+    """Keywords of ``SolveOptions``: all options."""
+
+    progress: StyleName
+
+
+class EstimateKeywords(TypedDict, total=False):
+    """Keywords of ``dpbb.estimate``: options that change an estimate."""
+
+    branching: BranchingRule | Literal["minmin", "minbranch", "maxsum", "alternate", "front", "back"]  # noqa: E501
+    branching_ub: int | None
+    bound: Bound | Literal["lb1"]
+    root_order: Iterable[SupportsIndex] | None
+    all_optima: bool
+    engine: EngineName | Literal["auto", "cpu", "gpu", "reference"]
+    threads: int | None

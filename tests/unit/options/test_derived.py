@@ -1,0 +1,132 @@
+"""What is written from the options table, and the types that users' code sees."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+
+from dpbb.options import OPTIONS, RunOptions, SolveOptions, Tuning
+from dpbb.options.rows import Where
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def maker():
+    """Return ``docs/make_options.py`` as a module."""
+    path = ROOT / "docs/make_options.py"
+    found = importlib.util.spec_from_file_location("make_options", path)
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+def test_the_types_and_the_reference_follow_from_the_table(maker):
+    """If not: run ``python docs/make_options.py``."""
+    assert maker.DERIVED.read_text(encoding="utf-8") == maker.derived()
+    page = maker.PAGE.read_text(encoding="utf-8")
+    assert page == maker.page()
+    assert all(f"| `{name}` |" in page for name in OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("made", "where"), [(RunOptions, Where.RUN), (Tuning, Where.ENGINE)]
+)
+def test_options_reach_where_they_matter(made, where):
+    """With their own defaults, which are those of the table, and their own values."""
+    names = [name for name, row in OPTIONS.items() if row.where is where]
+    assert [option.name for option in fields(made)] == names
+    assert made() == made.of(SolveOptions())
+    values = {"node_limit": 7, "all_optima": True, "explorers": 64, "balance": "steal"}
+    found = made.of(SolveOptions(**values))
+    for name in names:
+        assert getattr(found, name) == values.get(name, OPTIONS[name].default)
+
+
+def test_types_of_the_options_are_types():
+    """As a name that is nowhere defined would only be found by a checker."""
+    hints = get_type_hints(SolveOptions)
+    assert list(hints) == list(OPTIONS)
+
+
+GOOD = """
+import numpy as np
+import dpbb
+from dpbb.options import EngineName
+
+result: dpbb.Result = dpbb.solve(
+    "ta001",
+    time_limit_s=3,
+    engine="cpu",
+    initial=np.arange(20),
+    root_order=[1, 0],
+    progress="none",
+    checkpoint=None,
+)
+options = dpbb.SolveOptions(engine=EngineName.CPU, progress="plain", threads=2)
+options = options.replace(balance="steal")
+run: dpbb.Run
+with dpbb.submit([[1, 2], [3, 4]], options=options, gap_limit=0.5) as run:
+    snapshot: dpbb.Snapshot = run.snapshot()
+    again: dpbb.Result = run.result()
+result = dpbb.resume("folder", upper_bound=7, progress="json")
+estimate: dpbb.Estimate = dpbb.estimate("ta001", branching="maxsum", threads=1)
+makespan: int = dpbb.evaluate([[1, 2], [3, 4]], [1, 0]).makespan
+
+
+async def prove(client: object) -> dpbb.Result:
+    result = await dpbb.asynchronous(dpbb.solve)("ta001", client=client, node_limit=3)
+    run = await dpbb.asynchronous(dpbb.submit)("ta001", client=client)
+    run = await dpbb.asynchronous(dpbb.attach)("3f", client)
+    snapshots = await dpbb.asynchronous(dpbb.runs)(client)
+    assert snapshots[0].run_id == run.run_id
+    return await dpbb.asynchronous(dpbb.resume)("x", client=client) or result
+"""
+
+BAD = """
+import dpbb
+
+dpbb.solve("ta001", time_limt_s=3)
+dpbb.solve("ta001", engine="cpuu")
+dpbb.solve("ta001", time_limit_s="3")
+dpbb.solve("ta001", initial="0 1 2")
+dpbb.solve("ta001", progress="loud")
+dpbb.submit("ta001", heuristics="magic")
+dpbb.resume("folder", treads=3)
+dpbb.estimate("ta001", time_limit_s=3)
+dpbb.SolveOptions(branching="best")
+dpbb.SolveOptions().replace(thread=2)
+dpbb.solve("ta001").makspan
+dpbb.attach("3f", None).snapshott()
+dpbb.asynchronous(dpbb.solve)("ta001", engin="cpu")
+"""
+
+
+def checked(path, text):
+    """Return what ``mypy --strict`` says of a user's file: its exit code and lines."""
+    path.write_text(text)
+    known = ["--config-file=", f"--cache-dir={path.parent / 'cache'}"]
+    found = subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "mypy", "--strict", *known, "--follow-imports=silent",
+         "--ignore-missing-imports", str(path)],
+        capture_output=True, text=True, cwd=path.parent, check=False,
+    )  # fmt: skip
+    return found.returncode, found.stdout.splitlines()
+
+
+@pytest.mark.timeout(300)
+def test_a_checker_takes_what_is_right_and_refuses_what_is_not(tmp_path):
+    """Every wrong line has its error, and only those."""
+    pytest.importorskip("mypy")
+    code, said = checked(tmp_path / "good.py", GOOD)
+    assert code == 0, "\n".join(said)
+    code, said = checked(tmp_path / "bad.py", BAD)
+    wrong = {n for n, line in enumerate(BAD.splitlines(), 1) if "dpbb." in line}
+    assert code == 1
+    assert {int(line.split(":")[1]) for line in said if ": error:" in line} == wrong
