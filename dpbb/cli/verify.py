@@ -30,9 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--engine",
-        default="cpu",
-        choices=("cpu", "gpu", "reference"),
-        help="what explores them (default: cpu)",
+        default="auto",
+        choices=("auto", "cpu", "gpu", "reference"),
+        help="what explores them (default: cpu, or reference for other problems)",
     )
     parser.add_argument(
         "--seed",

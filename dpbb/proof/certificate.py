@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import OptionError
-from dpbb.flowshop import FlowShopProblem
+from dpbb.problem import Encodable, instance_name_of
+from dpbb.problems import encoded
 from dpbb.proof import checker
 from dpbb.text.files import whole_file
 from dpbb.tree.branching import TREE_RULE_VERSION
@@ -55,33 +56,31 @@ class Certificate:
 def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
     """Return the result with its certificate, if the run has what one takes.
 
-    That is a journal of a tree that is exhausted, and a flow shop: a checker has to
-    know the bounds.
+    That is a journal of a tree that is exhausted, and a problem that can encode itself:
+    a checker has to have it.
     """
     problem, tree = spec.problem, spec.tree
-    if not isinstance(problem, FlowShopProblem):
+    if not isinstance(problem, Encodable):
         return result
     if outcome.journal is None or not outcome.exhausted:
         return result
-    instance = problem.instance
     closed = [[d, int(c)] for d, c in enumerate(outcome.counters.closed) if c]
     content = {
         "format": checker.FORMAT,
         "schema": checker.SCHEMA,
-        "instance": {
-            "name": instance.name,
-            "digest": instance.digest,
-            "times": instance.times.tolist(),
-        },
+        "instance": {"name": instance_name_of(problem), **encoded(problem)},
         "tree": {
             "rule_version": TREE_RULE_VERSION,
             "branching": str(tree.branching),
             "branching_ub": tree.branching_ub,
             "bound": str(tree.bound),
             "root_order": tree.root_order,
+            "n_jobs": problem.n_jobs,
+            "trivial_ub": problem.trivial_ub,
         },
         "result": {
             "status": str(result.status),
+            "objective": result.objective,
             "makespan": result.makespan,
             "permutation": result.permutation,
             "lower_bound": result.lower_bound,

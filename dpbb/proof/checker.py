@@ -23,6 +23,8 @@ from functools import cache
 from math import inf
 
 FORMAT, SCHEMA, RULE_VERSION = "dpbb-certificate", 1, 1
+KIND, BOUND = "flowshop-makespan", "lb1"  # all that this file can explore
+MOST_JOBS = 2**16 - 1
 RULES = ("minmin", "minbranch", "maxsum", "alternate", "front", "back")
 MOST_BYTES = 2**28  # of a certificate that is not compressed
 MAX_ROOTS = 64  # roots of a unit that has more are not listed
@@ -69,12 +71,19 @@ def maybe(form):
 
 COUNTS = {"decomposed": int, "leaves": int, "closed": [(int, int)]}
 LEASE = (int, int, str, str, int, int, [(int, int)], (int, int), bool, str)
+TREE = {"rule_version": int, "branching": str, "branching_ub": maybe(int)}
+TREE |= {"bound": str, "root_order": maybe([int])}
+SHOP = {
+    "instance": {"name": str, "digest": str, "times": [[int]]},
+    "tree": TREE,
+}
+OTHER = {  # of another kind: what its books need
+    "instance": {"kind": str, "digest": str},
+    "tree": TREE | {"n_jobs": int, "trivial_ub": int},
+}
 FORM = {
     "format": str,
     "schema": int,
-    "instance": {"name": str, "digest": str, "times": [[int]]},
-    "tree": {"rule_version": int, "branching": str, "branching_ub": maybe(int)}
-    | {"bound": str, "root_order": maybe([int])},
     "result": {"status": str, "makespan": maybe(int), "permutation": maybe([int])}
     | {"lower_bound": int, "ub": int, "all_optima": bool},
     "totals": COUNTS,
@@ -108,12 +117,29 @@ def misfit(value, form):
     return None
 
 
+def kind_of(certificate):
+    """Kind of problem; certificates of flow shops need not say it."""
+    instance = certificate.get("instance")
+    return instance.get("kind", KIND) if isinstance(instance, dict) else KIND
+
+
+def size_of(certificate):
+    """Jobs, and a value above the cost of every permutation."""
+    if kind_of(certificate) == KIND:
+        times = certificate["instance"]["times"]
+        return len(times), sum(map(sum, times)) + 1
+    return certificate["tree"]["n_jobs"], certificate["tree"]["trivial_ub"]
+
+
 def check_form(certificate):
     """Everything is there, and of the type that it should be."""
-    where = misfit(certificate, FORM)
+    shop = kind_of(certificate) == KIND
+    where = misfit(certificate, FORM | (SHOP if shop else OTHER))
     expect(where is None, f"{where} is missing, or of another type")
     known = certificate["format"], certificate["schema"]
     expect(known == (FORMAT, SCHEMA), f"expected {FORMAT} {SCHEMA}, got {known}")
+    ok = 0 < size_of(certificate)[0] <= MOST_JOBS
+    expect(ok, f"there are no jobs, or more than {MOST_JOBS}")
     for row in certificate["units"]:
         ok = row[2].isascii() and row[2].isdigit() and len(row[2]) < 4300
         expect(ok, f"unit {row[0]} has no number of leaves")
@@ -259,25 +285,43 @@ def leaves_below(closed, n_jobs):
 
 def check_instance(certificate):
     """Digest of the times; the tree's options; cost of the schedule; the claim."""
-    times, tree = certificate["instance"]["times"], certificate["tree"]
-    jobs = list(range(len(times)))
-    expect(times and times[0], "there are no processing times")
+    kind = kind_of(certificate)
+    expect(kind == KIND, f"expected a problem of kind {KIND}, got {kind!a}")
+    times = certificate["instance"]["times"]
+    expect(times[0], "there are no processing times")
     expect(all(len(row) == len(times[0]) for row in times), "the times are no table")
     digest = certificate["instance"]["digest"]
     expect(digest_of(times) == digest, "the digest is not that of the processing times")
-    rule = tree["branching"], tree["bound"], tree["rule_version"]
-    known = rule[0] in RULES and rule[1:] == ("lb1", RULE_VERSION)
-    expect(known, f"expected a rule of version {RULE_VERSION}, and lb1, got {rule}")
-    known = tree["branching_ub"] is not None or rule[0] != "minbranch"
+    said = certificate["tree"].get("n_jobs", len(times))
+    expect(said == len(times), f"expected {len(times)} jobs, got {said}")
+    check_options(certificate, BOUND)
+    check_claim(certificate, lambda order: ends_of(times, order)[-1], "makespan")
+
+
+def check_options(certificate, bound):
+    """Bound, rule and its version are those that are known here."""
+    tree, jobs = certificate["tree"], list(range(size_of(certificate)[0]))
+    expect(tree["bound"] == bound, f"expected bound {bound}, got {tree['bound']!a}")
+    rule, version = tree["branching"], tree["rule_version"]
+    expect(rule in RULES, f"expected a branching rule of {RULES}, got {rule!a}")
+    ok = version == RULE_VERSION
+    expect(ok, f"expected branching rules of version {RULE_VERSION}, got {version}")
+    known = tree["branching_ub"] is not None or rule != "minbranch"
     expect(known, "expected the fixed value that minbranch compares with")
     order = tree["root_order"]
     expect(order is None or sorted(order) == jobs, "the root order is none of all jobs")
-    result = certificate["result"]
+
+
+def check_claim(certificate, cost, objective):
+    """Check that the schedule costs what is claimed, where the tree was pruned."""
+    result, jobs = certificate["result"], list(range(size_of(certificate)[0]))
     status, value, order = result["status"], result["makespan"], result["permutation"]
+    called = result.get("objective", objective)
+    expect(called == objective, f"expected a cost called {objective}, got {called!a}")
     if status == "optimal":
         expect(sorted(order or []) == jobs, "the schedule is none of all jobs")
-        found = ends_of(times, order)[-1]
-        expect(found == value, f"the schedule has makespan {found}, not {value}")
+        found = cost(order)
+        expect(found == value, f"the schedule has {objective} {found}, not {value}")
         expect(result["ub"] == value, f"explored below {result['ub']}, not {value}")
     else:
         expect(status == "infeasible_cutoff", f"{status!r} is no claim of a proof")
@@ -293,7 +337,7 @@ def check_units(certificate):
     other, which in sorted order is then seen between neighbors. Returns how many units
     list their roots.
     """
-    n_jobs = len(certificate["instance"]["times"])
+    n_jobs, _ = size_of(certificate)
     homes = {}  # of each unit: the next one above, or itself, whose roots are listed
     inside = {0: []}  # of each of these: the roots of units that were made in it
     above = {0: [[]]}
@@ -398,11 +442,11 @@ def check_sums(certificate):
 
     Returns the units as parts of the tree, with the counts of all units made from them.
     """
-    times, result = certificate["instance"]["times"], certificate["result"]
-    n_jobs, rest, totals = len(times), certificate["rest"], certificate["totals"]
+    n_jobs, start = size_of(certificate)
+    result, rest = certificate["result"], certificate["rest"]
+    totals, now = certificate["totals"], start
     floor = result["ub"] + result["all_optima"]  # below, no run that proves it pruned
-    start = now = sum(map(sum, times)) + 1
-    expect(result["ub"] <= start, f"{result['ub']} is above all makespans")
+    expect(result["ub"] <= start, f"{result['ub']} is above all schedules")
     parts = {row[0]: Part(*row) for row in certificate["units"]}
     for number, attempt, _, _, *counts, ubs, alone, _ in certificate["leases"]:
         name = f"lease {number}.{attempt}"

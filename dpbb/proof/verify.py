@@ -13,9 +13,9 @@ from dpbb.engines.base import Device
 from dpbb.engines.driver import explore_to_end
 from dpbb.engines.registry import get_engine
 from dpbb.errors import OptionError
-from dpbb.flowshop import FlowShopInstance, FlowShopProblem
-from dpbb.flowshop.best_known import best_known_of_digest
 from dpbb.options import Bound, BranchingRule, TreeOptions
+from dpbb.problem import best_known_of, bound_of, objective_of
+from dpbb.problems import decoded, family_of
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
 from dpbb.tree.work_unit import WorkUnit
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from dpbb.engines.base import Slice
     from dpbb.engines.driver import Exploration
+    from dpbb.problem import Problem
 
 AGAIN = "subtrees explored again"
 
@@ -48,13 +49,15 @@ class Verification:
     Parameters
     ----------
     instance, status, makespan, lower_bound
-        What it claims.
+        What it claims; of other problems, ``makespan`` is their cost.
     checks
         In order; nothing is checked after the first that fails.
     notes
         What could not be checked.
     seed
         Chose what was explored again.
+    objective
+        What the cost is called.
     """
 
     instance: str
@@ -64,6 +67,7 @@ class Verification:
     checks: tuple[Check, ...]
     notes: tuple[str, ...] = ()
     seed: int = 0
+    objective: str = "makespan"
 
     @property
     def ok(self) -> bool:
@@ -74,8 +78,8 @@ class Verification:
         """Return a few aligned lines for people."""
         lines = [
             f"instance    {self.instance}",
-            f"claim       {self.status}, makespan {self.makespan}, lower bound "
-            f"{self.lower_bound}",
+            f"claim       {self.status}, {self.objective} {self.makespan}, lower "
+            f"bound {self.lower_bound}",
         ]
         lines += [
             f"{'ok' if check.ok else 'FAILED':<11} {check.name}: {check.found}"
@@ -97,7 +101,7 @@ def verify(
     source: str | Path | Certificate,
     *,
     witnesses: int = 20,
-    engine: str = "cpu",
+    engine: str = "auto",
     seed: int | None = None,
     most_nodes: int | None = None,
 ) -> Verification:
@@ -112,6 +116,7 @@ def verify(
         checked. Which ones, a hash of the certificate and the seed says.
     engine
         ``"cpu"``, ``"gpu"`` or ``"reference"``; best another one than the run's.
+        ``"auto"``: the CPU engine if it takes the problem, else the reference engine.
     seed
         Any number, of your own; None: a random one. ``Verification.seed`` has it.
     most_nodes
@@ -124,11 +129,12 @@ def verify(
     EngineUnavailable
         The engine cannot run here.
     """
-    if engine not in MOST_NODES:
-        raise OptionError(f"engine: expected {', '.join(MOST_NODES)}, got {engine!r}")
-    most = MOST_NODES[engine] if most_nodes is None else most_nodes
-    for name, value in (("witnesses", witnesses), ("most_nodes", most)):
-        if value < 0:
+    if engine not in ("auto", *MOST_NODES):
+        raise OptionError(
+            f"engine: expected auto, {', '.join(MOST_NODES)}, got {engine!r}"
+        )
+    for name, value in (("witnesses", witnesses), ("most_nodes", most_nodes)):
+        if value is not None and value < 0:
             raise OptionError(f"{name}: expected at least 0, got {value}")
     certificate = (
         source if isinstance(source, Certificate) else Certificate.read(source)
@@ -137,19 +143,28 @@ def verify(
     seed = secrets.randbelow(2**32) if seed is None else seed
     checks: list[Check] = []
     notes: list[str] = []
+    step = checker.STRUCTURE[0][0]
     try:
-        parts = _structure(content, checks, notes)
+        checks.append(Check(step, True, _check_form(content)))
+        names = [name for name, _ in checker.STRUCTURE[1:]]
+        if family_of(_known(content)["kind"]) is None:
+            # its books can be checked all the same
+            names.append(names.pop(0))
+        for step in names:
+            text = _STRUCTURE[step](content, notes)
+            checks.append(Check(step, True, text))
         if witnesses:
-            found = _explored_again(
-                content, parts, notes, witnesses, engine, seed, most
-            )
+            step = AGAIN
+            if engine == "auto":
+                engine = _engine_for(decoded(_known(content)), content)
+            most = MOST_NODES[engine] if most_nodes is None else most_nodes
+            found = _explored_again(content, notes, witnesses, engine, seed, most)
             checks.append(Check(AGAIN, True, found))
         else:
             notes.append("nothing was explored again, as none was asked for")
     except (checker.Failed, ValueError, ArithmeticError, RecursionError) as error:
         # not Failed: what an instance, a unit of work or an engine cannot be
-        names = [*(name for name, _ in checker.STRUCTURE), AGAIN]
-        checks.append(Check(names[len(checks)], False, str(error)))
+        checks.append(Check(step, False, str(error)))
     claim = content.get("result")
     result = claim if isinstance(claim, dict) else {}
     known = content.get("instance")
@@ -162,6 +177,7 @@ def verify(
         tuple(checks),
         tuple(notes),
         seed,
+        _text(result.get("objective", "makespan")),
     )
 
 
@@ -175,49 +191,97 @@ def _number(value: object) -> int | None:
     return value if type(value) is int else None
 
 
-def _structure(
-    content: dict[str, Any], checks: list[Check], notes: list[str]
-) -> dict[int, checker.Part]:
-    """Check the sums; returns the units, as parts of the tree."""
-    names = [name for name, _ in checker.STRUCTURE]
+def _known(content: dict[str, Any]) -> dict[str, Any]:
+    """Return what ``decoded`` takes; older certificates do not name flow shops."""
+    return {"kind": checker.KIND, **content["instance"]}
+
+
+def _tree_of(content: dict[str, Any]) -> TreeOptions:
+    tree = content["tree"]
+    order = tree["root_order"]
+    return TreeOptions(
+        BranchingRule(tree["branching"]),
+        tree["branching_ub"],
+        Bound(tree["bound"]),
+        None if order is None else tuple(order),
+    )
+
+
+def _engine_for(problem: Problem[Any], content: dict[str, Any]) -> str:
+    """Return the name of the CPU engine if it takes the problem."""
+    takes = get_engine("cpu").supports(problem, _tree_of(content)) is None
+    return "cpu" if takes else "reference"
+
+
+def _check_form(content: dict[str, Any]) -> str:
     checker.check_form(content)
-    checks.append(Check(names[0], True, f"schema {content['schema']}"))
-    checker.check_instance(content)
-    digest, bound = content["instance"]["digest"], content["result"]["lower_bound"]
-    text = f"digest {digest[:12]}"
-    known = best_known_of_digest(digest)
-    if known is not None:
-        if bound > known.upper_bound:
-            raise checker.Failed(
-                f"{known.name} has a schedule of makespan {known.upper_bound}, below "
-                f"{bound}"
-            )
-        text += f", that of {known.name}"
-    checks.append(Check(names[1], True, text))
+    return f"schema {content['schema']}"
+
+
+def _check_instance(content: dict[str, Any], _notes: list[str]) -> str:
+    """Check problem, options and claim; of other kinds by the problem's own word."""
+    known, tree = _known(content), content["tree"]
+    shop = known["kind"] == checker.KIND
+    if shop:
+        checker.check_instance(content)
+    problem = decoded(known)
+    if not shop:
+        size = problem.n_jobs, problem.trivial_ub
+        found = tree["n_jobs"], tree["trivial_ub"]
+        if found != size:
+            raise checker.Failed(f"expected jobs and trivial UB {size}, got {found}")
+        checker.check_options(content, bound_of(problem))
+        checker.check_claim(
+            content,
+            lambda order: problem.evaluate(np.array(order, np.intp)),
+            objective_of(problem),
+        )
+    text = f"digest {problem.digest[:12]}"
+    best, bound = best_known_of(problem), content["result"]["lower_bound"]
+    if best is None:
+        return text
+    if bound > best.upper_bound:
+        raise checker.Failed(
+            f"{best.name} has a schedule of {objective_of(problem)} "
+            f"{best.upper_bound}, below {bound}"
+        )
+    return f"{text}, that of {best.name}"
+
+
+def _check_units(content: dict[str, Any], notes: list[str]) -> str:
     listed = checker.check_units(content)
     n_units = len(content["units"])
-    checks.append(Check(names[2], True, f"{n_units} units, {listed} with their roots"))
     if listed < n_units:
         notes.append(
             f"{n_units - listed} units have too many roots to be listed: where they "
             "lie is not checked, only their number of leaves"
         )
-    parts: dict[int, checker.Part] = checker.check_sums(content)
+    return f"{n_units} units, {listed} with their roots"
+
+
+def _check_sums(content: dict[str, Any], notes: list[str]) -> str:
+    checker.check_sums(content)
     totals, rest = content["totals"], content["rest"]
-    found = f"{len(content['leases'])} leases, {totals['decomposed']:,} nodes"
-    checks.append(Check(names[3], True, found))
     if any(rest.values()):
         share = rest["decomposed"] / max(1, totals["decomposed"])
         notes.append(
             f"the run had more units than are listed: the others, with {share:.1%} of "
             "the nodes, are in the totals only"
         )
-    return parts
+    return f"{len(content['leases'])} leases, {totals['decomposed']:,} nodes"
+
+
+_STRUCTURE = dict(
+    zip(
+        [name for name, _ in checker.STRUCTURE[1:]],
+        (_check_instance, _check_units, _check_sums),
+        strict=True,
+    )
+)
 
 
 def _explored_again(
     content: dict[str, Any],
-    parts: dict[int, checker.Part],
     notes: list[str],
     count: int,
     engine: str,
@@ -225,6 +289,7 @@ def _explored_again(
     most: int,
 ) -> str:
     """Explore finished subtrees again; returns what was found."""
+    parts: dict[int, checker.Part] = checker.check_sums(content)
     found = checker.witnesses(parts, most)
     chosen = checker.choose(content, found, count, seed)
     nodes = sum(part.nodes for part in chosen)
@@ -265,15 +330,7 @@ def explore_again(
 
     None if there are more than ``most`` nodes, as the checker's own has it.
     """
-    known, tree = content["instance"], content["tree"]
-    problem = FlowShopProblem(FlowShopInstance(known["name"], known["times"]))
-    order = tree["root_order"]
-    options = TreeOptions(
-        BranchingRule(tree["branching"]),
-        tree["branching_ub"],
-        Bound(tree["bound"]),
-        None if order is None else tuple(order),
-    )
+    problem, options = decoded(_known(content)), _tree_of(content)
     chosen = get_engine(engine)
     device = next(iter(chosen.devices()), Device("cpu", "verify"))
     all_optima = content["result"]["all_optima"]
@@ -290,7 +347,8 @@ def explore_again(
     counts = total.counters
     if total.best is not None and total.best.value < ub - all_optima:
         raise checker.Failed(
-            f"a schedule of makespan {total.best.value} below {ub} was missed"
+            f"a schedule of {objective_of(problem)} {total.best.value} below {ub} was "
+            "missed"
         )
     if not total.exhausted or counts.nodes > most:
         return None

@@ -7,14 +7,17 @@ import copy
 import io
 import json
 import sys
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
 import dpbb
+from dpbb.problems import FAMILIES, Family
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
 from dpbb.proof.verify import verify
+from tests.oracle import TinyFlowShop
 
 SHOP = np.random.default_rng(2).integers(1, 60, (9, 6))
 
@@ -36,6 +39,34 @@ def optimal(tmp_path_factory):
     )
     assert content["result"]["status"] == "optimal"
     return content
+
+
+@dataclass(frozen=True)
+class OwnShop(TinyFlowShop):
+    """A problem that dpbb does not bring along."""
+
+    name: str = field(default="own-shop", init=False)
+    objective: str = field(default="length", init=False)
+
+    def encode(self):
+        return {"rows": self.times}
+
+
+@pytest.fixture(scope="session")
+def own(tmp_path_factory):
+    """Certificate of an own problem's optimum, from a process that cannot decode it."""
+    rows = tuple(map(tuple, SHOP[:7, :4].tolist()))
+    folder = tmp_path_factory.mktemp("own")
+    content = run_certificate(folder, OwnShop(rows))
+    assert content["result"]["status"] == "optimal"
+    return content
+
+
+@pytest.fixture
+def known_here(monkeypatch):
+    """Make the own problem's kind known."""
+    family = Family(lambda data: OwnShop(tuple(map(tuple, data["rows"]))))
+    monkeypatch.setitem(FAMILIES, "own-shop", family)
 
 
 def deal(content, ub):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -278,10 +279,79 @@ def test_what_is_no_certificate_is_refused(tmp_path, content):
         verify(path)
 
 
-def test_there_is_none_for_other_problems():
+def test_there_is_none_for_problems_that_cannot_encode_themselves():
     problem = TinyFlowShop(((1, 2), (2, 1)))
-    with pytest.raises(OptionError, match="certificate: expected a flow shop"):
+    with pytest.raises(OptionError, match=r"certificate: .* has encode\(\)"):
         dpbb.solve(problem, certificate="c.json.gz", verbosity="quiet")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"bound": "lb9"}, "expected bound lb1, got 'lb9'"),
+        ({"branching": "sideways"}, "expected a branching rule of .*, got 'sideways'"),
+        ({"rule_version": 9}, "expected branching rules of version 1, got 9"),
+        ({"n_jobs": 8}, "expected 9 jobs, got 8"),
+    ],
+)
+def test_what_nobody_knows_is_refused_by_name(change, message, optimal, both):
+    content = copy.deepcopy(optimal)
+    content["tree"].update(change)
+    assert content["tree"] != optimal["tree"]
+    holds, text = both(content)
+    assert not holds
+    assert len(re.findall(message, text)) == 2, text
+
+
+def test_the_checker_refuses_other_kinds_by_name(own, tmp_path):
+    ran = alone(own, tmp_path)
+    assert ran.returncode == 1
+    assert "expected a problem of kind flowshop-makespan, got 'own-shop'" in ran.stdout
+
+
+def test_a_certificate_of_an_own_problem_holds(own, known_here):
+    """Its subtrees are explored again by the reference engine, its cost is named."""
+    found = verify(Certificate(own))
+    assert found.ok, found.summary()
+    assert "by reference" in found.checks[-1].found
+    assert f"optimal, length {own['result']['makespan']}, lower" in found.summary()
+    assert "makespan" not in found.summary()
+
+
+def test_of_an_unknown_kind_the_books_alone_are_checked(own):
+    found = verify(Certificate(own))
+    assert not found.ok
+    assert [check.ok for check in found.checks] == [True, True, True, False]
+    assert "got 'own-shop'" in found.checks[-1].found
+    own = copy.deepcopy(own)
+    own["totals"]["decomposed"] += 1
+    assert [check.ok for check in verify(Certificate(own)).checks] == [
+        True,
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda own: own["tree"].update(n_jobs=6), "expected jobs and trivial UB"),
+        (lambda own: own["tree"].update(trivial_ub=9999), "jobs and trivial UB"),
+        (lambda own: own["tree"].update(bound="lb9"), "expected bound lb1, got 'lb9'"),
+        (lambda own: own["tree"].update(branching="sideways"), "got 'sideways'"),
+        (lambda own: own["result"]["permutation"].reverse(), "schedule has length"),
+        (lambda own: own["instance"].update(digest="0"), "it is another one"),
+        (lambda own: own["instance"].pop("rows"), "can decode, got KeyError"),
+        (lambda own: own["instance"].update(kind=["own-shop"]), "or of another type"),
+        (lambda own: own["totals"].update(leaves=0), "the leases have"),
+    ],
+)
+def test_every_change_of_it_is_found(change, message, own, known_here):
+    content = copy.deepcopy(own)
+    change(content)
+    found = verify(Certificate(content))
+    assert not found.ok
+    assert message in found.checks[-1].found
 
 
 @pytest.mark.parametrize(
