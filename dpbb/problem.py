@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
+from dpbb.errors import OptionError
 from dpbb.options import Bound, Heuristics
 
 if TYPE_CHECKING:
@@ -116,7 +117,8 @@ class Problem(Protocol[StateT]):
         Raises
         ------
         ValueError
-            The permutation is that of no leaf, as a child on its path does not exist.
+            The permutation has no cost, as with a job before one that it has to wait
+            for; that of a leaf has one.
         """
 
 
@@ -277,6 +279,20 @@ class HasHeuristics(Protocol):
 
     def first_incumbent(self, search: StartSearch) -> Incumbent | None:
         """Return the best permutation found, None if there is none."""
+
+
+def cost_of(problem: Problem[Any], permutation: NDArray[np.intp]) -> int:
+    """Exact cost of a permutation that may not come from a tree.
+
+    Raises
+    ------
+    OptionError
+        It has none, as with a job before one that it has to wait for.
+    """
+    try:
+        return problem.evaluate(permutation)
+    except ValueError as error:
+        raise OptionError(f"permutation: {error}") from error
 
 
 def costs_of(

@@ -15,6 +15,7 @@ import numpy as np
 from dpbb.coordination.incumbent import Incumbent, jobs_of
 from dpbb.coordination.optima import FoundOptima
 from dpbb.errors import CheckpointError, OptionError
+from dpbb.problem import cost_of
 from dpbb.tree.counters import closed_leaves
 from dpbb.tree.disjoint import check_disjoint
 from dpbb.tree.factoradic import n_leaves
@@ -208,7 +209,7 @@ def check_incumbent(
     if permutation is None and value is None:
         return
     try:
-        found = problem.evaluate(jobs_of(problem, permutation or ()))
+        found = cost_of(problem, jobs_of(problem, permutation or ()))
     except OptionError as error:
         raise CheckpointError(f"incumbent: {error}") from error
     if found != value:
@@ -244,7 +245,7 @@ def resumed_incumbent(spec: RunSpec, saved: Checkpoint) -> Incumbent:
     )
     if spec.permutation is not None:
         jobs = jobs_of(spec.problem, spec.permutation)
-        value = spec.problem.evaluate(jobs)
+        value = cost_of(spec.problem, jobs)
         if incumbent.value is None or value < incumbent.value:
             incumbent.improve(value, jobs, "initial", saved.seconds)
     return incumbent

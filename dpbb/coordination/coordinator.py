@@ -39,7 +39,7 @@ from dpbb.coordination.saves import Saves
 from dpbb.coordination.snapshot import RunState
 from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError, StaleLeaseError
-from dpbb.problem import root_bound
+from dpbb.problem import cost_of, root_bound
 from dpbb.result import Termination
 from dpbb.tree.work_unit import WorkUnit
 
@@ -442,13 +442,13 @@ class Coordinator:
         Raises
         ------
         OptionError
-            It is not one of all the problem's jobs.
+            It is not one of all the problem's jobs, or has no cost.
         """
         jobs = jobs_of(self.spec.problem, permutation)
+        value = cost_of(self.spec.problem, jobs)
         if self.finished:
             return False
         try:
-            value = self.spec.problem.evaluate(jobs)
             return self._run.improve(Candidate(value, jobs), source, now)
         except InvariantError as error:
             self.fail(str(error), now)

@@ -11,7 +11,7 @@ from dpbb.flowshop.family import read_problem
 from dpbb.options.permutations import check_permutation
 from dpbb.plotting import style
 from dpbb.plotting.critical import critical_path
-from dpbb.problem import Scheduled, instance_name_of, objective_of
+from dpbb.problem import Scheduled, cost_of, instance_name_of, objective_of
 from dpbb.result import Result, Status
 from dpbb.result.schedule import Schedule
 
@@ -121,8 +121,8 @@ def _schedule(data: Any) -> tuple[Schedule, str, str]:  # noqa: ANN401
                 f"gantt: expected a problem that has schedules, got one of kind "
                 f"{problem.name!r}"
             )
+        cost = cost_of(problem, np.array(order, np.intp))
         schedule, name = problem.schedule(order), instance_name_of(problem)
-        cost = problem.evaluate(np.array(order, np.intp))
         text = f": {objective_of(problem)} {cost}"
     n_jobs, n_machines = schedule.start.shape
     return schedule, name, f"{text}; {n_jobs} jobs, {n_machines} machines"

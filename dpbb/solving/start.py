@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.errors import InstanceError, OptionError
-from dpbb.options import Heuristics, SolveOptions
-from dpbb.problem import Encodable, HasHeuristics, StartSearch, root_bound
+from dpbb.options import Heuristics, SolveOptions, TreeOptions
+from dpbb.problem import Encodable, HasHeuristics, StartSearch, cost_of, root_bound
 from dpbb.problems import decoded, encoded, family_of, holds_problem
 from dpbb.result import Improvement
 from dpbb.solving.plan import Plan
+from dpbb.tree.branching import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +31,13 @@ def check_fit(problem: Problem[Any], options: SolveOptions) -> None:
             raise OptionError(
                 f"{option}: expected {problem.n_jobs} jobs, got {len(jobs)}"
             )
+    any_ub = 0  # whether there is one for MinBranch is asked below
+    tree = TreeOptions(options.branching, any_ub, options.bound, options.root_order)
+    reason = refusal(problem, tree)
+    if reason is not None:
+        raise OptionError(reason)
+    if options.initial is not None:
+        cost_of(problem, np.array(options.initial, dtype=np.intp))
     if options.certificate is not None and not isinstance(problem, Encodable):
         raise OptionError(
             f"certificate: expected a problem that has encode(), got one of kind "
@@ -145,6 +153,6 @@ def _with_initial(plan: Plan) -> Plan:
     jobs = plan.options.initial
     if jobs is None:
         return plan
-    value = plan.problem.evaluate(np.array(jobs, dtype=np.intp))
+    value = cost_of(plan.problem, np.array(jobs, dtype=np.intp))
     steps = (Improvement(time.monotonic() - plan.began, value, "initial"),)
     return replace(plan, makespan=value, permutation=jobs, trajectory=steps)

@@ -1,6 +1,7 @@
 """One event at a time: what the coordinator answers, and whom it makes do what."""
 
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -13,9 +14,10 @@ from dpbb.coordination.snapshot import RunState
 from dpbb.coordination.wire import decode_report, encode_report
 from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError, OptionError, StaleLeaseError
+from dpbb.options import BranchingRule, TreeOptions
 from dpbb.result import Termination
 from dpbb.tree.work_unit import WorkUnit
-from tests.oracle import best_orders, naive_tree
+from tests.oracle import Partial, best_orders, naive_tree
 from tests.unit.coordination.world import (
     World,
     check_books,
@@ -25,6 +27,7 @@ from tests.unit.coordination.world import (
     spec_of,
     tiny,
 )
+from tests.waiting import WaitingJobs
 
 LARGE = tiny(6, slack=100)  # 517 decomposed nodes, 720 leaves: nothing is pruned
 BEST, BEST_ORDERS = best_orders(LARGE.times)
@@ -649,6 +652,34 @@ def test_offer_of_no_permutation_is_refused_and_harmless(jobs):
     world = busy_world(["a"])
     with pytest.raises(OptionError, match="permutation: expected"):
         world.coordinator.offer(jobs, "guest", world.now)
+    assert world.coordinator.state is RunState.RUNNING
+
+
+def test_a_tree_that_is_not_whole_is_exhausted():
+    """Children that do not exist are closed, and are in no lower bound."""
+    after = (frozenset(), {0}, {0}, {1}, {2, 3}, {0})
+    jobs = WaitingJobs((4, 2, 7, 3, 5, 1), (1, 6, 2, 9, 3, 4), (99,) * 6, after)
+    orders = [Partial(order) for order in permutations(range(6))]
+    best = min(jobs.cost(order) for order in orders if jobs.exists(order))
+    for sides, rule in ((("front", "back"), "minmin"), (("front",), "front")):
+        problem = replace(jobs, sides=sides)
+        tree = TreeOptions(BranchingRule(rule))
+        world = World(spec_of(problem, tree), seats=["a", "b"])
+        lower = []
+        while not world.coordinator.finished:
+            world.round()
+            check_books(world.coordinator)
+            lower.append(world.coordinator.snapshot(world.now).lower_bound)
+        assert max(lower) <= best
+        outcome = world.coordinator.outcome()
+        assert (outcome.exhausted, outcome.value) == (True, best)
+
+
+def test_offer_of_an_order_without_a_cost_is_refused_and_harmless():
+    jobs = WaitingJobs((4, 2), (1, 6), (99,) * 2, (frozenset(), {0}))
+    world = World(spec_of(jobs), seats=["a"])
+    with pytest.raises(OptionError, match="permutation: expected an order of a leaf"):
+        world.coordinator.offer([1, 0], "guest", world.now)
     assert world.coordinator.state is RunState.RUNNING
 
 

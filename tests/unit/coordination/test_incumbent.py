@@ -13,6 +13,7 @@ from dpbb.coordination.incumbent import (
 from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError, OptionError
 from tests.unit.coordination.world import optimum, spec_of, tiny
+from tests.waiting import WaitingJobs
 
 PROBLEM = tiny(4)
 ORDER = (0, 1, 2, 3)
@@ -67,6 +68,14 @@ def test_jobs_of_gives_an_array():
 def test_lying_candidate_is_an_invariant_error(order, value, said):
     with pytest.raises(InvariantError, match=f"seat: .*{said}"):
         evaluate_candidate(PROBLEM, Candidate(value, np.array(order)), "seat")
+
+
+def test_a_candidate_without_a_cost_is_an_invariant_error():
+    waiting = WaitingJobs((1, 2), (1, 1), (9, 9), (frozenset(), {0}))
+    true, none = (Candidate(4, np.array(order)) for order in ((0, 1), (1, 0)))
+    evaluate_candidates(waiting, [true], "seat")
+    with pytest.raises(InvariantError, match="seat: permutation: expected an order"):
+        evaluate_candidates(waiting, [true, none], "seat")
 
 
 def test_a_problem_is_not_asked_for_the_costs_of_nothing():

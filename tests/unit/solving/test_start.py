@@ -12,8 +12,9 @@ import pytest
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopProblem, taillard_instance
 from dpbb.options import SolveOptions
-from dpbb.solving.start import make_plan
+from dpbb.solving.start import check_fit, make_plan
 from tests.unit.solving.test_plan import PROBLEM, plan_of
+from tests.waiting import WaitingJobs
 
 BEST_VALUE, BEST = min(
     (PROBLEM.evaluate(np.array(jobs)), jobs) for jobs in permutations(range(4))
@@ -109,3 +110,19 @@ def test_a_given_schedule_counts_though_there_is_no_time(monkeypatch):
 def test_permutation_of_another_size_is_refused(option):
     with pytest.raises(OptionError, match=f"^{option}: expected 4 jobs, got 3"):
         plan_of(**{option: (0, 1, 2)})
+
+
+def test_a_rule_that_does_not_fit_the_problem_is_refused():
+    """Before anything is started; an engine would do so after a second."""
+    waiting = WaitingJobs((1, 2), (1, 1), (9, 9), (frozenset(), {0}), ("front",))
+    check_fit(waiting, SolveOptions(branching="front"))
+    for rule in ("minmin", "minbranch"):
+        with pytest.raises(OptionError, match=f"expected front for .*, got '{rule}'"):
+            check_fit(waiting, SolveOptions(branching=rule))
+
+
+def test_a_permutation_without_a_cost_is_refused():
+    waiting = WaitingJobs((1, 2), (1, 1), (9, 9), (frozenset(), {0}))
+    check_fit(waiting, SolveOptions(initial=(0, 1)))
+    with pytest.raises(OptionError, match="permutation: expected an order of a leaf"):
+        check_fit(waiting, SolveOptions(initial=(1, 0)))
