@@ -338,6 +338,7 @@ template <class F>
 unsigned by_halves(F f) {
   return (unsigned)(uint16_t)f(0) | (unsigned)(uint16_t)f(16) << 16;
 }
+inline int __viaddmax_s32(int a, int b, int c) { return max(a + b, c); }
 inline unsigned __viaddmax_s16x2(unsigned a, unsigned b, unsigned c) {
   return by_halves([=](int at) {
     return max((int16_t)((a >> at) + (b >> at)), (int16_t)(c >> at));

@@ -1,0 +1,209 @@
+"""Exact costs of many solutions: on the cores of this machine, a GPU, or a cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.errors import OptionError, shown
+from dpbb.jobshop.instance import JobShopInstance, refuse
+from dpbb.jobshop.solution import (
+    Criterion,
+    Encoding,
+    check_orders,
+    check_sequence,
+    criterion_of,
+    encoding_of,
+    solution_shape,
+)
+from dpbb.jobshop.tables import INVALID
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+DEVICES = ("auto", "cpu", "gpu")
+LEAST_FOR_GPU = 2_000_000
+"""Operations of a batch from which ``device="auto"`` takes a GPU, if there is one."""
+
+
+def evaluate(
+    instance: JobShopInstance,
+    solutions: Any,  # noqa: ANN401 (arrays of the host, of a device, of Dask; lists)
+    *,
+    encoding: str | Encoding = Encoding.SEQUENCE,
+    criterion: str | Criterion = Criterion.MAKESPAN,
+    device: str = "auto",
+    threads: int | None = None,
+    check: bool = True,
+    client: Any = None,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
+    """Return the costs of solutions, exact integers.
+
+    Parameters
+    ----------
+    instance
+        The shop.
+    solutions
+        Shape (b, n_operations) of sequences: job ids from 0, a job as often as it has
+        operations. Shape (b, n_machines, longest order) of machine orders: job ids,
+        filled up with -1. Arrays that are on a GPU already (CuPy,
+        ``__cuda_array_interface__``) are read there, without a copy if they are in C
+        order and of uint8, int16 or int32 (machine orders: int16). On the CPU
+        uint8 and int16 are read as they are. With ``client`` also a ``dask.array`` or
+        a list of batches or futures.
+    encoding
+        ``"sequence"`` or ``"machine_orders"``.
+    criterion
+        ``"makespan"``, ``"sum_completion"`` or ``"weighted_tardiness"``.
+    device
+        ``"cpu"``, ``"gpu"``, or ``"auto"``: where the solutions are, and for large
+        batches a GPU if there is one.
+    threads
+        Of the CPU; default: the cores that this process may use.
+    check
+        Look for what is no solution, and raise. On a device this waits for the costs;
+        without it they are -2 there.
+    client
+        A ``distributed.Client``: batches are mapped over its workers.
+
+    Returns
+    -------
+    ndarray of int64, shape (b,)
+        Of NumPy; of CuPy if the solutions were on the device. -1 for machine orders
+        with a cycle. With ``client``: see ``dpbb.jobshop.spread``.
+
+    Raises
+    ------
+    InstanceError
+        Something is no solution of this shop: which one, and why.
+    OptionError
+        No such encoding, criterion or device.
+    EngineUnavailable
+        ``device="gpu"`` without one.
+    """
+    if not isinstance(instance, JobShopInstance):
+        refuse("instance", "a JobShopInstance, as of load()", shown(instance))
+    form = encoding_of(encoding)
+    if form is Encoding.ARCS:
+        raise OptionError("encoding: expected one solution for arcs: see schedule()")
+    what = criterion_of(criterion, instance)
+    if device not in DEVICES:
+        raise OptionError(f"device: expected {', '.join(DEVICES)}, got {shown(device)}")
+    if threads is not None and (
+        isinstance(threads, bool) or not isinstance(threads, int) or threads < 1
+    ):
+        raise OptionError(f"threads: expected at least 1, got {shown(threads)}")
+    if client is not None:
+        from dpbb.jobshop.spread import spread
+
+        options = {"encoding": form, "criterion": what, "device": device}
+        return spread(
+            client, instance, solutions, {**options, "threads": threads, "check": check}
+        )
+    on_device = hasattr(solutions, "__cuda_array_interface__")
+    if on_device or device == "gpu" or (device == "auto" and _suits_gpu(solutions)):
+        costs, array = _on_gpu(instance, solutions, form, what)
+        if check and bool((costs == INVALID).any()):
+            _raise_first(instance, array, costs.get(), form)
+        return costs if on_device else costs.get()
+    array = _host_array(instance, solutions, form)
+    from dpbb.jobshop import cpu_batch
+
+    result = cpu_batch.costs(instance, array, form, what, threads)
+    if check and (result == INVALID).any():
+        _raise_first(instance, array, result, form)
+    return result
+
+
+def _suits_gpu(solutions: Any) -> bool:  # noqa: ANN401
+    """Whether a batch is large, and there is a GPU."""
+    if getattr(solutions, "size", 0) < LEAST_FOR_GPU:
+        return False
+    from dpbb.errors import EngineUnavailable
+    from dpbb.jobshop.gpu_batch import require_gpu
+
+    try:
+        require_gpu()
+    except EngineUnavailable:
+        return False
+    return True
+
+
+def _check_shape(
+    instance: JobShopInstance, shape: tuple[int, ...], encoding: Encoding
+) -> None:
+    wanted = solution_shape(instance, encoding)
+    if len(shape) != len(wanted) + 1 or tuple(shape[1:]) != wanted:
+        sizes = ", ".join(map(str, wanted))
+        got = f"shape {tuple(shape)}"
+        if tuple(shape) == wanted:
+            got = f"a single solution, {got}: put it into a list"
+        refuse("solutions", f"an array of shape (b, {sizes}) for {encoding}", got)
+
+
+def _host_array(
+    instance: JobShopInstance,
+    solutions: Any,  # noqa: ANN401
+    encoding: Encoding,
+) -> NDArray[Any]:
+    """Return solutions as an array of a type that compiled code reads."""
+    try:
+        array = np.asarray(solutions)
+    except ValueError:
+        refuse("solutions", "solutions of one length", "a ragged list")
+    if array.size == 0 and array.ndim <= 1:
+        return np.empty((0, *solution_shape(instance, encoding)), np.int16)
+    if array.dtype.kind not in "iu":
+        refuse("solutions", "whole numbers", f"values of type {array.dtype}")
+    _check_shape(instance, array.shape, encoding)
+    narrow = array.dtype == np.uint8 and encoding is Encoding.SEQUENCE
+    if not narrow and array.dtype != np.int16:
+        # no job, and not -1: what wraps around must not become one
+        wrong = (array < -1) | (array > np.iinfo(np.int16).max)
+        array = np.where(wrong, np.iinfo(np.int16).min, array).astype(np.int16)
+    return np.ascontiguousarray(array)
+
+
+def _on_gpu(
+    instance: JobShopInstance,
+    solutions: Any,  # noqa: ANN401
+    encoding: Encoding,
+    criterion: Criterion,
+) -> tuple[Any, Any]:
+    """Return costs and solutions on the device."""
+    from dpbb.jobshop import gpu_batch
+
+    cupy = gpu_batch.require_gpu()
+    if hasattr(solutions, "__cuda_array_interface__"):
+        array = cupy.asarray(solutions)
+        if array.dtype.kind not in "iu":
+            refuse("solutions", "whole numbers", f"values of type {array.dtype}")
+        _check_shape(instance, array.shape, encoding)
+        kinds = gpu_batch.ID_BYTES if encoding is Encoding.SEQUENCE else {"int16": 2}
+        if str(array.dtype) not in kinds:
+            if array.dtype.itemsize > 2:
+                wrong = (array < -1) | (array > np.iinfo(np.int16).max)
+                array = cupy.where(wrong, np.iinfo(np.int16).min, array)
+            array = array.astype(np.int16)
+        array = cupy.ascontiguousarray(array)
+        device = int(array.device.id)
+    else:
+        array = cupy.asarray(_host_array(instance, solutions, encoding))
+        device = int(cupy.cuda.runtime.getDevice())
+    return gpu_batch.costs(instance, array, encoding, criterion, device), array
+
+
+def _raise_first(
+    instance: JobShopInstance,
+    solutions: Any,  # noqa: ANN401
+    costs: NDArray[np.int64],
+    encoding: Encoding,
+) -> None:
+    """Check the first solution that is none once more, for the message."""
+    number = int(np.flatnonzero(costs == INVALID)[0])
+    one = solutions[number]
+    one = one.get() if hasattr(one, "get") else one
+    check = check_sequence if encoding is Encoding.SEQUENCE else check_orders
+    check(instance, one, f"solution {number}")
+    refuse(f"solution {number}", f"a solution of {instance.name}", "none")

@@ -1,0 +1,349 @@
+"""The job-shop instance: routes and times, checked once, then trusted everywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import numbers
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from dpbb.errors import InstanceError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+MAX_TOTAL_TIME = 2**30 - 2
+"""Largest sum of all times and the latest release date: costs then fit 32 bits."""
+
+MAX_JOBS = MAX_MACHINES = 32_767
+"""Solutions name jobs by 16-bit numbers."""
+
+MAX_OPERATIONS = 1_000_000
+
+MAX_TOTAL_WEIGHT = 2**31 - 1
+"""Largest sum of weights: weighted tardiness then fits 64 bits."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class JobShopInstance:
+    """A job shop: every job visits machines along a route of its own.
+
+    Operations are numbered along the routes, job after job: job j has the operations
+    ``first[j]`` to ``first[j + 1] - 1``. A route may leave machines out and come back
+    to one, and jobs may have unequal numbers of operations.
+
+    Parameters
+    ----------
+    name
+        For people and file names; nothing depends on it.
+    first : ndarray of int64, shape (n_jobs + 1,)
+        First operation of every job, and the number of all operations.
+    machines, times : ndarray of int64, shape (n_operations,)
+        Machine and processing time of every operation, any time unit.
+    n_machines
+        Number of machines; more than the routes use are allowed.
+    release, due, weight : ndarray of int64, shape (n_jobs,)
+        Earliest start, due date and weight of every job; by default 0, none, 1.
+        ``due`` is None in a shop without due dates.
+    job_names, machine_names
+        For people; by default the numbers from 0.
+    digest
+        Hexadecimal SHA-256 of everything but the names; the identity of an instance.
+
+    Raises
+    ------
+    InstanceError
+        Says which operation, what was expected and what came.
+    """
+
+    name: str
+    first: NDArray[np.int64]
+    machines: NDArray[np.int64]
+    times: NDArray[np.int64]
+    n_machines: int
+    release: NDArray[np.int64] = None  # type: ignore[assignment]
+    due: NDArray[np.int64] | None = None
+    weight: NDArray[np.int64] = None  # type: ignore[assignment]
+    job_names: tuple[str, ...] = ()
+    machine_names: tuple[str, ...] = ()
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        first = whole_numbers(self.first, f"{self.name}: first")
+        n_operations = int(first[-1]) if first.size else 0
+        if first.size < 2 or first[0] != 0 or (np.diff(first) < 1).any():
+            refuse(
+                f"{self.name}: first",
+                "at least one job, and at least one operation of every job",
+                shown(first.tolist()),
+            )
+        n_jobs = first.size - 1
+        values: dict[str, Any] = {"first": first}
+        for name, length in (
+            *(("machines", n_operations), ("times", n_operations)),
+            *(("release", n_jobs), ("due", n_jobs), ("weight", n_jobs)),
+        ):
+            given = getattr(self, name)
+            if given is None:
+                default = {"release": 0, "weight": 1}
+                if name in default:
+                    values[name] = np.full(n_jobs, default[name], np.int64)
+                continue
+            array = whole_numbers(given, f"{self.name}: {name}")
+            if array.size != length:
+                refuse(f"{self.name}: {name}", f"{length} numbers", str(array.size))
+            values[name] = array
+        _check_sizes(self.name, n_jobs, self.n_machines, values)
+        for name, count in (("job_names", n_jobs), ("machine_names", self.n_machines)):
+            names = tuple(str(one) for one in getattr(self, name))
+            names = names or tuple(str(number) for number in range(count))
+            if len(names) != count or len(set(names)) != count:
+                refuse(
+                    f"{self.name}: {name}",
+                    f"{count} different names",
+                    shown(list(names)),
+                )
+            values[name] = names
+        content = hashlib.sha256(b"dpbb job shop 1\n")
+        content.update(np.array([n_jobs, self.n_machines], "<i8").tobytes())
+        for name in ("first", "machines", "times", "release", "weight", "due"):
+            array = values.get(name)
+            content.update(b"-" if array is None else array.astype("<i8").tobytes())
+        values["digest"] = content.hexdigest()
+        for name, value in values.items():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_routes(
+        cls,
+        routes: Sequence[Sequence[tuple[int, int]]],
+        *,
+        name: str = "instance",
+        n_machines: int | None = None,
+        **more: Any,  # noqa: ANN401 (release, due, weight, job_names, machine_names)
+    ) -> JobShopInstance:
+        """Make an instance from the route of every job.
+
+        Parameters
+        ----------
+        routes
+            For every job the (machine, time) pairs of its operations, in order;
+            machines count from 0.
+        n_machines
+            Default: as many as the routes use.
+        **more
+            Dates, weights and names, as of the class.
+        """
+        machines, times, lengths = [], [], []
+        for job, route in enumerate(_rows(routes, name, "a route for every job")):
+            steps = list(_rows(route, f"{name}, job {job}", "(machine, time) pairs"))
+            if not steps:
+                refuse(f"{name}, job {job}", "at least one operation", "none")
+            for step, pair in enumerate(steps):
+                where = f"{name}, job {job}, operation {step}"
+                both = list(_rows(pair, where, "a pair (machine, time)"))
+                if len(both) != 2:
+                    refuse(where, "a pair (machine, time)", shown(pair))
+                machines.append(whole_number(both[0], f"{where}: machine"))
+                times.append(whole_number(both[1], f"{where}: time"))
+            lengths.append(len(steps))
+        if not lengths:
+            refuse(name, "at least one job", "none")
+        return cls(
+            name,
+            np.concatenate([[0], np.cumsum(lengths)]),
+            np.array(machines, dtype=object),
+            np.array(times, dtype=object),
+            1 + max(machines) if n_machines is None else n_machines,
+            **more,
+        )
+
+    @classmethod
+    def from_flow_shop(
+        cls,
+        times: Any,  # noqa: ANN401 (an array, or a flow-shop instance)
+        *,
+        name: str | None = None,
+    ) -> JobShopInstance:
+        """Make the job shop whose jobs all visit the machines 0, 1, ... in order.
+
+        Parameters
+        ----------
+        times : array of shape (n_jobs, n_machines)
+            Or a ``FlowShopInstance``.
+        """
+        table = np.asarray(getattr(times, "times", times))
+        if table.ndim != 2 or 0 in table.shape:
+            refuse("flow shop", "a table of times", f"shape {table.shape}")
+        n_jobs, n_machines = table.shape
+        return cls(
+            name or getattr(times, "name", "instance"),
+            np.arange(n_jobs + 1) * n_machines,
+            np.tile(np.arange(n_machines), n_jobs),
+            table.reshape(-1),
+            n_machines,
+        )
+
+    @property
+    def n_jobs(self) -> int:
+        """Number of jobs, at least 1."""
+        return self.first.size - 1
+
+    @property
+    def n_operations(self) -> int:
+        """Number of operations of all jobs."""
+        return int(self.first[-1])
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of operations of every job, shape (n_jobs,)."""
+        return np.diff(self.first)
+
+    @property
+    def jobs(self) -> NDArray[np.int64]:
+        """Job of every operation, shape (n_operations,)."""
+        return np.repeat(np.arange(self.n_jobs), self.lengths)
+
+    @property
+    def machine_lengths(self) -> NDArray[np.int64]:
+        """Number of operations on every machine, shape (n_machines,)."""
+        return np.bincount(self.machines, minlength=self.n_machines)
+
+    @property
+    def longest_end(self) -> int:
+        """Time by which every semi-active schedule has ended."""
+        return int(self.times.sum() + self.release.max())
+
+    @property
+    def lower_bound(self) -> int:
+        """Longest job or machine, release dates included: no makespan is less.
+
+        A machine starts when the head of one of its operations has passed, and
+        something follows its last one: the least head and the least tail count.
+        """
+        heads, tails = np.zeros((2, self.n_operations), np.int64)
+        best = 0
+        for job in range(self.n_jobs):
+            part = slice(self.first[job], self.first[job + 1])
+            sums = np.cumsum(self.times[part])
+            heads[part] = self.release[job] + sums - self.times[part]
+            tails[part] = sums[-1] - sums
+            best = max(best, int(self.release[job] + sums[-1]))
+        for machine in np.flatnonzero(self.machine_lengths):
+            here = self.machines == machine
+            busy = heads[here].min() + self.times[here].sum() + tails[here].min()
+            best = max(best, int(busy))
+        return best
+
+    def operation(self, number: int) -> str:
+        """Name an operation, for messages: its job, its place there, its machine."""
+        job = int(np.searchsorted(self.first, number, "right")) - 1
+        machine = self.machine_names[self.machines[number]]
+        return (
+            f"operation {number - int(self.first[job])} of job {self.job_names[job]} "
+            f"(machine {machine})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, JobShopInstance):
+            return NotImplemented
+        return self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return (
+            f"JobShopInstance({self.name!r}, {self.n_jobs} jobs x {self.n_machines} "
+            f"machines, {self.n_operations} operations, digest {self.digest[:12]})"
+        )
+
+    def __reduce__(self) -> tuple[Callable[..., JobShopInstance], tuple[Any, ...]]:
+        # Default pickling would lose the read-only flags of the arrays.
+        return JobShopInstance, (
+            *(self.name, self.first, self.machines, self.times, self.n_machines),
+            *(self.release, self.due, self.weight),
+            *(self.job_names, self.machine_names),
+        )
+
+
+def _check_sizes(
+    name: str, n_jobs: int, n_machines: int, values: dict[str, Any]
+) -> None:
+    """Refuse machines that are none, and what the evaluators could not hold."""
+    machines, times = values["machines"], values["times"]
+    if isinstance(n_machines, bool) or not isinstance(n_machines, int | np.integer):
+        refuse(f"{name}: n_machines", "a whole number >= 1", shown(n_machines))
+    for what, count, most in (
+        ("jobs", n_jobs, MAX_JOBS),
+        ("machines", n_machines, MAX_MACHINES),
+        ("operations", machines.size, MAX_OPERATIONS),
+    ):
+        if not 1 <= count <= most:
+            refuse(f"{name}: {what}", f"1 to {most:,}", f"{count:,}")
+    wrong = np.flatnonzero(machines >= n_machines)
+    if wrong.size:
+        operation = int(wrong[0])
+        job = int(np.searchsorted(values["first"], operation, "right")) - 1
+        refuse(
+            f"{name}, job {job}, operation {operation - values['first'][job]}: machine",
+            f"0 to {n_machines - 1}",
+            str(machines[operation]),
+        )
+    total = int(times.sum(dtype=object)) + int(values["release"].max())
+    if total > MAX_TOTAL_TIME:
+        refuse(
+            name,
+            f"times and release dates that sum to at most {MAX_TOTAL_TIME:,}",
+            f"{total:,}; use a coarser time unit",
+        )
+    if int(values["weight"].sum(dtype=object)) > MAX_TOTAL_WEIGHT:
+        refuse(f"{name}: weight", f"a sum of at most {MAX_TOTAL_WEIGHT:,}", "more")
+
+
+def _rows(values: Any, where: str, expected: str) -> Iterable[Any]:  # noqa: ANN401
+    """Return the parts of a sequence; refuse what is none."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        refuse(where, expected, shown(values))
+    return values
+
+
+def whole_number(value: Any, where: str) -> int:  # noqa: ANN401
+    """Return a whole number >= 0, given as an integer or an equal float."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    whole = isinstance(plain, int) and not isinstance(plain, bool)
+    if isinstance(plain, float):
+        whole = math.isfinite(plain) and plain == int(plain)
+    if not whole or plain < 0:
+        refuse(where, "a whole number >= 0", shown(plain))
+    if plain > MAX_TOTAL_TIME:
+        refuse(where, f"at most {MAX_TOTAL_TIME:,}", shown(plain))
+    return int(plain)
+
+
+def whole_numbers(values: Any, where: str) -> NDArray[np.int64]:  # noqa: ANN401
+    """Return a new one-dimensional array of whole numbers >= 0."""
+    if isinstance(values, str | bytes | numbers.Number) or values is None:
+        refuse(where, "whole numbers", shown(values))
+    array = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
+    if array.ndim != 1:
+        refuse(where, "a one-dimensional array", f"{array.ndim} dimension(s)")
+    if array.dtype.kind in "iu" and array.size:
+        plain: NDArray[np.int64] = array.astype(np.int64)
+        if plain.min() >= 0 and plain.max() <= MAX_TOTAL_TIME:
+            return plain
+    found = [whole_number(v, f"{where}[{i}]") for i, v in enumerate(array)]
+    return np.array(found, dtype=np.int64)
+
+
+def refuse(where: str, expected: str, got: str) -> NoReturn:
+    """Raise an InstanceError that says where, what was expected and what came."""
+    raise InstanceError(f"{where}: expected {expected}, got {got}")

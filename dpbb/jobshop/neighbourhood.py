@@ -1,0 +1,206 @@
+"""The neighbourhood N5: the exchanges on a critical path that may shorten it.
+
+A critical path falls into blocks of operations on one machine. Of the first block the
+last two operations are exchanged, of the last block the first two, of every other one
+both; exchanges inside of blocks cannot make the makespan smaller. A neighbour never has
+a cycle, as the operations that change places are critical.
+
+References
+----------
+Nowicki, Smutnicki, "A fast taboo search algorithm for the job shop problem", Management
+Science 42(6), 1996. The estimate: Taillard, "Parallel taboo search techniques for the
+job shop scheduling problem", ORSA Journal on Computing 6(2), 1994.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.errors import OptionError, shown
+from dpbb.jobshop.graph import NONE, Graph
+from dpbb.jobshop.schedule import JobShopSchedule
+from dpbb.jobshop.solution import Criterion, Encoding
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpbb.jobshop.instance import JobShopInstance
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Neighbourhood:
+    """The neighbours of one solution, and what they cost.
+
+    Parameters
+    ----------
+    schedule
+        Of the solution itself.
+    operations : ndarray of int64, shape (n_moves, 2)
+        The two operations that change places, in their order before.
+    places : ndarray of int64, shape (n_moves, 2)
+        Machine, and place of the first one in its order.
+    estimates : ndarray of int64, shape (n_moves,)
+        Longest path through one of the two afterwards, from heads and tails: never
+        more than the makespan, O(1) for each move.
+    makespans : ndarray of int64, shape (n_moves,)
+        Exact, by a sweep for each move.
+    """
+
+    schedule: JobShopSchedule
+    operations: NDArray[np.int64]
+    places: NDArray[np.int64]
+    estimates: NDArray[np.int64]
+    makespans: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.operations)
+
+    def orders(self, move: int) -> NDArray[np.int64]:
+        """Machine orders of a neighbour."""
+        machine, place = self.places[move]
+        result = self.schedule.orders.copy()
+        result[machine, [place, place + 1]] = result[machine, [place + 1, place]]
+        return result
+
+
+def n5(
+    instance: JobShopInstance,
+    solution: Any,  # noqa: ANN401
+    encoding: str | Encoding = Encoding.MACHINE_ORDERS,
+    *,
+    device: str = "cpu",
+    batch: Any = None,  # noqa: ANN401 (a GpuBatch)
+) -> Neighbourhood:
+    """Return the neighbourhood N5 of a solution, with exact makespans.
+
+    Parameters
+    ----------
+    device
+        ``"cpu"``, or ``"gpu"``: a warp for each move.
+    batch
+        A ``GpuBatch`` of this instance and the makespan, kept by who calls this often.
+
+    Raises
+    ------
+    InstanceError
+        No solution of this shop, or a cyclic one.
+    """
+    if device not in ("cpu", "gpu"):
+        raise OptionError(f"device: expected cpu or gpu, got {shown(device)}")
+    graph = Graph.of(instance, solution, encoding)
+    heads, tails = graph.heads(), graph.tails()
+    found = JobShopSchedule(instance, graph.orders, heads)
+    moves = critical_exchanges(instance, found.critical_path())
+    place_of = np.empty(instance.n_operations, np.int64)
+    for row in found.machine_operations():
+        place_of[row] = np.arange(len(row))
+    places = np.stack([instance.machines[moves[:, 0]], place_of[moves[:, 0]]], axis=1)
+    estimates = exchange_estimates(graph, heads, tails, moves)
+    makespans = np.empty(0, np.int64)
+    if len(moves) and device == "gpu":
+        makespans = _gpu_makespans(instance, graph.orders, places, batch)
+    elif len(moves):
+        from dpbb.jobshop import cpu_batch
+
+        orders = np.repeat(graph.orders[None].astype(np.int16), len(moves), axis=0)
+        each = np.arange(len(moves))
+        machine, place = places.T
+        orders[each, machine, place] = graph.orders[machine, place + 1]
+        orders[each, machine, place + 1] = graph.orders[machine, place]
+        makespans = cpu_batch.costs(
+            instance, orders, Encoding.MACHINE_ORDERS, Criterion.MAKESPAN, 1
+        )
+    return Neighbourhood(found, moves, places, estimates, makespans)
+
+
+def critical_exchanges(
+    instance: JobShopInstance, path: tuple[int, ...]
+) -> NDArray[np.int64]:
+    """Return the exchanges of N5 on a critical path, shape (n_moves, 2).
+
+    Two operations of one job never change places, though they may share a machine.
+    """
+    machines, jobs = instance.machines, instance.jobs
+    blocks: list[list[int]] = []
+    for v in path:
+        if blocks and machines[blocks[-1][-1]] == machines[v]:
+            blocks[-1].append(v)
+        else:
+            blocks.append([v])
+    moves: dict[tuple[int, int], None] = {}
+    for number, block in enumerate(blocks):
+        if len(block) < 2:
+            continue
+        if number > 0:
+            moves[block[0], block[1]] = None
+        if number < len(blocks) - 1:
+            moves[block[-2], block[-1]] = None
+    kept = [(u, v) for u, v in moves if jobs[u] != jobs[v]]
+    return np.array(kept, np.int64).reshape(-1, 2)
+
+
+def exchange_estimates(
+    graph: Graph,
+    heads: NDArray[np.int64],
+    tails: NDArray[np.int64],
+    moves: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return the longest paths through one of two operations that change places.
+
+    Parameters
+    ----------
+    heads, tails : ndarray of int64, shape (n_operations,)
+        Of the graph before.
+    moves : ndarray of int64, shape (n_moves, 2)
+        Neighbours (u, v) on a machine, u before v.
+    """
+    instance = graph.instance
+    times = instance.times
+    u, v = moves.T
+    ends = heads + times
+    released = np.zeros(instance.n_operations, np.int64)
+    released[instance.first[:-1]] = instance.release
+
+    def end_of(before: NDArray[np.int64], of: NDArray[np.int64]) -> NDArray[np.int64]:
+        there = before[of]
+        return np.where(there == NONE, 0, ends[there])
+
+    def tail_after(
+        after: NDArray[np.int64], of: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        there = after[of]
+        return np.where(there == NONE, 0, times[there] + tails[there])
+
+    head_v = np.maximum(released[v], end_of(graph.job_before, v))
+    head_v = np.maximum(head_v, end_of(graph.machine_before, u))
+    head_u = np.maximum(released[u], end_of(graph.job_before, u))
+    head_u = np.maximum(head_u, head_v + times[v])
+    tail_u = np.maximum(
+        tail_after(graph.job_after, u), tail_after(graph.machine_after, v)
+    )
+    tail_v = np.maximum(tail_after(graph.job_after, v), times[u] + tail_u)
+    result: NDArray[np.int64] = np.maximum(
+        head_v + times[v] + tail_v, head_u + times[u] + tail_u
+    )
+    return result
+
+
+def _gpu_makespans(
+    instance: JobShopInstance,
+    orders: NDArray[np.int64],
+    places: NDArray[np.int64],
+    batch: Any,  # noqa: ANN401
+) -> NDArray[np.int64]:
+    from dpbb.jobshop import gpu_batch
+
+    cupy = gpu_batch.require_gpu()
+    batch = batch or gpu_batch.GpuBatch(instance, Criterion.MAKESPAN)
+    moves = np.zeros((len(places), 3), np.int32)
+    moves[:, 1:] = places
+    found: NDArray[np.int64] = batch.orders(
+        cupy.asarray(orders[None].astype(np.int16)), cupy.asarray(moves)
+    ).get()
+    return found

@@ -1,0 +1,172 @@
+"""One schedule of a job shop: start times, machine sequences, critical path, files."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.jobshop.graph import NONE, Graph
+from dpbb.jobshop.solution import (
+    Criterion,
+    Encoding,
+    cost_of_ends,
+    criterion_of,
+    machine_operations,
+)
+from dpbb.text.json_text import json_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from dpbb.jobshop.instance import JobShopInstance
+
+COLUMNS = ("job", "operation", "machine", "start", "end")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JobShopSchedule:
+    """Start and end of every operation, each as early as the orders allow.
+
+    Parameters
+    ----------
+    instance
+        The shop.
+    orders : ndarray of int64, shape (n_machines, longest order)
+        Machine orders; -1 fills the rows up.
+    start : ndarray of int64, shape (n_operations,)
+        In the instance's time unit.
+    """
+
+    instance: JobShopInstance
+    orders: NDArray[np.int64]
+    start: NDArray[np.int64]
+
+    @property
+    def end(self) -> NDArray[np.int64]:
+        """Ends of all operations, shape (n_operations,)."""
+        return self.start + self.instance.times
+
+    @property
+    def makespan(self) -> int:
+        """End of the last operation."""
+        return int(self.end.max())
+
+    def cost(self, criterion: str | Criterion = Criterion.MAKESPAN) -> int:
+        """Return the cost of the schedule by a criterion."""
+        what = criterion_of(criterion, self.instance)
+        ends = self.end[self.instance.first[1:] - 1]
+        return cost_of_ends(self.instance, ends, what)
+
+    def machine_sequences(self) -> list[list[int]]:
+        """Jobs of every machine in the order of processing."""
+        lengths = self.instance.machine_lengths
+        return [
+            row[:length].tolist()
+            for row, length in zip(self.orders, lengths, strict=True)
+        ]
+
+    def machine_operations(self) -> list[list[int]]:
+        """Operations of every machine in the order of processing."""
+        return [row.tolist() for row in machine_operations(self.instance, self.orders)]
+
+    def critical_path(self) -> tuple[int, ...]:
+        """Return a chain of operations without slack, up to the makespan.
+
+        Of the operations that end last it follows the one of the smallest number
+        backwards; where both predecessors end as the operation begins, it stays on
+        the machine. It begins at time 0 or at the release date of a job.
+        """
+        graph = Graph.of(self.instance, self.orders, Encoding.MACHINE_ORDERS)
+        end = self.end
+        v = int(end.argmax())
+        path = [v]
+        while True:
+            before = (int(graph.machine_before[v]), int(graph.job_before[v]))
+            tight = [u for u in before if u != NONE and end[u] == self.start[v]]
+            if not tight:
+                return tuple(reversed(path))
+            v = tight[0]
+            path.append(v)
+
+    def rows(self) -> Iterator[tuple[str, int, str, int, int]]:
+        """Operations as (job, place in its route, machine, start, end)."""
+        instance, end = self.instance, self.end
+        for v, job in enumerate(instance.jobs.tolist()):
+            yield (
+                instance.job_names[job],
+                v - int(instance.first[job]),
+                instance.machine_names[instance.machines[v]],
+                int(self.start[v]),
+                int(end[v]),
+            )
+
+    def write_csv(self, path: str | Path) -> None:
+        """Write the operations to a CSV file, one a line, under a header line."""
+        with Path(path).open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(COLUMNS)
+            writer.writerows(self.rows())
+
+    def to_json(self) -> str:
+        """Write everything there is to know as JSON."""
+        instance = self.instance
+        values: dict[str, Any] = {
+            "instance": instance.name,
+            "digest": instance.digest,
+            "makespan": self.makespan,
+            "costs": {
+                str(criterion): self.cost(criterion)
+                for criterion in Criterion
+                if instance.due is not None
+                or criterion is not Criterion.WEIGHTED_TARDINESS
+            },
+            "machine_orders": self.machine_sequences(),
+            "critical_path": list(self.critical_path()),
+            "operations": [dict(zip(COLUMNS, row, strict=True)) for row in self.rows()],
+        }
+        return json_text(values)
+
+    def __str__(self) -> str:
+        """Table for people: a line a machine, its jobs with start and end."""
+        lines = []
+        jobs = self.instance.jobs
+        end = self.end
+        for name, row in zip(
+            self.instance.machine_names, self.machine_operations(), strict=True
+        ):
+            cells = (
+                f"{self.instance.job_names[jobs[v]]}:{self.start[v]}-{end[v]}"
+                for v in row
+            )
+            lines.append(f"machine {name:<6} " + "  ".join(cells))
+        return "\n".join(lines)
+
+
+def schedule(
+    instance: JobShopInstance,
+    solution: Any,  # noqa: ANN401
+    encoding: str | Encoding = Encoding.SEQUENCE,
+) -> JobShopSchedule:
+    """Return the semi-active schedule of one solution.
+
+    Parameters
+    ----------
+    solution
+        A sequence of jobs, machine orders, or arcs of a disjunctive graph; see
+        ``dpbb.jobshop.solution``.
+    encoding
+        Which of them.
+
+    Raises
+    ------
+    InstanceError
+        No solution of this shop, or one with a cycle: its operations are named.
+    """
+    graph = Graph.of(instance, solution, encoding)
+    return JobShopSchedule(instance, graph.orders, graph.heads())

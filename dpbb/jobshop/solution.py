@@ -1,0 +1,342 @@
+"""Forms of a solution, each checked once: sequences, machine orders, arcs.
+
+A *sequence* names jobs: the i-th appearance of a job is its i-th operation, so every
+sequence in which each job appears as often as it has operations is a schedule.
+*Machine orders* name for every machine the jobs in the order in which it takes them,
+in a table with a row for every machine, filled up with -1 behind shorter ones; where a
+route comes back to a machine, the job is named once more. *Arcs* are pairs of
+operations (v, w): w begins when v has ended. Machine orders and arcs may be cyclic.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.errors import InstanceError, OptionError, shown
+from dpbb.jobshop.instance import refuse
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpbb.jobshop.instance import JobShopInstance
+
+NO_JOB = -1
+"""Fills the rows of machine orders up to the longest one."""
+
+
+class Encoding(StrEnum):
+    """Forms of a solution."""
+
+    SEQUENCE = "sequence"
+    MACHINE_ORDERS = "machine_orders"
+    ARCS = "arcs"
+
+
+class Criterion(StrEnum):
+    """Costs of a schedule, to be minimized; C_j is the end of job j."""
+
+    MAKESPAN = "makespan"
+    """The largest C_j."""
+    SUM_COMPLETION = "sum_completion"
+    """The sum of all C_j."""
+    WEIGHTED_TARDINESS = "weighted_tardiness"
+    """The sum of weight_j * max(0, C_j - due_j)."""
+
+
+def encoding_of(value: str | Encoding) -> Encoding:
+    """Return the encoding of a name; OptionError if there is none."""
+    try:
+        return Encoding(value)
+    except ValueError:
+        names = ", ".join(Encoding)
+        raise OptionError(f"encoding: expected {names}, got {shown(value)}") from None
+
+
+def criterion_of(value: str | Criterion, instance: JobShopInstance) -> Criterion:
+    """Return the criterion of a name; OptionError if it is none for this shop."""
+    try:
+        criterion = Criterion(value)
+    except ValueError:
+        names = ", ".join(Criterion)
+        raise OptionError(f"criterion: expected {names}, got {shown(value)}") from None
+    if criterion is Criterion.WEIGHTED_TARDINESS and instance.due is None:
+        raise OptionError(
+            f"criterion: expected due dates for {criterion}, got {instance.name} "
+            "without"
+        )
+    return criterion
+
+
+def cost_of_ends(
+    instance: JobShopInstance, ends: NDArray[np.int64], criterion: Criterion
+) -> int:
+    """Cost of the ends of the jobs, shape (n_jobs,)."""
+    if criterion is Criterion.MAKESPAN:
+        return int(ends.max())
+    if criterion is Criterion.SUM_COMPLETION:
+        return int(ends.sum())
+    late = np.maximum(0, ends - instance.due)
+    return int((instance.weight * late).sum())
+
+
+def solution_shape(instance: JobShopInstance, encoding: Encoding) -> tuple[int, ...]:
+    """Shape of one solution of this form: (o,), or (n_machines, longest order)."""
+    if encoding is Encoding.SEQUENCE:
+        return (instance.n_operations,)
+    return (instance.n_machines, int(instance.machine_lengths.max()))
+
+
+def _integers(solution: Any, what: str) -> NDArray[np.int64]:  # noqa: ANN401
+    try:
+        array = np.asarray(solution)
+    except ValueError:
+        refuse(what, "rows of one length", "a ragged list")
+    if array.dtype.kind not in "iu" and array.size:
+        refuse(what, "whole numbers", f"values of type {array.dtype}")
+    return array.astype(np.int64)
+
+
+def check_sequence(
+    instance: JobShopInstance,
+    sequence: Any,  # noqa: ANN401
+    what: str = "sequence",
+) -> NDArray[np.int64]:
+    """Return a sequence as an array, shape (n_operations,).
+
+    Raises
+    ------
+    InstanceError
+        It is too long or too short, or a job appears too often or is none.
+    """
+    jobs = _integers(sequence, what)
+    if jobs.shape != (instance.n_operations,):
+        refuse(
+            what,
+            f"{instance.n_operations} jobs, one for every operation",
+            f"shape {jobs.shape}",
+        )
+    _check_jobs(instance, jobs, what)
+    counts = np.bincount(jobs, minlength=instance.n_jobs)
+    wrong = np.flatnonzero(counts != instance.lengths)
+    if wrong.size:
+        job = int(wrong[0])
+        refuse(
+            what,
+            f"job {instance.job_names[job]} {instance.lengths[job]} times, as it has "
+            "operations",
+            f"{counts[job]} times",
+        )
+    return jobs
+
+
+def check_orders(
+    instance: JobShopInstance,
+    orders: Any,  # noqa: ANN401
+    what: str = "machine orders",
+) -> NDArray[np.int64]:
+    """Return machine orders as an array, shape (n_machines, longest order).
+
+    Raises
+    ------
+    InstanceError
+        A machine has not exactly the jobs that visit it. Cycles are not looked for.
+    """
+    if isinstance(orders, list | tuple) and orders and isinstance(orders[0], list):
+        width = max(len(row) for row in orders)
+        orders = [[*row, *[NO_JOB] * (width - len(row))] for row in orders]
+    table = _integers(orders, what)
+    if table.ndim != 2 or len(table) != instance.n_machines:
+        refuse(what, f"a row for each of {instance.n_machines} machines", shown(orders))
+    lengths = instance.machine_lengths
+    width = int(lengths.max())
+    visits = np.zeros((instance.n_machines, instance.n_jobs), np.int64)
+    np.add.at(visits, (instance.machines, instance.jobs), 1)
+    result = np.full((instance.n_machines, width), NO_JOB, np.int64)
+    for machine, length in enumerate(lengths.tolist()):
+        where = f"{what}, machine {instance.machine_names[machine]}"
+        row, behind = table[machine, :length], table[machine, length:]
+        if row.size != length or (behind != NO_JOB).any():
+            found = row.size + int((behind != NO_JOB).sum())
+            refuse(where, f"{length} jobs", f"{found}")
+        _check_jobs(instance, row, where)
+        counts = np.bincount(row, minlength=instance.n_jobs)
+        wrong = np.flatnonzero(counts != visits[machine])
+        if wrong.size:
+            job = int(wrong[0])
+            refuse(
+                where,
+                f"job {instance.job_names[job]} {visits[machine, job]} times",
+                f"{counts[job]} times",
+            )
+        result[machine, :length] = row
+    return result
+
+
+def _check_jobs(instance: JobShopInstance, jobs: NDArray[np.int64], what: str) -> None:
+    wrong = np.flatnonzero((jobs < 0) | (jobs >= instance.n_jobs))
+    if wrong.size:
+        refuse(
+            f"{what}, place {wrong[0]}",
+            f"a job from 0 to {instance.n_jobs - 1}",
+            str(jobs[wrong[0]]),
+        )
+
+
+def operations_of_sequence(
+    instance: JobShopInstance, sequence: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Operations in the order of a checked sequence: a topological order."""
+    by_job = np.argsort(sequence, kind="stable")
+    operations = np.empty(instance.n_operations, np.int64)
+    operations[by_job] = np.arange(instance.n_operations)
+    return operations
+
+
+def orders_of_sequence(
+    instance: JobShopInstance, sequence: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Machine orders of a checked sequence."""
+    operations = operations_of_sequence(instance, sequence)
+    return _table(instance, operations)
+
+
+def _table(
+    instance: JobShopInstance, operations: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Machine orders of operations in any order that all machines follow."""
+    result = np.full(
+        solution_shape(instance, Encoding.MACHINE_ORDERS), NO_JOB, np.int64
+    )
+    jobs = instance.jobs
+    for machine in range(instance.n_machines):
+        here = operations[instance.machines[operations] == machine]
+        result[machine, : here.size] = jobs[here]
+    return result
+
+
+def machine_operations(
+    instance: JobShopInstance, orders: NDArray[np.int64]
+) -> list[NDArray[np.int64]]:
+    """Operations on every machine in the order of checked machine orders.
+
+    The i-th appearance of a job in a row is its i-th visit to that machine.
+    """
+    result = []
+    jobs = instance.jobs
+    for machine, length in enumerate(instance.machine_lengths.tolist()):
+        own = np.flatnonzero(instance.machines == machine)
+        row = orders[machine, :length]
+        operations = np.empty(length, np.int64)
+        operations[np.argsort(row, kind="stable")] = own[
+            np.argsort(jobs[own], kind="stable")
+        ]
+        result.append(operations)
+    return result
+
+
+def orders_of_arcs(instance: JobShopInstance, arcs: Any) -> NDArray[np.int64]:  # noqa: ANN401
+    """Machine orders of a disjunctive graph that is given by its arcs.
+
+    Parameters
+    ----------
+    arcs : array of shape (n_arcs, 2)
+        Pairs of operations (v, w), w after v: on one machine, or neighbours in one
+        job. The arcs of the routes may be left out, and those that others imply.
+
+    Raises
+    ------
+    InstanceError
+        An arc joins what it must not; two operations of a machine have no order; the
+        arcs of a machine make a cycle.
+    """
+    pairs = _integers(arcs, "arcs").reshape(-1, 2) if len(arcs) else np.empty((0, 2))
+    pairs = pairs.astype(np.int64)
+    n_operations, jobs = instance.n_operations, instance.jobs
+    after: dict[int, set[int]] = {v: set() for v in range(n_operations)}
+    for number, (v, w) in enumerate(pairs.tolist()):
+        where = f"arcs, arc {number}"
+        if not (0 <= v < n_operations and 0 <= w < n_operations):
+            refuse(where, f"operations from 0 to {n_operations - 1}", f"({v}, {w})")
+        same_machine = instance.machines[v] == instance.machines[w]
+        if v == w or not (same_machine or (w == v + 1 and jobs[v] == jobs[w])):
+            refuse(
+                where,
+                "two operations of a machine, or neighbours in a job",
+                f"({v}, {w})",
+            )
+        if same_machine:
+            after[v].add(w)
+    for v in range(n_operations - 1):  # a route orders its own visits to a machine
+        if jobs[v] == jobs[v + 1] and instance.machines[v] == instance.machines[v + 1]:
+            after[v].add(v + 1)
+    order: list[int] = []
+    for machine in range(instance.n_machines):
+        own = np.flatnonzero(instance.machines == machine).tolist()
+        order += _hamiltonian(instance, own, after)
+    return _table(instance, np.array(order, np.int64))
+
+
+def _hamiltonian(
+    instance: JobShopInstance, own: list[int], after: dict[int, set[int]]
+) -> list[int]:
+    """Order of a machine's operations in which each has an arc to the next one."""
+    before = dict.fromkeys(own, 0)
+    for v in own:
+        for w in after[v]:
+            before[w] += 1
+    free = [v for v in own if not before[v]]
+    order: list[int] = []
+    while free:
+        if len(free) > 1:
+            v, w = sorted(free)[:2]
+            refuse(
+                "arcs",
+                "an arc between any two operations that follow on a machine",
+                f"none between {instance.operation(v)} and {instance.operation(w)}",
+            )
+        v = free.pop()
+        order.append(v)
+        for w in after[v]:
+            before[w] -= 1
+            if not before[w]:
+                free.append(w)
+    if len(order) < len(own):
+        left = set(own) - set(order)
+        v, path = next(iter(left)), []
+        while v not in path:  # every one that is left has a predecessor that is left
+            path.append(v)
+            v = next(u for u in left if v in after[u])
+        raise cycle_error(instance, path[path.index(v) :][::-1])
+    return order
+
+
+class CyclicError(InstanceError):
+    """A solution in which operations wait for one another; ``cycle`` is their circle.
+
+    Parameters
+    ----------
+    message
+        Names them.
+    cycle
+        Operations, each waiting for the one before it and the first for the last.
+    """
+
+    def __init__(self, message: str, cycle: tuple[int, ...] = ()) -> None:
+        super().__init__(message)
+        self.cycle = cycle
+
+
+def cycle_error(instance: JobShopInstance, cycle: list[int]) -> CyclicError:
+    """Return the error that names a cycle."""
+    start = cycle.index(min(cycle))
+    cycle = cycle[start:] + cycle[:start]
+    names = [instance.operation(v) for v in cycle]
+    if len(names) > 12:
+        names = [*names[:10], f"{len(names) - 11} more", names[-1]]
+    names.append(instance.operation(cycle[0]))
+    return CyclicError(
+        f"cycle: expected an order without one, got {' -> '.join(names)}", tuple(cycle)
+    )

@@ -1,0 +1,91 @@
+"""Batches of solutions over the workers of a Dask cluster, CPU or GPU.
+
+Nothing of Dask is imported here: the client and the arrays that are given bring it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.errors import OptionError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpbb.jobshop.instance import JobShopInstance
+
+PARTS_PER_WORKER = 4
+"""Parts of one batch for each worker, as workers are not equally fast."""
+
+
+def spread(
+    client: Any,  # noqa: ANN401 (distributed.Client)
+    instance: JobShopInstance,
+    solutions: Any,  # noqa: ANN401
+    options: Mapping[str, Any],
+) -> Any:  # noqa: ANN401
+    """Map the evaluation of solutions over the workers of a client.
+
+    Parameters
+    ----------
+    client
+        A synchronous ``distributed.Client``.
+    solutions
+        An array of this process: it is cut into parts, and the costs come back as one
+        array. A ``dask.array`` in chunks along its first axis: a lazy one of the costs
+        comes back, shape (b,). A list or tuple of batches or of futures of batches: a
+        list of futures of costs comes back, in the same order.
+    options
+        Further arguments of ``evaluate``. On a worker ``threads`` is by default what
+        Dask gives a task: one.
+    """
+    if not callable(getattr(client, "map", None)):
+        raise OptionError(f"client: expected a distributed.Client, got {shown(client)}")
+    how = {**options, "threads": options.get("threads") or 1}
+    how["encoding"], how["criterion"] = str(how["encoding"]), str(how["criterion"])
+    if hasattr(solutions, "map_blocks"):
+        if any(len(sizes) > 1 for sizes in solutions.chunks[1:]):
+            solutions = solutions.rechunk(dict.fromkeys(range(1, solutions.ndim), -1))
+        return solutions.map_blocks(
+            _costs_of_block,
+            instance=instance,
+            options=how,
+            drop_axis=list(range(1, solutions.ndim)),
+            dtype=np.int64,
+            meta=np.empty(0, np.int64),
+        )
+    shop = client.scatter(instance, broadcast=True)
+    if isinstance(solutions, list | tuple) and all(map(_is_batch, solutions)):
+        return client.map(
+            _costs_of_batch, solutions, instance=shop, options=how, pure=False
+        )
+    array = np.asarray(solutions)
+    n_workers = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
+    size = max(1, -(-len(array) // (PARTS_PER_WORKER * n_workers)))
+    parts = client.scatter([array[i : i + size] for i in range(0, len(array), size)])
+    done = client.map(_costs_of_batch, parts, instance=shop, options=how, pure=False)
+    costs = client.gather(done)
+    return np.concatenate(costs) if costs else np.empty(0, np.int64)
+
+
+def _is_batch(value: Any) -> bool:  # noqa: ANN401
+    """Whether this is a batch by itself, or a future of one: not a plain list."""
+    return hasattr(value, "dtype") or hasattr(value, "result")
+
+
+def _costs_of_batch(batch: Any, instance: Any, options: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    """Evaluate on a worker; costs go back as NumPy arrays."""
+    from dpbb.jobshop.evaluate import evaluate
+
+    costs = evaluate(instance, batch, **options)
+    return costs.get() if hasattr(costs, "get") else costs
+
+
+def _costs_of_block(
+    block: Any,  # noqa: ANN401
+    instance: JobShopInstance,
+    options: Mapping[str, Any],
+) -> Any:  # noqa: ANN401
+    return _costs_of_batch(block, instance, options)

@@ -1,0 +1,73 @@
+"""Taillard's job-shop benchmark, made by its generator: ta01 to ta80.
+
+Source: E. Taillard, "Benchmarks for basic scheduling problems", European Journal of
+Operational Research 64(2), 1993, 278-285: the generator, and a seed of the times and
+one of the machines for every instance (``data/taillard.csv``).
+"""
+
+from __future__ import annotations
+
+import functools
+from importlib import resources
+
+import numpy as np
+
+from dpbb.jobshop.instance import JobShopInstance, refuse
+
+_MODULUS = 2**31 - 1
+
+
+def generate(
+    time_seed: int, machine_seed: int, n_jobs: int, n_machines: int, *, name: str
+) -> JobShopInstance:
+    """Return the instance of two seeds.
+
+    Parameters
+    ----------
+    time_seed, machine_seed
+        Starts of the generator, 1 to 2**31 - 2.
+    n_jobs, n_machines
+        Every job visits every machine once.
+
+    Notes
+    -----
+    ``x <- 16807 x mod (2**31 - 1)``, ``low + floor((high - low + 1) x / (2**31 - 1))``.
+    Times are drawn from 1 to 99, job by job; then in every route, at first in the
+    order of the machines, each place is exchanged with a drawn one behind it.
+    """
+    for what, seed in (("time seed", time_seed), ("machine seed", machine_seed)):
+        if not 1 <= seed < _MODULUS:
+            refuse(what, f"1 to {_MODULUS - 1}", str(seed))
+    times = np.empty((n_jobs, n_machines), np.int64)
+    for index in np.ndindex(times.shape):
+        time_seed = 16807 * time_seed % _MODULUS
+        times[index] = 1 + 99 * time_seed // _MODULUS
+    machines = np.empty((n_jobs, n_machines), np.int64)
+    machines[:] = np.arange(n_machines)
+    for route in machines:
+        for place in range(n_machines):
+            machine_seed = 16807 * machine_seed % _MODULUS
+            other = place + (n_machines - place) * machine_seed // _MODULUS
+            route[[place, other]] = route[[other, place]]
+    first = np.arange(n_jobs + 1) * n_machines
+    return JobShopInstance(
+        name, first, machines.reshape(-1), times.reshape(-1), n_machines
+    )
+
+
+def taillard_instance(number: int) -> JobShopInstance:
+    """Return ta01 to ta80 by its number; InstanceError if there is none."""
+    rows = _rows()
+    if not 1 <= number <= len(rows):
+        refuse("Taillard job shop", f"ta01 to ta{len(rows)}", f"number {number}")
+    name, n_jobs, n_machines, time_seed, machine_seed = rows[number - 1]
+    return generate(
+        int(time_seed), int(machine_seed), int(n_jobs), int(n_machines), name=name
+    )
+
+
+@functools.cache
+def _rows() -> list[list[str]]:
+    text = (resources.files(__package__) / "data" / "taillard.csv").read_text("ascii")
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    return [line.split(",") for line in lines[1:]]

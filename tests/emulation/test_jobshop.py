@@ -1,0 +1,146 @@
+"""The job-shop kernels, lane by lane on the host: exactly the CPU's costs."""
+
+import numpy as np
+import pytest
+
+from dpbb.jobshop.cpu_batch import costs as cpu_costs
+from dpbb.jobshop.cpu_batch import random_sequences
+from dpbb.jobshop.graph import Graph
+from dpbb.jobshop.instance import JobShopInstance
+from dpbb.jobshop.longest_paths import Method, arcs_matrix, longest_paths
+from dpbb.jobshop.solution import Criterion, Encoding, orders_of_sequence
+from dpbb.jobshop.taillard import taillard_instance
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture(scope="module")
+def gpu_batch(emulated):
+    from dpbb.jobshop import gpu_batch
+
+    return gpu_batch
+
+
+def odd_shop(n_machines=5, longest_time=40, seed=1):
+    """Routes of unequal lengths that come back to machines; dates and weights."""
+    rng = np.random.default_rng(seed)
+    routes = [
+        [
+            (int(rng.integers(n_machines)), int(rng.integers(0, longest_time)))
+            for _ in range(rng.integers(1, 9))
+        ]
+        for _ in range(7)
+    ]
+    return JobShopInstance.from_routes(
+        routes,
+        n_machines=n_machines,
+        release=rng.integers(0, 30, 7),
+        due=rng.integers(0, 200, 7),
+        weight=rng.integers(0, 9, 7),
+    )
+
+
+SHOPS = {
+    "ta01": taillard_instance(1),
+    "odd": odd_shop(),
+    "more machines than lanes": odd_shop(n_machines=40, seed=2),
+    "large times": odd_shop(longest_time=20_000_000, seed=3),
+    "one operation": JobShopInstance.from_routes([[(0, 3)]]),
+}
+
+
+def put(array):
+    import cupy
+
+    return cupy.asarray(np.ascontiguousarray(array))
+
+
+@pytest.mark.parametrize("criterion", Criterion)
+@pytest.mark.parametrize("name", SHOPS)
+def test_sequences_cost_what_they_cost_on_the_cpu(gpu_batch, name, criterion):
+    shop = SHOPS[name]
+    if shop.due is None and criterion is Criterion.WEIGHTED_TARDINESS:
+        pytest.skip("no due dates")
+    sequences = random_sequences(shop, 77, seed=5)
+    expected = cpu_costs(shop, sequences, Encoding.SEQUENCE, criterion)
+    batch = gpu_batch.GpuBatch(shop, criterion)
+    for kind in (np.uint8, np.int16, np.int32):
+        found = batch.sequences(put(sequences.astype(kind))).get()
+        assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("criterion", Criterion)
+@pytest.mark.parametrize("name", SHOPS)
+def test_machine_orders_cost_what_they_cost_on_the_cpu(gpu_batch, name, criterion):
+    shop = SHOPS[name]
+    if shop.due is None and criterion is Criterion.WEIGHTED_TARDINESS:
+        pytest.skip("no due dates")
+    sequences = random_sequences(shop, 21, seed=6).astype(np.int64)
+    orders = np.array([orders_of_sequence(shop, one) for one in sequences], np.int16)
+    rng = np.random.default_rng(7)
+    for one in orders[14:]:  # most of these are cyclic
+        for row, length in zip(one, shop.machine_lengths, strict=True):
+            row[:length] = rng.permutation(row[:length])
+    expected = cpu_costs(shop, orders, Encoding.MACHINE_ORDERS, criterion)
+    found = gpu_batch.GpuBatch(shop, criterion).orders(put(orders)).get()
+    assert found.tolist() == expected.tolist()
+    if name == "ta01":
+        assert (found[:14] > 0).all()
+        assert (found[14:] == -1).all()
+
+
+def test_moves_exchange_neighbours(gpu_batch):
+    shop = SHOPS["odd"]
+    sequences = random_sequences(shop, 3, seed=8).astype(np.int64)
+    orders = np.array([orders_of_sequence(shop, one) for one in sequences], np.int16)
+    moves = [
+        (base, machine, place)
+        for base in range(3)
+        for machine, length in enumerate(shop.machine_lengths)
+        for place in range(length - 1)
+    ]
+    moved = []
+    for base, machine, place in moves:
+        one = orders[base].copy()
+        one[machine, [place, place + 1]] = one[machine, [place + 1, place]]
+        moved.append(one)
+    expected = cpu_costs(
+        shop, np.array(moved), Encoding.MACHINE_ORDERS, Criterion.MAKESPAN
+    )
+    batch = gpu_batch.GpuBatch(shop, Criterion.MAKESPAN)
+    found = batch.orders(put(orders), put(np.array(moves, np.int32))).get()
+    assert found.tolist() == expected.tolist()
+    assert -1 in expected
+
+
+def test_what_is_no_solution_is_invalid_and_harms_no_other(gpu_batch):
+    shop = SHOPS["odd"]
+    sequences = random_sequences(shop, 40, seed=9).astype(np.int16)
+    expected = cpu_costs(shop, sequences, Encoding.SEQUENCE, Criterion.MAKESPAN)
+    sequences[3, 0], sequences[20, 5] = 7, -1
+    sequences[31] = 2
+    sequences[32, sequences[32] == 1] = 30_000
+    expected[[3, 20, 31, 32]] = -2
+    batch = gpu_batch.GpuBatch(shop, Criterion.MAKESPAN)
+    assert batch.sequences(put(sequences)).get().tolist() == expected.tolist()
+
+    good = random_sequences(shop, 9, seed=9).astype(np.int64)
+    orders = np.array([orders_of_sequence(shop, one) for one in good], np.int16)
+    orders[1, 0, 0], orders[4, 2, 0] = 7, -1
+    orders[5, 1] = orders[5, 1, 0]
+    expected = cpu_costs(shop, orders, Encoding.MACHINE_ORDERS, Criterion.MAKESPAN)
+    assert expected[[1, 4, 5]].tolist() == [-2, -2, -2]
+    assert batch.orders(put(orders)).get().tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("name", ["odd", "large times", "ta01"])
+def test_longest_paths_are_those_of_the_cpu(emulated, name, method):
+    from dpbb.jobshop import gpu_paths
+
+    shop = SHOPS[name]
+    sequence = random_sequences(shop, 1, seed=4)[0]
+    graph = Graph.of(shop, sequence)
+    makespan = int((graph.heads() + shop.times).max())
+    found = gpu_paths.closure(arcs_matrix(graph), method, longest=makespan)
+    assert found.tolist() == longest_paths(shop, sequence).tolist()
