@@ -92,7 +92,7 @@ def random_sequences(
     return result
 
 
-@njit(**_OPTIONS)
+@njit(**_OPTIONS)  # type: ignore[untyped-decorator]
 def _add(cost: int, end: int, criterion: int, due: int, weight: int) -> int:
     """Add the end of a job to a cost."""
     if criterion == 0:
@@ -115,6 +115,7 @@ def _sequence_loops(
     """Sweep sequences in their own order: it is a topological one."""
     # 64 bits everywhere: mixed widths cost a third of the speed
     n_jobs, n_machines = len(first) - 1, len(lengths)
+    j: Any
     n_operations = solutions.shape[1]
     ends = np.empty(n_jobs, np.int64)
     operations = np.empty(n_jobs, np.int64)
@@ -142,7 +143,7 @@ def _sequence_loops(
             end = (by_job if by_job > by_machine else by_machine) + (entry >> 16)
             ends[j] = end
             machine_ends[k] = end
-        cost = np.int64(0)
+        cost: Any = np.int64(0)
         for j in range(n_jobs):
             if operations[j] != first[j + 1]:
                 cost = INVALID
@@ -163,6 +164,7 @@ def _order_loops(
 ) -> None:
     """Run machines as far as their next jobs have come, with a stack of machines."""
     n_jobs, n_machines = len(first) - 1, len(lengths)
+    j: Any
     n_operations = first[n_jobs]
     ends = np.empty(n_jobs, np.int64)
     operations = np.empty(n_jobs, np.int64)
@@ -215,16 +217,14 @@ def _order_loops(
             for k in range(n_machines):
                 for j in range(n_jobs):
                     counts[j] = visits[k, j]
-                for t in range(solutions.shape[2]):
+                for t in range(lengths[k]):
                     j = np.int64(solutions[b, k, t])
-                    if t >= lengths[k] and j == -1:
-                        continue
-                    if j < 0 or j >= n_jobs or t >= lengths[k] or counts[j] == 0:
+                    if j < 0 or j >= n_jobs or counts[j] == 0:
                         result[b] = INVALID
                         break
                     counts[j] -= 1
             continue
-        cost = np.int64(0)
+        cost: Any = np.int64(0)
         for j in range(n_jobs):
             cost = _add(cost, ends[j], criterion, dates[1, j], dates[2, j])
         result[b] = cost

@@ -47,7 +47,7 @@ def evaluate(
     solutions
         Shape (b, n_operations) of sequences: job ids from 0, a job as often as it has
         operations. Shape (b, n_machines, longest order) of machine orders: job ids,
-        filled up with -1. Arrays that are on a GPU already (CuPy,
+        filled up with -1 or anything else. Arrays that are on a GPU already (CuPy,
         ``__cuda_array_interface__``) are read there, without a copy if they are in C
         order and of uint8, int16 or int32 (machine orders: int16). On the CPU
         uint8 and int16 are read as they are. With ``client`` also a ``dask.array`` or

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.errors import shown
+from dpbb.errors import InstanceError, shown
 from dpbb.jobshop.instance import JobShopInstance, refuse, whole_number
 from dpbb.jobshop.taillard import taillard_instance
 from dpbb.text.json_text import json_text
@@ -81,10 +81,9 @@ def _find(name: str, data_dir: str | os.PathLike[str] | None) -> Path:
     for part in (".", "jobshop/instances", "instances"):
         if (file := Path(given) / part / f"{name}.txt").is_file():
             return file
-    refuse(
-        name,
-        f"{name}.txt in {str(given)!r} or its subfolder jobshop/instances",
-        "no such file",
+    raise InstanceError(
+        f"{name}: expected {name}.txt in {str(given)!r} or its subfolder "
+        "jobshop/instances, got no such file"
     )
 
 

@@ -113,8 +113,8 @@ class JobShopInstance:
         content = hashlib.sha256(b"dpbb job shop 1\n")
         content.update(np.array([n_jobs, self.n_machines], "<i8").tobytes())
         for name in ("first", "machines", "times", "release", "weight", "due"):
-            array = values.get(name)
-            content.update(b"-" if array is None else array.astype("<i8").tobytes())
+            part = values.get(name)
+            content.update(b"-" if part is None else part.astype("<i8").tobytes())
         values["digest"] = content.hexdigest()
         for name, value in values.items():
             if isinstance(value, np.ndarray):
@@ -185,7 +185,7 @@ class JobShopInstance:
             refuse("flow shop", "a table of times", f"shape {table.shape}")
         n_jobs, n_machines = table.shape
         return cls(
-            name or getattr(times, "name", "instance"),
+            str(name or getattr(times, "name", "instance")),
             np.arange(n_jobs + 1) * n_machines,
             np.tile(np.arange(n_machines), n_jobs),
             table.reshape(-1),

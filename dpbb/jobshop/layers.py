@@ -67,7 +67,7 @@ def layers(
     level = np.full(instance.n_operations, NONE, np.int64)
     start = np.zeros(instance.n_operations, np.int64)
     start[instance.first[:-1]] = instance.release
-    sizes = []
+    sizes: list[int] = []
     waits = np.stack([graph.job_before, graph.machine_before])
     open_ = np.arange(instance.n_operations)
     end = np.zeros(instance.n_operations + 1, np.int64)  # the last one: of NONE

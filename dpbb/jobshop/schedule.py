@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dpbb.jobshop.graph import NONE, Graph
 from dpbb.jobshop.solution import (
     Criterion,
@@ -22,6 +20,7 @@ from dpbb.text.json_text import json_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from dpbb.jobshop.instance import JobShopInstance

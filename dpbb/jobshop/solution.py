@@ -78,6 +78,7 @@ def cost_of_ends(
         return int(ends.max())
     if criterion is Criterion.SUM_COMPLETION:
         return int(ends.sum())
+    assert instance.due is not None  # noqa: S101 (criterion_of has seen to it)
     late = np.maximum(0, ends - instance.due)
     return int((instance.weight * late).sum())
 
@@ -158,8 +159,8 @@ def check_orders(
     for machine, length in enumerate(lengths.tolist()):
         where = f"{what}, machine {instance.machine_names[machine]}"
         row, behind = table[machine, :length], table[machine, length:]
-        if row.size != length or (behind != NO_JOB).any():
-            found = row.size + int((behind != NO_JOB).sum())
+        found = int((table[machine] != NO_JOB).sum())
+        if found != length or (behind != NO_JOB).any():
             refuse(where, f"{length} jobs", f"{found}")
         _check_jobs(instance, row, where)
         counts = np.bincount(row, minlength=instance.n_jobs)

@@ -1,0 +1,190 @@
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from dpbb.errors import EngineUnavailable, InstanceError, OptionError
+from dpbb.jobshop import Criterion, evaluate, layers, load, schedule
+from dpbb.jobshop.cpu_batch import random_sequences
+from dpbb.jobshop.graph import Graph
+from dpbb.jobshop.solution import orders_of_sequence
+from tests.unit.jobshop.shops import (
+    SMALL,
+    odd_shop,
+    oracle_cost,
+    oracle_ends,
+    random_sequence,
+    rows_of,
+)
+
+SEQUENCE = [2, 0, 1, 0, 2, 1, 0, 1]
+
+
+def shuffled(shop, rng):
+    """Machine orders that are nearly always cyclic."""
+    orders = orders_of_sequence(shop, random_sequence(shop, rng))
+    for row, length in zip(orders, shop.machine_lengths, strict=True):
+        row[:length] = rng.permutation(row[:length])
+    return orders
+
+
+@pytest.mark.data
+def test_golden_costs(shared):
+    text = (shared / "golden" / "bounds_tabu_jobshop.json").read_text()
+    for row in json.loads(text)["jsp"]:
+        shop = load(row["inst"], data_dir=shared / "data")
+        one = [row["sequence"]]
+        assert evaluate(shop, one).tolist() == [row["cmax"]]
+        sums = evaluate(shop, one, criterion="sum_completion")
+        assert sums.tolist() == [row["sum_c"]]
+
+
+@pytest.mark.parametrize("criterion", Criterion)
+@pytest.mark.parametrize("seed", range(8))
+def test_costs_are_those_of_the_oracle(seed, criterion):
+    shop = odd_shop(seed)
+    rng = np.random.default_rng(seed)
+    sequences = np.array([random_sequence(shop, rng) for _ in range(20)])
+    orders = [orders_of_sequence(shop, one) for one in sequences]
+    ends = [oracle_ends(shop, rows_of(shop, one)) for one in orders]
+    expected = [oracle_cost(shop, found, criterion) for found in ends]
+    assert evaluate(shop, sequences, criterion=criterion).tolist() == expected
+    more = [*orders, *(shuffled(shop, rng) for _ in range(20))]
+    for one in more[20:]:
+        found = oracle_ends(shop, rows_of(shop, one))
+        cost = -1 if found is None else oracle_cost(shop, found, criterion)
+        expected.append(cost)
+    given = np.array(more)
+    found = evaluate(shop, given, encoding="machine_orders", criterion=criterion)
+    assert found.tolist() == expected
+    assert -1 in expected
+    assert schedule(shop, sequences[0]).cost(criterion) == expected[0]
+
+
+@pytest.mark.data
+def test_all_evaluators_agree_on_all_benchmarks(shared):
+    """ft, la, abz, orb, swv, yn and ta: sequences, their machine orders, cycles."""
+    files = sorted((shared / "data" / "jobshop" / "instances").glob("*.txt"))
+    assert len(files) == 162
+    rng = np.random.default_rng(162)
+    for file in files:
+        shop = load(file)
+        sequences = random_sequences(shop, 4, seed=len(file.name))
+        costs = evaluate(shop, sequences, device="cpu").tolist()
+        orders = [orders_of_sequence(shop, one.astype(int)) for one in sequences]
+        both = np.array([*orders, *(shuffled(shop, rng) for _ in range(2))])
+        found = evaluate(shop, both, encoding="machine_orders", device="cpu")
+        assert found.tolist()[:4] == costs
+        assert set(found.tolist()[4:]) <= {-1}
+        graph = Graph.of(shop, sequences[0])
+        assert int((graph.heads() + shop.times).max()) == costs[0]
+        assert layers(shop, sequences[0]).start.tolist() == graph.heads().tolist()
+        with pytest.raises(InstanceError, match="cycle"):
+            schedule(shop, both[4], "machine_orders")
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.int16, np.int32, np.int64])
+def test_any_type_of_integers_is_taken(kind):
+    given = np.array([SEQUENCE] * 3, kind)
+    assert evaluate(SMALL, given).tolist() == [12] * 3
+    assert evaluate(SMALL, given.T.copy().T).tolist() == [12] * 3
+
+
+def test_threads_do_not_change_the_costs():
+    shop = load("ta01")
+    sequences = random_sequences(shop, 700, seed=1)
+    one = evaluate(shop, sequences, threads=1, device="cpu")
+    assert evaluate(shop, sequences, threads=3, device="cpu").tolist() == one.tolist()
+
+
+def test_random_sequences_are_reproducible_and_uniform():
+    first, again = (random_sequences(SMALL, 3000, seed=4) for _ in range(2))
+    assert first.tolist() == again.tolist()
+    assert (np.sort(first, axis=1) == SMALL.jobs).all()
+    share = (first == 0).mean(axis=0)  # of job 0 at every place: 3 / 8
+    assert np.abs(share - 3 / 8).max() < 0.05
+
+
+def test_nothing_costs_nothing():
+    assert evaluate(SMALL, []).tolist() == []
+    assert evaluate(SMALL, np.empty((0, 8), np.int16)).tolist() == []
+
+
+def test_zero_and_large_times_are_exact():
+    shop = odd_shop(9, longest_time=20_000_000)
+    rng = np.random.default_rng(9)
+    sequence = random_sequence(shop, rng)
+    orders = orders_of_sequence(shop, sequence)
+    ends = oracle_ends(shop, rows_of(shop, orders))
+    for criterion in Criterion:
+        found = evaluate(shop, [sequence], criterion=criterion)
+        assert found.tolist() == [oracle_cost(shop, ends, criterion)]
+
+
+BAD = {
+    "one solution": (SEQUENCE, {}, InstanceError, "put it into a list"),
+    "short": ([[0, 1]], {}, InstanceError, r"shape \(b, 8\) for sequence"),
+    "ragged": ([[0], [0, 1]], {}, InstanceError, "one length"),
+    "floats": (np.zeros((1, 8)), {}, InstanceError, "whole numbers"),
+    "no job": (
+        [SEQUENCE, [*SEQUENCE[:-1], 70_000]],
+        {},
+        InstanceError,
+        "solution 1, place 7: expected a job from 0 to 2",
+    ),
+    "negative": ([[*SEQUENCE[:-1], -1]], {}, InstanceError, "solution 0, place 7"),
+    "twice": ([[0] * 8], {}, InstanceError, "solution 0: expected job 0 3 times"),
+    "order": (
+        [[[0, 0, -1], [2, 0, 1], [2, 1, 0]]],
+        {"encoding": "machine_orders"},
+        InstanceError,
+        "solution 0, machine 0: expected job 0 1 times, got 2",
+    ),
+    "arcs": ([[(0, 1)]], {"encoding": "arcs"}, OptionError, "see schedule"),
+    "encoding": ([SEQUENCE], {"encoding": "x"}, OptionError, "encoding: expected"),
+    "criterion": ([SEQUENCE], {"criterion": "x"}, OptionError, "criterion: expected"),
+    "due": (
+        [SEQUENCE],
+        {"criterion": "weighted_tardiness"},
+        OptionError,
+        "expected due dates",
+    ),
+    "device": ([SEQUENCE], {"device": "tpu"}, OptionError, "device: expected auto"),
+    "threads": ([SEQUENCE], {"threads": 0}, OptionError, "threads: expected"),
+    "client": ([SEQUENCE], {"client": 3}, OptionError, "client: expected"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused(case):
+    given, more, error, message = BAD[case]
+    with pytest.raises(error, match=message):
+        evaluate(SMALL, given, **{"device": "cpu", **more})
+
+
+def test_an_instance_is_needed():
+    with pytest.raises(InstanceError, match="a JobShopInstance"):
+        evaluate("ta01", [SEQUENCE])
+
+
+def test_without_check_what_is_no_solution_costs_minus_two():
+    given = [SEQUENCE, [0] * 8]
+    assert evaluate(SMALL, given, device="cpu", check=False).tolist() == [12, -2]
+
+
+def test_without_a_device_the_gpu_is_refused(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(EngineUnavailable, match="CuPy"):
+        evaluate(SMALL, [SEQUENCE], device="gpu")
+
+
+def test_import_loads_no_evaluator():
+    probe = (
+        "import sys, dpbb.jobshop; print(*{n.partition('.')[0] for n in sys.modules})"
+    )
+    loaded = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", probe], check=True, capture_output=True, text=True
+    ).stdout.split()
+    assert not {"numba", "cupy", "distributed", "dask", "matplotlib"} & set(loaded)

@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+
+from dpbb.errors import OptionError
+from dpbb.jobshop import load, n5, schedule
+from dpbb.jobshop.neighbourhood import critical_exchanges
+from tests.unit.jobshop.shops import SMALL, odd_shop, random_sequence
+
+SEQUENCE = [2, 0, 1, 0, 2, 1, 0, 1]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_neighbours_cost_what_their_schedules_say(seed):
+    shop = odd_shop(seed) if seed % 2 else load(f"ta{seed + 1:02d}")
+    sequence = random_sequence(shop, np.random.default_rng(seed))
+    found = n5(shop, sequence, "sequence")
+    assert found.schedule.makespan == schedule(shop, sequence).makespan
+    for move in range(len(found)):
+        neighbour = schedule(shop, found.orders(move), "machine_orders")
+        assert found.makespans[move] == neighbour.makespan
+        assert found.estimates[move] <= neighbour.makespan
+        u, v = found.operations[move]
+        ends = neighbour.end
+        assert ends[v] <= neighbour.start[u]
+    if seed == 0:
+        assert len(found) > 2
+
+
+def test_the_estimate_is_the_path_through_the_two():
+    """Where it is longer than the makespan before, it is the new one."""
+    shop = load("ta01")
+    for seed in range(20):
+        found = n5(shop, random_sequence(shop, np.random.default_rng(seed)), "sequence")
+        longer = found.estimates >= found.schedule.makespan
+        assert (found.makespans[longer] == found.estimates[longer]).all()
+
+
+def test_exchanges_are_those_of_the_ends_of_blocks():
+    class Shop:
+        machines = np.array([0, 0, 0, 1, 1, 1, 1, 2, 3, 3, 3])
+        jobs = np.arange(11)
+
+    moves = critical_exchanges(Shop, tuple(range(11)))
+    assert moves.tolist() == [[1, 2], [3, 4], [5, 6], [8, 9]]
+    assert critical_exchanges(Shop, (0, 1, 2)).tolist() == []  # one block: optimal
+
+
+def test_devices_are_named():
+    with pytest.raises(OptionError, match="device: expected cpu or gpu"):
+        n5(SMALL, SEQUENCE, "sequence", device="auto")

@@ -1,0 +1,50 @@
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from dpbb.jobshop import load, schedule
+from tests.unit.jobshop.shops import SMALL, odd_shop, random_sequence
+
+SEQUENCE = [2, 0, 1, 0, 2, 1, 0, 1]
+
+
+def test_a_small_schedule_by_hand():
+    found = schedule(SMALL, SEQUENCE)
+    assert found.start.tolist() == [0, 4, 8, 3, 7, 8, 0, 4]
+    assert found.makespan == 12
+    assert found.machine_sequences() == [[0, 1], [2, 0, 1], [2, 1, 0]]
+    assert found.critical_path() == (6, 7, 4, 5)
+    assert found.cost("sum_completion") == 10 + 12 + 7
+    assert str(found).splitlines()[0] == "machine 0      0:0-3  1:3-5"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_critical_path_has_no_slack(seed):
+    shop = odd_shop(seed)
+    found = schedule(shop, random_sequence(shop, np.random.default_rng(seed)))
+    path = list(found.critical_path())
+    assert found.end[path[-1]] == found.makespan
+    assert (found.start[path[1:]] == found.end[path[:-1]]).all()
+    begin = found.start[path[0]]
+    job = int(shop.jobs[path[0]])
+    assert begin == 0 or (path[0] == shop.first[job] and begin == shop.release[job])
+
+
+def test_files_have_every_operation(tmp_path):
+    found = schedule(SMALL, SEQUENCE)
+    found.write_csv(tmp_path / "out.csv")
+    rows = list(csv.reader((tmp_path / "out.csv").read_text().splitlines()))
+    assert rows[0] == ["job", "operation", "machine", "start", "end"]
+    assert rows[5] == ["1", "1", "2", "7", "8"]
+    values = json.loads(found.to_json())
+    assert values["costs"] == {"makespan": 12, "sum_completion": 29}
+    assert values["operations"][4]["start"] == 7
+    assert values["critical_path"] == [6, 7, 4, 5]
+
+
+def test_a_schedule_of_a_benchmark():
+    shop = load("ta01")
+    found = schedule(shop, np.tile(np.arange(15), 15))
+    assert found.makespan >= shop.lower_bound
