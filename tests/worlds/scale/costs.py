@@ -9,15 +9,18 @@ and check times of reports with as many roots as a GPU holds.
 from __future__ import annotations
 
 import asyncio
+import gc
 import statistics
 import time
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.wire import unwrap, wrap
+from dpbb.coordination.checkpoint import SavedUnit
+from dpbb.coordination.checkpoint_format import checksum, encode_unit
 from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import FullReport, Report, RunId, RunSpec, UnitId
 from dpbb.coordination.wire import decode_report, encode_report
@@ -25,6 +28,13 @@ from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import TreeOptions
 from dpbb.tree.work_unit import WorkUnit
+from tests.worlds.scale.interpreter import (
+    NOTHING_SHARED,
+    Sharing,
+    count_objects,
+    measure_sharing,
+    object_seconds,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,6 +76,14 @@ class Costs:
         The seat's, for a full report.
     full_bytes, gift_bytes
         On the wire.
+    unit_s, gift_unit_s
+        A thread, encoding an open unit for a checkpoint; one that roots have left.
+    object_s
+        A collection of garbage, for each object that it goes through.
+    n_objects, seat_objects
+        Objects of the scheduler's process, and what a seat with a unit adds to them.
+    sharing
+        What busy threads cost.
     """
 
     rpc_s: float
@@ -81,6 +99,19 @@ class Costs:
     encode_s: float
     full_bytes: int
     gift_bytes: int
+    unit_s: float = 0.0
+    gift_unit_s: float = 0.0
+    object_s: float = 0.0
+    n_objects: int = 0
+    seat_objects: int = 0
+    sharing: Sharing = NOTHING_SHARED
+
+    @property
+    def ideal(self) -> Costs:
+        """The same without garbage, with a lock for each thread and free encoding."""
+        return replace(
+            self, unit_s=0.0, gift_unit_s=0.0, object_s=0.0, sharing=NOTHING_SHARED
+        )
 
     def times(self, factor: float) -> Costs:
         """All seconds multiplied."""
@@ -260,6 +291,33 @@ def _without(times: ReportTimes, first: int) -> ReportTimes:
     )
 
 
+def time_units(n_jobs: int, n_roots: int, repeat: int) -> tuple[float, float]:
+    """Median seconds to encode an open unit, and one that ``GIFT_ROOTS`` have left."""
+    roots = sample_roots(n_jobs, n_roots)
+    gifts = roots.donate(GIFT_ROOTS)[1]
+    times: tuple[list[float], list[float]] = [], []
+    for _ in range(repeat):
+        for kept, given in zip(times, ((), (gifts,)), strict=True):
+            unit = SavedUnit(UnitId(1), roots, given, 0, fresh=False)
+            begin = time.thread_time()
+            checksum(encode_unit(unit)[0])
+            kept.append(time.thread_time() - begin)
+    return statistics.median(times[0]), statistics.median(times[1])
+
+
+def one_check(n_jobs: int, n_roots: int) -> Callable[[], object]:
+    """Return what a checker thread does with a full report, to be done again."""
+    seat = OneSeat(n_jobs)
+    remaining = sample_roots(n_jobs, n_roots)
+    counts = _counts(seat, remaining, remaining)
+    full = FullReport(counts["closed"], remaining, WorkUnit.empty(n_jobs), last=False)
+    message = wrap(
+        encode_report(Report(seat.lease.id, 1, **counts["report"], full=full))
+    )
+    basis = seat.hub.run(seat.spec.run_id).coordinator.basis(seat.lease.id)
+    return lambda: check_report(basis, decode_report(unwrap(message)))
+
+
 # -- Dask -----------------------------------------------------------------------
 
 
@@ -279,8 +337,8 @@ async def _call(times: int, n_bytes: int) -> None:
         )
 
 
-async def _dask(repeat: int) -> dict[str, float]:
-    """Loop time of an RPC, a byte, a task, a hint and a heartbeat."""
+async def _dask(repeat: int) -> dict[str, Any]:
+    """Loop time of an RPC, a byte, a task, a hint and a heartbeat; and objects."""
     from distributed import Client, LocalCluster
 
     from dpbb.cluster.scheduler.plugin import HINT, DpbbSchedulerPlugin
@@ -354,7 +412,21 @@ async def _dask(repeat: int) -> dict[str, float]:
             "hold_s": await loop_s(holds, repeat),
             "hint_s": await loop_s(hints, repeat),
             "heartbeat_s": await loop_s(heartbeats, repeat),
+            **await _objects(cluster),
         }
+
+
+async def _objects(cluster: Any) -> dict[str, int]:  # noqa: ANN401
+    """Count objects of a scheduler's process, and what each worker adds to them."""
+    more = 3
+    gc.collect()
+    before = len(gc.get_objects())
+    cluster.scale(1 + more)
+    await cluster
+    gc.collect()
+    each = (len(gc.get_objects()) - before) // more
+    seat = count_objects(lambda: OneSeat(50))
+    return {"n_objects": before, "seat_objects": max(0, each) + seat}
 
 
 async def _wait_for(answer: asyncio.Future[None]) -> None:
@@ -375,6 +447,7 @@ def measure(n_jobs: int, n_roots: int, repeat: int) -> Costs:
     """Measure all costs of seats that hold so many roots; takes some seconds."""
     full = time_full_reports(n_jobs, n_roots, repeat)
     gift = time_gifts(n_jobs, n_roots, max(3, repeat // 8))
+    unit_s, gift_unit_s = time_units(n_jobs, n_roots, repeat)
     median = statistics.median
     return Costs(
         **asyncio.run(_dask(10 * repeat)),
@@ -385,4 +458,8 @@ def measure(n_jobs: int, n_roots: int, repeat: int) -> Costs:
         encode_s=median(full.encode),
         full_bytes=full.n_bytes,
         gift_bytes=gift.n_bytes,
+        unit_s=unit_s,
+        gift_unit_s=gift_unit_s,
+        object_s=object_seconds(),
+        sharing=measure_sharing(one_check(n_jobs, n_roots), repeat),
     )

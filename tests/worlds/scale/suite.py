@@ -39,7 +39,7 @@ from tests.worlds.scale import costs as measured
 from tests.worlds.scale.physics import Drop, Physics, Tally
 from tests.worlds.scale.recorded import load_tree
 from tests.worlds.scale.tree import ReplayedTree
-from tests.worlds.scale.world import World
+from tests.worlds.scale.world import LEFT_OUT, MODELLED, World
 
 if TYPE_CHECKING:
     import argparse
@@ -62,6 +62,7 @@ class Case:
     name: str = "as measured"
     factor: float = 1.0
     shuffled: bool = False
+    ideal: bool = False  # see ``Costs.ideal``
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="do without doubled costs and the shuffled trace (at the most seats)",
     )
     parser.add_argument(
+        "--no-ideal",
+        action="store_true",
+        help="do without the case of a scheduler's process that costs nothing itself",
+    )
+    parser.add_argument(
         "--costs-only", action="store_true", help="simulate nothing: reports, state"
     )
     parser.add_argument("--processes", type=int, default=1, help="runs at a time")
@@ -120,6 +126,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.costs_only:
         costs = measured.measure(N_JOBS, args.roots, args.repeat)
         print("ms on the loop: " + _in_ms(costs))
+        _print_process(costs, max(args.seats))
         physics = Physics(speed=args.speed, roots=args.roots)
         simulate = partial(
             simulate_case,
@@ -134,9 +141,17 @@ def run(args: argparse.Namespace) -> int:
             most = max(args.seats)
             cases.append(Case(most, "costs doubled", factor=2.0))
             cases.append(Case(most, "shuffled", shuffled=True))
+        if not args.no_ideal:
+            cases.append(Case(max(args.seats), "ideal process", ideal=True))
+        print("in it: " + "; ".join(MODELLED))
+        print("not in it: " + "; ".join(LEFT_OUT))
+        print(
+            f"ideal process: no garbage, a lock for every thread, checkpoints for "
+            f"nothing; so is not '{cases[0].name}'"
+        )
         print(
             "seats  case             s     efficient    idle  starting  reporting"
-            "   stale    loop  threads  queue s   units  MB/s"
+            "   stale    loop  garbage    lock  threads  encode  queue s   units  MB/s"
         )
         rows = []
         with ProcessPoolExecutor(
@@ -188,7 +203,7 @@ def simulate_case(
         spec,
         tree,
         case.seats,
-        costs,
+        costs.ideal if case.ideal else costs,
         physics,
         factor=case.factor,
         drops=_drops(problem, seconds, seed),
@@ -291,13 +306,37 @@ def _in_ms(costs: Costs) -> str:
     )
 
 
+def _print_process(costs: Costs, seats: int) -> None:
+    sharing = costs.sharing
+    n_objects = costs.n_objects + seats * costs.seat_objects
+    print(
+        f"a full collection of {n_objects / 1e6:.1f} M objects "
+        f"{n_objects * costs.object_s:.2f} s; encoding a unit "
+        f"{1e3 * costs.unit_s:.2f} ms, after gifts {1e3 * costs.gift_unit_s:.2f} ms"
+    )
+
+    def listed(values: Sequence[float]) -> str:
+        return " / ".join(f"{value:.2f}" for value in values)
+
+    print(
+        f"beside 0 to {len(sharing.loop) - 1} busy threads: a message waits "
+        f"{listed([1e3 * s for s in sharing.message_s])} ms, long work of the "
+        f"loop takes {listed(sharing.loop)} times as long; 1 to {len(sharing.loop) - 1} checks at "
+        f"a time take {listed(sharing.idle[1:])} times as long beside an idle loop, "
+        f"{listed(sharing.busy[1:])} beside a busy one"
+    )
+
+
 def _print_row(row: Row) -> None:
     case, tally = row.case, row.tally
+    whole_s = tally.seconds
     print(
         f"{case.seats:>5}  {case.name:<14}{tally.seconds:>6.1f}{row.efficiency:>11.1%}"
         f"{row.share(tally.idle_s):>8.1%}{row.share(tally.starting_s):>10.1%}"
         f"{row.share(tally.reporting_s):>11.1%}{row.share(tally.stale_s):>8.1%}"
-        f"{tally.loop_s / tally.seconds:>8.1%}{tally.thread_s / tally.seconds:>9.1%}"
+        f"{tally.loop_s / tally.seconds:>8.1%}"
+        f"{tally.garbage_s / whole_s:>9.1%}{tally.lock_s / whole_s:>8.1%}"
+        f"{tally.thread_s / whole_s:>9.1%}{tally.encoding_s / whole_s:>8.1%}"
         f"{tally.worst_queue_s:>9.2f}{tally.units:>8}"
         f"{tally.bytes / tally.seconds / 1e6:>6.1f}",
         flush=True,
