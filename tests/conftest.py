@@ -1,4 +1,4 @@
-"""What all tests share: hypothesis settings and the folder of reference data."""
+"""What all tests share: hypothesis settings, reference data, what is run again."""
 
 from __future__ import annotations
 
@@ -15,6 +15,19 @@ settings.load_profile("dpbb")
 SHARED = Path(
     os.environ.get("DPBB_SHARED", Path(__file__).resolve().parents[2] / "shared")
 )
+
+
+def pytest_collection_modifyitems(config, items):
+    """Run once more what waits for processes, on machines that others share.
+
+    All else has to pass at the first try. The summary names every test that was run
+    again: its cause is to be looked for.
+    """
+    if not config.pluginmanager.hasplugin("rerunfailures"):
+        return
+    for item in items:
+        if any(item.get_closest_marker(name) for name in ("cluster", "browser")):
+            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @pytest.fixture(scope="session")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import signal
-import threading
-import time
 
 import pytest
 from distributed import Client, LocalCluster
 
 import dpbb as package
+from dpbb import progress
 from dpbb.errors import ClusterError
+from tests.cluster.support import wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
@@ -38,6 +38,11 @@ def submit(dpbb, *options):
     return json.loads(ran.out)["run_id"]
 
 
+def explored(client, run_id):
+    """Whether a run has reported nodes."""
+    return any(run.run_id == run_id and run.decomposed for run in package.runs(client))
+
+
 def test_a_run_goes_on_without_its_client(dpbb, address):
     """Submitted, listed, attached to: the full result, as if solved here."""
     run_id = submit(dpbb, "ta016", "--cutoff", "1397", "--engine", "cpu")
@@ -48,7 +53,7 @@ def test_a_run_goes_on_without_its_client(dpbb, address):
     assert (result["decomposed"], result["leaves"]) == (1_586, 0)
     assert result["instance"] == "ta016"
     assert result["options"]["cutoff"] == 1397
-    time.sleep(1)  # who asks later is told the same time
+    # who asks later is told the same time
     later = json.loads(dpbb("attach", run_id, "--json").out)
     assert later["seconds"] >= later["tree_seconds"] == result["tree_seconds"] > 0
     listed = dpbb("list").out.splitlines()
@@ -64,7 +69,8 @@ def test_stop_and_save_and_resume(dpbb, address, tmp_path):
     run_id = submit(
         dpbb, "ta056", "--cutoff", "3679", "--engine", "cpu", "--checkpoint", folder
     )
-    time.sleep(1)
+    with Client(address) as client:
+        wait_until(lambda: explored(client, run_id))
     ran = dpbb("save", run_id, file)
     assert (ran.code, file.exists()) == (0, True), ran.err
     ran = dpbb("save", run_id)
@@ -84,12 +90,16 @@ def test_stop_and_save_and_resume(dpbb, address, tmp_path):
     assert (ran.code, "branching: expected minmin" in ran.err) == (2, True)
 
 
-def test_ctrl_c_leaves_the_run(dpbb, address):
+def test_ctrl_c_leaves_the_run(dpbb, address, monkeypatch):
     run_id = submit(dpbb, "ta056", "--cutoff", "3679", "--engine", "cpu")
-    timer = threading.Timer(1.5, signal.raise_signal, (signal.SIGINT,))
-    timer.start()
+    show = progress.show
+
+    def interrupted(*args):
+        signal.raise_signal(signal.SIGINT)
+        return show(*args)
+
+    monkeypatch.setattr(progress, "show", interrupted)
     ran = dpbb("attach", run_id)
-    timer.join()
     assert ran.code == 4
     assert f"run {run_id} goes on" in ran.err
     with Client(address) as client:

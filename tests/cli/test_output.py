@@ -37,6 +37,7 @@ def device(tmp_path):
     return path
 
 
+@pytest.mark.cluster
 def test_what_was_there_stays_when_there_is_no_schedule(dpbb, tmp_path):
     empty, link = tmp_path / "empty", tmp_path / "link"
     empty.touch()
@@ -48,6 +49,7 @@ def test_what_was_there_stays_when_there_is_no_schedule(dpbb, tmp_path):
     assert empty.read_bytes() == b""
 
 
+@pytest.mark.cluster
 def test_a_device_stays(dpbb, device):
     assert dpbb(*NOTHING_BELOW, "--output", device).code == 0
     assert kind(device) == stat.S_IFCHR
@@ -56,6 +58,7 @@ def test_a_device_stays(dpbb, device):
     assert kind(device) == stat.S_IFCHR
 
 
+@pytest.mark.cluster
 def test_nothing_is_left_without_a_schedule(dpbb, tmp_path):
     dpbb(*NOTHING_BELOW, "--output", tmp_path / "s.csv")
     assert not list(tmp_path.iterdir())
@@ -95,6 +98,7 @@ def order():
     return (" ".join(map(str, range(20))),)
 
 
+@pytest.mark.cluster
 @needs_full
 def test_the_result_is_shown_though_its_schedule_cannot_be_written(dpbb):
     ran = dpbb("solve", "ta001", "-q", "--json", "--output", FULL)
@@ -105,6 +109,7 @@ def test_the_result_is_shown_though_its_schedule_cannot_be_written(dpbb):
     assert json.loads(ran.out)["makespan"] == 1278
 
 
+@pytest.mark.cluster
 @needs_full
 def test_the_result_is_shown_though_its_certificate_cannot_be_written(dpbb):
     cutoff = ("ta016", "--cutoff", "1397", "--engine", "cpu")

@@ -166,6 +166,7 @@ def refuse(_path, name):
     raise OptionError(f"{name}: nowhere")
 
 
+@pytest.mark.cluster
 @pytest.mark.parametrize("style", ["plain", "none", "json"])
 def test_a_run_goes_on_to_its_end_in_every_style(dpbb, saved, style):
     ran = dpbb("resume", saved, "--progress", style, "--engine", "reference", "--json")

@@ -1,7 +1,6 @@
 """Page and metrics on a running scheduler, over HTTP."""
 
 import json
-import time
 import urllib.error
 import urllib.request
 
@@ -18,6 +17,7 @@ from tests.cluster.support import (
     SMALL,
     spec_of,
     submit,
+    wait_until,
 )
 
 pytest.importorskip("bokeh")
@@ -104,8 +104,8 @@ def test_metrics_of_an_open_run(client):
     spec = spec_of(*HUGE, permutation=tuple(range(50)), report_interval_s=0.1)
     with submit(client, spec) as run:
         labels = f'problem="ta056",run="{run.run_id}"'
-        while not (found := series(client)).get(f"dask_dpbb_nodes{{{labels}}}"):
-            time.sleep(0.05)
+        wait_until(lambda: series(client).get(f"dask_dpbb_nodes{{{labels}}}"))
+        found = series(client)
         assert found["dask_dpbb_runs"] == 1
         assert found[f"dask_dpbb_pruning_threshold{{{labels}}}"] == HUGE[1]
         assert found[f"dask_dpbb_incumbent{{{labels}}}"] > HUGE[1]
@@ -161,6 +161,5 @@ def test_the_embedded_cluster_gets_the_page_a_little_later():
         embedded_cluster(threads=1, dashboard_address="127.0.0.1:0") as (_, client),
         submit(client, spec_of(*HUGE)),
     ):
-        while get(client, "/dpbb")[0] != 200:
-            time.sleep(0.05)
+        wait_until(lambda: get(client, "/dpbb")[0] == 200)
         assert 'href="dpbb"' in get(client, "/status")[1]

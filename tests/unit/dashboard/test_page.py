@@ -112,7 +112,7 @@ def click(buttons, **command):
 
     async def act():
         buttons._commands.data = {name: [value] for name, value in command.items()}
-        await asyncio.sleep(0.01)
+        await asyncio.gather(*buttons._tasks)
 
     asyncio.run(act())
     buttons.update(view())

@@ -146,8 +146,8 @@ def run(args: argparse.Namespace) -> int:
         print("in it: " + "; ".join(MODELLED))
         print("not in it: " + "; ".join(LEFT_OUT))
         print(
-            f"ideal process: no garbage, a lock for every thread, checkpoints for "
-            f"nothing; so is not '{cases[0].name}'"
+            "ideal process: without garbage, with a lock for every thread and with "
+            "checkpoints for nothing"
         )
         print(
             "seats  case             s     efficient    idle  starting  reporting"
@@ -318,11 +318,12 @@ def _print_process(costs: Costs, seats: int) -> None:
     def listed(values: Sequence[float]) -> str:
         return " / ".join(f"{value:.2f}" for value in values)
 
+    most = len(sharing.loop) - 1
     print(
-        f"beside 0 to {len(sharing.loop) - 1} busy threads: a message waits "
-        f"{listed([1e3 * s for s in sharing.message_s])} ms, long work of the "
-        f"loop takes {listed(sharing.loop)} times as long; 1 to {len(sharing.loop) - 1} checks at "
-        f"a time take {listed(sharing.idle[1:])} times as long beside an idle loop, "
+        f"beside 0 to {most} busy threads a message waits "
+        f"{listed([1e3 * s for s in sharing.message_s])} ms, and long work of the loop "
+        f"takes {listed(sharing.loop)} times as long; 1 to {most} threads take "
+        f"{listed(sharing.idle[1:])} times as long beside an idle loop, "
         f"{listed(sharing.busy[1:])} beside a busy one"
     )
 

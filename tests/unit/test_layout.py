@@ -1,0 +1,32 @@
+"""The tests of a module lie where its name says."""
+
+from fnmatch import fnmatch
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+PACKAGE = TESTS.parents[1] / "dpbb"
+
+EXCEPTIONS = {
+    "test_docs.py": "of the pages in docs/",
+    "test_layout.py": "of the tests themselves",
+    "test_package.py": "of what `import dpbb` does",
+    "engines/test_gpu_*.py": "several modules of engines/gpu at a time",
+    "engines/test_page_budget.py": "of engines/gpu",
+    "flowshop/heuristics/test_first_incumbent.py": "of the package itself",
+    "tree/test_blocks.py": "one property of several modules of tree",
+}
+"""Files that have no module of their name, and why; patterns are allowed."""
+
+
+def test_every_file_of_unit_tests_has_its_module():
+    strays = [
+        str(name)
+        for name in (path.relative_to(TESTS) for path in TESTS.rglob("test_*.py"))
+        if not (PACKAGE / name.parent / name.name.removeprefix("test_")).exists()
+        and not any(fnmatch(str(name), pattern) for pattern in EXCEPTIONS)
+    ]
+    assert strays == []
+
+
+def test_no_exception_is_for_nothing():
+    assert [name for name in EXCEPTIONS if not [*TESTS.glob(name)]] == []
