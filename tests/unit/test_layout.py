@@ -12,6 +12,7 @@ EXCEPTIONS = {
     "test_package.py": "of what `import dpbb` does",
     "engines/test_gpu_*.py": "several modules of engines/gpu at a time",
     "engines/test_page_budget.py": "of engines/gpu",
+    "engines/test_refusals.py": "of all engines",
     "flowshop/heuristics/test_first_incumbent.py": "of the package itself",
     "tree/test_blocks.py": "one property of several modules of tree",
 }

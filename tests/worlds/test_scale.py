@@ -15,6 +15,7 @@ from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.tree.work_unit import WorkUnit
 from tests.unit.coordination.test_checkpoint import flow_shop_state
+from tests.worlds.scale import interpreter
 from tests.worlds.scale import suite as scale
 from tests.worlds.scale.checkpoints import Encoder
 from tests.worlds.scale.costs import Costs, one_check, sample_roots, time_full_reports
@@ -143,7 +144,8 @@ SHARING = Sharing(
 )
 
 
-def test_what_the_process_of_the_scheduler_does_costs_the_loop():
+def test_what_the_process_of_the_scheduler_does_costs_the_loop(monkeypatch):
+    monkeypatch.setattr(interpreter.gc, "get_threshold", lambda: (2, 10, 10))
     physics = Physics(speed=1e5, load_s=0.01, slice_s=0.1, join_s=0.1)
     costs = replace(
         COSTS,

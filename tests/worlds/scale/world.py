@@ -327,8 +327,8 @@ class World:
                 busy_s = self._in_thread(asked_s, self.now)
                 self._writer = self.now + busy_s
                 self.tally.encoding_s += busy_s
-            wait = max(0.0, self._writer - self.now) + self.spec.options.checkpoint_interval_s
-            self.later(wait, self._save)
+            written = max(self.now, self._writer)
+            self.at(written + self.spec.options.checkpoint_interval_s, self._save)
 
         self.serve("save", 0.0, lambda: coordinator.checkpoint(self._hub_now), encode)
 
