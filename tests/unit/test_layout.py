@@ -10,6 +10,7 @@ EXCEPTIONS = {
     "test_docs.py": "of the pages in docs/",
     "test_layout.py": "of the tests themselves",
     "test_package.py": "of what `import dpbb` does",
+    "examples/test_*.py": "of the programs in examples/",
     "engines/test_gpu_*.py": "several modules of engines/gpu at a time",
     "engines/test_page_budget.py": "of engines/gpu",
     "engines/test_refusals.py": "of all engines",
