@@ -58,7 +58,7 @@ def address_of(given: str | None) -> str:
 @contextmanager
 def connected(args: argparse.Namespace) -> Iterator[Any]:
     """Connect to the scheduler; yields a client."""
-    from dpbb.cluster.local import connect
+    from dpbb.cluster.client.connect import connect
 
     with connect(address_of(args.scheduler)) as client:
         yield client

@@ -25,8 +25,9 @@ from dpbb.coordination.speeds import (
 )
 
 if TYPE_CHECKING:
+    from dpbb.coordination.book import UnitBook
     from dpbb.coordination.messages import LeaseId, SeatId
-    from dpbb.coordination.units import LeaseRecord, SeatRecord, Unit, UnitBook
+    from dpbb.coordination.units import LeaseRecord, SeatRecord, Unit
     from dpbb.tree.work_unit import WorkUnit
 
 REST_S = 1.0

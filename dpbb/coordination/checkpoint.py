@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from dpbb.coordination.journal import Journal
     from dpbb.coordination.messages import RunSpec, SeatId, UnitId
-    from dpbb.coordination.run_record import RunRecord
     from dpbb.coordination.units import Unit
     from dpbb.problem import Problem
     from dpbb.result import Improvement
@@ -114,40 +113,6 @@ class Checkpoint:
     journal: Journal | None = None
     extras: Mapping[str, bytes] = field(default_factory=dict)
     first_optimum: int = 0
-
-    @classmethod
-    def of(cls, run: RunRecord, now: float) -> Checkpoint:
-        """Take the state that a run can go on from; copies references only."""
-        book, incumbent = run.work.book, run.incumbent
-        leases = list(book.leases.values())
-        used = [book.energy_j, *(lease.energy_j for lease in leases)]
-        energy = [joules for joules in used if joules is not None]
-        journal = book.journal
-        if journal is not None:
-            journal = journal.copy(leases, incumbent.ub)
-        optima = incumbent.optima()
-        nothing = np.zeros((0, run.spec.problem.n_jobs), np.uint16)
-        return cls(
-            spec=run.spec,
-            cutoff=incumbent.cutoff,
-            value=incumbent.value,
-            permutation=incumbent.permutation,
-            trajectory=tuple(incumbent.trajectory),
-            optima=nothing if optima is None else optima.permutations,
-            n_optima=incumbent.n_optima,
-            first_optimum=0 if optima is None else optima.first,
-            counters=book.counters,
-            units=tuple(SavedUnit.of(unit) for unit in book.units.values()),
-            seconds=run.seconds(now),
-            explore_s=book.explore_s + sum(lease.explore_s for lease in leases),
-            energy_j=sum(energy) if energy else None,
-            donations=run.donations,
-            requeues=run.work.requeues,
-            made=book.made,
-            seats=dict(run.work.used_seats),
-            error=run.error,
-            journal=journal,
-        )
 
     @property
     def ub(self) -> int:

@@ -25,14 +25,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpbb.coordination.answers import Answers
-from dpbb.coordination.checkpoint import Checkpoint, resumed_incumbent
+from dpbb.coordination.checkpoint import resumed_incumbent
 from dpbb.coordination.dispatch import Dispatcher
 from dpbb.coordination.events import EventLog
 from dpbb.coordination.incumbent import Incumbent, evaluate_candidate, jobs_of
 from dpbb.coordination.journal import Journal
 from dpbb.coordination.limits import Limits
 from dpbb.coordination.messages import Lease, Order, OrderKind
-from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.rate import RateMeter
 from dpbb.coordination.run_record import RunRecord
 from dpbb.coordination.saves import Saves
@@ -46,6 +45,7 @@ from dpbb.tree.work_unit import WorkUnit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dpbb.coordination.checkpoint import Checkpoint
     from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
     from dpbb.coordination.messages import (
         Assignment,
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         UnitId,
     )
     from dpbb.coordination.optima import Optima
+    from dpbb.coordination.outcome import Outcome
     from dpbb.coordination.snapshot import Snapshot
     from dpbb.coordination.units import LeaseRecord
     from dpbb.tree.counters import Counters
@@ -182,11 +183,11 @@ class Coordinator:
 
     def checkpoint(self, now: float) -> Checkpoint:
         """Return the state that the run can go on from; copies references only."""
-        return Checkpoint.of(self._run, now)
+        return self._run.checkpoint(now)
 
     def outcome(self) -> Outcome:
         """Return what the run came to; raises ValueError while it goes on."""
-        return Outcome.of(self._run)
+        return self._run.outcome()
 
     def optima_after(self, value: int | None, position: int) -> Optima | None:
         """With all optima: the next chunk for a reader; see ``Incumbent``."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpbb.coordination.balance import Balance
+from dpbb.coordination.book import UnitBook
 from dpbb.coordination.messages import Assignment
-from dpbb.coordination.units import Place, SeatRecord, UnitBook
+from dpbb.coordination.units import Place, SeatRecord
 from dpbb.errors import StaleLeaseError
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.coordination.optima import FoundOptima, Optima
-from dpbb.coordination.snapshot import Improvement
 from dpbb.errors import InvariantError, OptionError
 from dpbb.options.permutations import check_permutation
 from dpbb.problem import cost_of, costs_of
+from dpbb.result import Improvement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

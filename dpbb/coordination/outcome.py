@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dpbb.coordination.journal import Journal
     from dpbb.coordination.optima import Optima
-    from dpbb.coordination.run_record import RunRecord
     from dpbb.result import Improvement, Termination
     from dpbb.tree.counters import Counters
 
@@ -77,32 +76,3 @@ class Outcome:
     engines: tuple[str, ...] = ()
     journal: Journal | None = None
     energy_j: float | None = None
-
-    @classmethod
-    def of(cls, run: RunRecord) -> Outcome:
-        """Return what a run came to; raises ValueError while it goes on."""
-        book, incumbent = run.work.book, run.incumbent
-        if run.ended is None or run.termination is None:
-            raise ValueError(f"expected run {run.spec.run_id} to be over, it goes on")
-        return cls(
-            termination=run.termination,
-            exhausted=run.error is None and not book.units,
-            value=incumbent.value,
-            permutation=incumbent.permutation,
-            ub=incumbent.ub,
-            lower_bound=run.lower_bound,
-            counters=run.explored,
-            trajectory=tuple(incumbent.trajectory),
-            seconds=run.ended - run.opened,
-            explore_s=book.explore_s,
-            energy_j=book.energy_j,
-            donations=run.donations,
-            requeues=run.work.requeues,
-            units=book.made,
-            seats=tuple(run.work.used_seats),
-            engines=tuple(dict.fromkeys(run.work.used_seats.values())),
-            optima=incumbent.optima() if run.spec.options.all_optima else None,
-            n_optima=incumbent.n_optima,
-            error=run.error,
-            journal=book.journal,
-        )

@@ -1,7 +1,7 @@
-"""One run as its coordinator keeps it: its parts, where it is in its life, its look.
+"""One run as its coordinator keeps it, and what is taken of it.
 
-The coordinator alone changes it. Its other faces are made where they are defined:
-``Outcome.of`` and ``Checkpoint.of`` take one of these.
+The coordinator alone changes it. People and programs see snapshots; a checkpoint is
+what the run can go on from, and the outcome is what it came to.
 """
 
 from __future__ import annotations
@@ -11,6 +11,10 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
+from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.snapshot import RunState, SeatSnapshot, Snapshot
 from dpbb.errors import InvariantError
 from dpbb.problem import objective_of
@@ -185,6 +189,67 @@ class RunRecord:
             seats_lost=self.work.seats_lost,
             engine_nodes=tuple(book.engine_nodes.items()),
             objective=objective_of(self.spec.problem),
+        )
+
+    def checkpoint(self, now: float) -> Checkpoint:
+        """Return the state that the run can go on from; copies references only."""
+        book, incumbent = self.work.book, self.incumbent
+        leases = list(book.leases.values())
+        used = [book.energy_j, *(lease.energy_j for lease in leases)]
+        energy = [joules for joules in used if joules is not None]
+        journal = book.journal
+        if journal is not None:
+            journal = journal.copy(leases, incumbent.ub)
+        optima = incumbent.optima()
+        nothing = np.zeros((0, self.spec.problem.n_jobs), np.uint16)
+        return Checkpoint(
+            spec=self.spec,
+            cutoff=incumbent.cutoff,
+            value=incumbent.value,
+            permutation=incumbent.permutation,
+            trajectory=tuple(incumbent.trajectory),
+            optima=nothing if optima is None else optima.permutations,
+            n_optima=incumbent.n_optima,
+            first_optimum=0 if optima is None else optima.first,
+            counters=book.counters,
+            units=tuple(SavedUnit.of(unit) for unit in book.units.values()),
+            seconds=self.seconds(now),
+            explore_s=book.explore_s + sum(lease.explore_s for lease in leases),
+            energy_j=sum(energy) if energy else None,
+            donations=self.donations,
+            requeues=self.work.requeues,
+            made=book.made,
+            seats=dict(self.work.used_seats),
+            error=self.error,
+            journal=journal,
+        )
+
+    def outcome(self) -> Outcome:
+        """Return what the run came to; raises ValueError while it goes on."""
+        book, incumbent = self.work.book, self.incumbent
+        if self.ended is None or self.termination is None:
+            raise ValueError(f"expected run {self.spec.run_id} to be over, it goes on")
+        return Outcome(
+            termination=self.termination,
+            exhausted=self.error is None and not book.units,
+            value=incumbent.value,
+            permutation=incumbent.permutation,
+            ub=incumbent.ub,
+            lower_bound=self.lower_bound,
+            counters=self.explored,
+            trajectory=tuple(incumbent.trajectory),
+            seconds=self.ended - self.opened,
+            explore_s=book.explore_s,
+            energy_j=book.energy_j,
+            donations=self.donations,
+            requeues=self.work.requeues,
+            units=book.made,
+            seats=tuple(self.work.used_seats),
+            engines=tuple(dict.fromkeys(self.work.used_seats.values())),
+            optima=incumbent.optima() if self.spec.options.all_optima else None,
+            n_optima=incumbent.n_optima,
+            error=self.error,
+            journal=book.journal,
         )
 
     def _seat_snapshots(self, now: float) -> tuple[SeatSnapshot, ...]:

@@ -310,7 +310,7 @@ def shown_by(progress: Progress | str | None, options: SolveOptions) -> Progress
 
 
 def _connect(address: str, limit: float | None) -> AbstractContextManager[Any]:
-    from dpbb.cluster.local import connect
+    from dpbb.cluster.client.connect import connect
 
     return connect(address, limit)
 

@@ -159,7 +159,7 @@ def test_missing_engine_is_an_error_not_bad_input(dpbb, monkeypatch):
 @pytest.mark.cluster
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "http://host:80"])
 def test_missing_scheduler_is_an_error_with_its_address(dpbb, monkeypatch, address):
-    monkeypatch.setattr("dpbb.cluster.local.embedded.CONNECT_S", 0.3)
+    monkeypatch.setattr("dpbb.cluster.client.connect.CONNECT_S", 0.3)
     ran = dpbb("solve", "ta001", "--scheduler", address, "-q")
     assert ran.code == 1
     assert f"expected a Dask scheduler at {address}" in ran.err

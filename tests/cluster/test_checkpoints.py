@@ -17,7 +17,7 @@ from distributed.utils_test import gen_cluster
 from fsspec.implementations.memory import MemoryFileSystem
 
 import dpbb
-from dpbb.cluster.scheduler import checkpointing
+from dpbb.cluster.scheduler import keeper
 from dpbb.cluster.storage import patience
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint, resumed_id
 from dpbb.coordination.checkpoint_format import to_bytes
@@ -127,7 +127,7 @@ class Hanging(MemoryFileSystem):
 @pytest.fixture
 def hanging(monkeypatch):
     """Files that hang from when its event is cleared until the end of the test."""
-    monkeypatch.setattr(checkpointing, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(keeper, "PATIENCE_S", 0.5)
     fsspec.register_implementation("dpbb-hanging", Hanging, clobber=True)
     Hanging.answers.set()
     yield Hanging.answers

@@ -12,7 +12,7 @@ from distributed import Client, LocalCluster
 import dpbb
 from dpbb.cluster.local import cuda_cluster, embedded_cluster
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
-from dpbb.coordination.units import UnitBook
+from dpbb.coordination.book import UnitBook
 from dpbb.errors import ClusterError, OptionError
 from dpbb.result import Termination
 from tests.cluster.support import (

@@ -15,13 +15,11 @@ import pytest
 from distributed import Client, LocalCluster
 
 import dpbb
-from dpbb.cluster.local import (
-    connect,
-    embedded_cluster,
-    embedded_worker,
-    worker_process,
-)
+from dpbb.cluster.client import connect as connecting
+from dpbb.cluster.client.connect import connect
 from dpbb.cluster.local import embedded as local
+from dpbb.cluster.local import embedded_cluster, nanny
+from dpbb.cluster.local.process import launch
 from dpbb.errors import ClusterError, OptionError
 from tests.cluster.support import (
     MIDDLE,
@@ -116,7 +114,7 @@ def test_embedded_clusters_leave_no_thread_and_no_open_file():
 
 def test_a_worker_whose_scheduler_died_while_it_started_ends():
     """It tried to join for ever, and kept the parent's terminal open."""
-    process = worker_process.launch()
+    process = launch()
     try:
         order = {"scheduler": "tcp://127.0.0.1:1", "log_level": logging.CRITICAL}
         process.stdin.write(json.dumps(order).encode() + b"\n")
@@ -139,8 +137,8 @@ def test_embedded_cluster_refuses_bad_numbers():
 def test_workers_that_cannot_run_fail_the_run(monkeypatch):
     """Rather than let it wait for ever."""
     broken = (sys.executable, "-c", "raise SystemExit(3)")
-    monkeypatch.setattr("dpbb.cluster.local.worker_process.COMMAND", broken)
-    monkeypatch.setattr(embedded_worker, "HOPELESS_PAUSE_S", 0.1)
+    monkeypatch.setattr("dpbb.cluster.local.process.COMMAND", broken)
+    monkeypatch.setattr(nanny, "HOPELESS_PAUSE_S", 0.1)
     with (
         embedded_cluster() as (_, client),
         submit(client, spec_of(*SMALL[:2])) as run,
@@ -151,7 +149,7 @@ def test_workers_that_cannot_run_fail_the_run(monkeypatch):
 
 def test_connect_to_nobody(monkeypatch):
     """The message says what to do."""
-    monkeypatch.setattr(local, "CONNECT_S", 0.5)
+    monkeypatch.setattr(connecting, "CONNECT_S", 0.5)
     with (
         pytest.raises(ClusterError, match="expected a Dask scheduler at tcp://"),
         connect("tcp://127.0.0.1:9"),

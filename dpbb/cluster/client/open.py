@@ -10,9 +10,9 @@ from distributed.protocol import pickle
 from dpbb.cluster.client.optima_file import OptimaFile
 from dpbb.cluster.client.run import Run
 from dpbb.cluster.client.scheduler_calls import check_open
+from dpbb.cluster.rpc import raised, wrap
 from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
 from dpbb.cluster.versions import check_versions, scheduler_probe
-from dpbb.cluster.wire import raised, wrap
 from dpbb.coordination.messages import RunId
 from dpbb.errors import ClusterError, OptionError
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from distributed.protocol import pickle
 
+from dpbb.cluster.rpc import raised, unwrap
 from dpbb.cluster.storage.store import file_to_write
-from dpbb.cluster.wire import raised, unwrap
 from dpbb.errors import ClusterError
 
 if TYPE_CHECKING:

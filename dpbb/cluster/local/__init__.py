@@ -1,5 +1,5 @@
-"""The embedded cluster: a scheduler and worker processes for one solve here."""
+"""The cluster of one solve on this machine: its scheduler and its worker processes."""
 
-from dpbb.cluster.local.embedded import connect, embedded_cluster
+from dpbb.cluster.local.embedded import embedded_cluster
 
-__all__ = ["connect", "embedded_cluster"]
+__all__ = ["embedded_cluster"]

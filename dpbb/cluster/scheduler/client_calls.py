@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from distributed.protocol import pickle
 
-from dpbb.cluster.wire import wrap
+from dpbb.cluster.rpc import wrap
 from dpbb.errors import ClusterError
 from dpbb.result import Termination
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from dpbb.cluster.scheduler.checkpointing import Checkpointer
     from dpbb.cluster.scheduler.hub import Hub
-    from dpbb.cluster.scheduler.run_entry import OpenRun
+    from dpbb.cluster.scheduler.open_run import OpenRun
     from dpbb.cluster.scheduler.submitter import Submitter
     from dpbb.coordination.messages import RunId
 

@@ -15,9 +15,9 @@ from dpbb.errors import EngineUnavailable, InvariantError, OptionError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpbb.cluster.scheduler.run_entry import OpenRun
-    from dpbb.cluster.scheduler.seat_sharing import SeatSharing
+    from dpbb.cluster.scheduler.open_run import OpenRun
     from dpbb.cluster.scheduler.seats import SeatTable
+    from dpbb.cluster.scheduler.sharing import SeatSharing
     from dpbb.coordination.messages import Assignment, RunId, SeatId
 
 logger = logging.getLogger(__name__)

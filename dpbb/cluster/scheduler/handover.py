@@ -14,9 +14,9 @@ from dpbb.coordination.messages import Order, OrderKind
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dpbb.cluster.scheduler.run_entry import OpenRun
-    from dpbb.cluster.scheduler.seat_sharing import SeatSharing
+    from dpbb.cluster.scheduler.open_run import OpenRun
     from dpbb.cluster.scheduler.seats import SeatTable
+    from dpbb.cluster.scheduler.sharing import SeatSharing
     from dpbb.cluster.scheduler.shell import Shell
     from dpbb.coordination.messages import Report, SeatId
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from dpbb.cluster.scheduler.failures import REFUSALS, Failures, last_line
 from dpbb.cluster.scheduler.handover import PARK_S, Handover
-from dpbb.cluster.scheduler.run_entry import FinishedRun, OpenRun
-from dpbb.cluster.scheduler.seat_sharing import SeatSharing
+from dpbb.cluster.scheduler.open_run import FinishedRun, OpenRun
 from dpbb.cluster.scheduler.seats import SeatTable
+from dpbb.cluster.scheduler.sharing import SeatSharing
 from dpbb.coordination.coordinator import Coordinator
 from dpbb.coordination.messages import Order, OrderKind
 from dpbb.engines.registry import engines_by_kind
@@ -25,7 +25,7 @@ from dpbb.errors import ClusterError, InvariantError, StaleLeaseError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dpbb.cluster.scheduler.checkpointing import Keeper
+    from dpbb.cluster.scheduler.keeper import Keeper
     from dpbb.cluster.scheduler.shell import Shell
     from dpbb.coordination.checkpoint import Checkpoint
     from dpbb.coordination.ledger import Checked, CheckedGift

@@ -20,6 +20,7 @@ from distributed.core import Status
 from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.protocol import pickle
 
+from dpbb.cluster.rpc import answers_errors, unwrap, wrap
 from dpbb.cluster.scheduler import metrics
 from dpbb.cluster.scheduler.checkpointing import Checkpointer
 from dpbb.cluster.scheduler.client_calls import ClientCalls
@@ -31,7 +32,6 @@ from dpbb.cluster.scheduler.page import Page, PageControls
 from dpbb.cluster.scheduler.restoring import restore_all
 from dpbb.cluster.scheduler.submitter import Submitter
 from dpbb.cluster.versions import check_versions
-from dpbb.cluster.wire import answers_errors, unwrap, wrap
 from dpbb.cluster.worker.loader import worker_plugin_bytes
 from dpbb.coordination.checkpoint_format import from_bytes
 from dpbb.coordination.ledger import check_report
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from distributed import Scheduler
 
-    from dpbb.cluster.scheduler.run_entry import OpenRun
+    from dpbb.cluster.scheduler.open_run import OpenRun
     from dpbb.coordination.checkpoint import Checkpoint
     from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
     from dpbb.coordination.messages import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from dpbb.cluster.scheduler.run_entry import OpenRun
+    from dpbb.cluster.scheduler.open_run import OpenRun
     from dpbb.coordination.messages import (
         Assignment,
         GiftWanted,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from distributed.core import Status
 
-from dpbb.cluster.wire import raised, wrap
+from dpbb.cluster.rpc import raised, wrap
 from dpbb.cluster.worker.exploration import SeatClosedError, SeatControl, SeatStatus
 from dpbb.coordination.wire import decode_lease, decode_order, encode_report
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.protocol import pickle
 
+from dpbb.cluster.rpc import raised
 from dpbb.cluster.versions import versions
-from dpbb.cluster.wire import raised
 from dpbb.cluster.worker.exploration import Exploration, SeatClosedError
 from dpbb.cluster.worker.gpus import seat_kinds
 from dpbb.cluster.worker.link import WorkerLink

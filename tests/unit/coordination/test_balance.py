@@ -4,8 +4,9 @@ import pytest
 
 from dpbb.coordination import balance as rules
 from dpbb.coordination.balance import DONATION_ROOTS, HAND_OVER_S, LAG_S, Balance
+from dpbb.coordination.book import UnitBook
 from dpbb.coordination.messages import OrderKind
-from dpbb.coordination.units import SeatRecord, UnitBook
+from dpbb.coordination.units import SeatRecord
 from dpbb.result import Termination
 from dpbb.tree.work_unit import WorkUnit
 from tests.unit.coordination.world import World, seat_of, spec_of, tiny

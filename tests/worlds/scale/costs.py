@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpbb.cluster.rpc import unwrap, wrap
 from dpbb.cluster.scheduler.hub import Hub
-from dpbb.cluster.wire import unwrap, wrap
 from dpbb.coordination.checkpoint import SavedUnit
 from dpbb.coordination.checkpoint_format import checksum, encode_unit
 from dpbb.coordination.ledger import check_report
@@ -39,7 +39,7 @@ from tests.worlds.scale.interpreter import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpbb.cluster.scheduler.run_entry import OpenRun
+    from dpbb.cluster.scheduler.open_run import OpenRun
     from dpbb.coordination.messages import (
         Assignment,
         GiftWanted,

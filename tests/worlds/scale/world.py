@@ -41,7 +41,7 @@ from tests.worlds.scale.seat import SimulatedSeat
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dpbb.cluster.scheduler.run_entry import OpenRun
+    from dpbb.cluster.scheduler.open_run import OpenRun
     from dpbb.coordination.checkpoint import Checkpoint
     from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
     from dpbb.coordination.messages import (

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpbb.cluster.scheduler.handover import PARK_S
-from dpbb.cluster.scheduler.run_entry import UNIT_FAILURES
+from dpbb.cluster.scheduler.open_run import UNIT_FAILURES
 from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import FullReport, OrderKind, Report
 from dpbb.errors import InvariantError

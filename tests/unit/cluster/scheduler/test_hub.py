@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpbb.cluster.scheduler import hub as hub_module
-from dpbb.cluster.scheduler.run_entry import NO_SEAT_S, SEAT_FAILURES, UNIT_FAILURES
-from dpbb.cluster.scheduler.seat_sharing import TURN_S
+from dpbb.cluster.scheduler.open_run import NO_SEAT_S, SEAT_FAILURES, UNIT_FAILURES
+from dpbb.cluster.scheduler.sharing import TURN_S
 from dpbb.coordination.snapshot import RunState
 from dpbb.errors import (
     ClusterError,

@@ -8,7 +8,7 @@ import pytest
 from distributed.core import Status, error_message
 from distributed.protocol import dumps, loads
 
-from dpbb.cluster.wire import ERROR
+from dpbb.cluster.rpc import ERROR
 from dpbb.cluster.worker import link as module
 from dpbb.cluster.worker.exploration import SeatClosedError, SeatStatus
 from dpbb.cluster.worker.link import WorkerLink

@@ -5,7 +5,7 @@ import pytest
 from distributed.protocol import dumps, loads
 from distributed.protocol.serialize import Serialize, Serialized
 
-from dpbb.cluster.wire import ERROR, answers_errors, raised, unwrap, wrap
+from dpbb.cluster.rpc import ERROR, answers_errors, raised, unwrap, wrap
 from dpbb.errors import ClusterError, StaleLeaseError
 
 BODY = {"lease": "r/1.1", "seq": 3, "best": b"\x01\x02", "closed": np.arange(5)}

@@ -1,6 +1,6 @@
 """Failures of a run."""
 
-from dpbb.cluster.scheduler.run_entry import FIRST_PAUSE_S, SEAT_FAILURES, OpenRun
+from dpbb.cluster.scheduler.open_run import FIRST_PAUSE_S, SEAT_FAILURES, OpenRun
 
 
 def test_seat_rests_longer_after_each_failure():

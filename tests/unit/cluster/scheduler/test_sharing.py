@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpbb.cluster.scheduler.equal_shares import fair_shares, moves
+from dpbb.cluster.scheduler.sharing import fair_shares, moves
 
 DEMANDS = st.lists(st.integers(0, 20), min_size=1, max_size=6)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from distributed.deploy.spec import ProcessInterface
 
-from dpbb.cluster.local.worker_process import end, launch
+from dpbb.cluster.local.process import end, launch
 
 if TYPE_CHECKING:
     import subprocess

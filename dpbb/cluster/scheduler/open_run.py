@@ -7,13 +7,13 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from dpbb.cluster.scheduler.forecasts import Outlook
+from dpbb.cluster.scheduler.outlook import Outlook
 from dpbb.coordination.messages import Assignment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dpbb.cluster.scheduler.checkpointing import Keeper
+    from dpbb.cluster.scheduler.keeper import Keeper
     from dpbb.coordination.coordinator import Coordinator
     from dpbb.coordination.messages import Lease, LeaseId, RunId, SeatId, UnitId
     from dpbb.coordination.outcome import Outcome

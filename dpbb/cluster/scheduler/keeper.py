@@ -1,0 +1,201 @@
+"""The checkpoints of one run: written into its folder, which it holds meanwhile.
+
+What is written is the state as of the last full reports. A failure is an event that
+people see, and the next checkpoint tries again. A store that hangs costs its own run
+its checkpoints until it answers again; what waits for it loses its patience.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from dpbb.cluster.storage.claim import BEAT_S, Claim
+from dpbb.cluster.storage.patience import OPEN_S, in_thread, no_answer
+from dpbb.coordination.snapshot import CheckpointSnapshot
+from dpbb.errors import CheckpointError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder, Written
+    from dpbb.coordination.checkpoint import Checkpoint
+    from dpbb.coordination.coordinator import Coordinator
+    from dpbb.coordination.messages import RunSpec
+
+logger = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+JITTER = 0.1
+"""Checkpoints of several runs, and full reports, do not keep step."""
+
+PATIENCE_S = 15.0
+"""A store that has not answered for so long hangs, as far as people and the end of a
+run are concerned; what has begun goes on, and may still succeed. One whose last
+checkpoint took long has three times as long, up to ``OPEN_S``."""
+
+
+class Keeper:
+    """Checkpoints of one run.
+
+    Parameters
+    ----------
+    spec
+        The run.
+    folder
+        Where they are written.
+    claim
+        On the folder, which no other run may use.
+    now
+        The time, monotonic.
+    """
+
+    def __init__(
+        self, spec: RunSpec, folder: CheckpointFolder, claim: Claim, now: float
+    ) -> None:
+        self.folder = folder
+        self.claim = claim
+        self.lock = asyncio.Lock()
+        self.hangs = asyncio.Event()
+        self.closing = False
+        self.closed = False
+        self._last: bool | None = None  # whether the last one was written, after it
+        self._interval_s = spec.options.checkpoint_interval_s
+        self._written_at: float | None = None
+        self._failed_at: float | None = None
+        self._next_at = self._later(now)
+        self._beat_at = now + BEAT_S
+        store = folder.folder
+        self.where = f"{store.url} on host {store.host}"
+        self._status = CheckpointSnapshot(
+            url=store.url, host=store.host, interval_s=self._interval_s
+        )
+
+    def due(self, now: float) -> bool:
+        """Whether one is to be written now."""
+        return now >= self._next_at and not (self.lock.locked() or self.closing)
+
+    def status(self, now: float, seconds: float) -> CheckpointSnapshot:
+        """Return the state for people; ``seconds`` is the run's time now."""
+
+        def since_opened(at: float | None) -> float | None:
+            return None if at is None else seconds - (now - at)
+
+        return replace(
+            self._status,
+            saving=self.lock.locked(),
+            last_s=since_opened(self._written_at),
+            next_s=None if self.closing else since_opened(self._next_at),
+            error_s=since_opened(self._failed_at),
+            files=self.folder.names,
+        )
+
+    async def write(self, coordinator: Coordinator) -> bool:
+        """Write a checkpoint; False if that failed. After the last one: none."""
+        async with self.lock:
+            return (
+                await self._write_now(coordinator) if self._last is None else self._last
+            )
+
+    async def _write_now(self, coordinator: Coordinator) -> bool:
+        began = time.monotonic()
+        saved = coordinator.checkpoint(began)
+        try:
+            written = await self._call(coordinator, self._write, saved)
+        except CheckpointError as error:
+            self._failed(coordinator, error)
+            return False
+        finally:
+            self._next_at = self._later(time.monotonic())
+        now = self._written_at = time.monotonic()
+        self._status = replace(
+            self._status,
+            written=self._status.written + 1,
+            last_bytes=written.n_bytes,
+            last_duration_s=now - began,
+        )
+        text = f"{written.name}, {written.n_bytes:,} bytes in {now - began:.2f} s"
+        coordinator.note_event("checkpoint", text, now)
+        return True
+
+    def _write(self, saved: Checkpoint) -> Written:
+        self.claim.renew()
+        return self.folder.write(saved)
+
+    async def _call(
+        self,
+        coordinator: Coordinator,
+        function: Callable[P, T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Call what uses the store; people are told if it does not answer."""
+        answer = in_thread(function, *args, **kwargs)
+        last_s = self._status.last_duration_s or 0.0
+        patience = min(max(PATIENCE_S, 3 * last_s), OPEN_S)
+        await asyncio.wait({answer}, timeout=patience)
+        if not answer.done():
+            self._failed(coordinator, CheckpointError(no_answer(self.where, patience)))
+            self.hangs.set()
+        try:
+            return await answer
+        finally:
+            self.hangs.clear()
+
+    def _failed(self, coordinator: Coordinator, error: CheckpointError) -> None:
+        now = self._failed_at = time.monotonic()
+        failures = self._status.failures + 1
+        self._status = replace(self._status, failures=failures, error=str(error))
+        logger.error("run %s: checkpoint failed: %s", coordinator.spec.run_id, error)
+        coordinator.note_event("checkpoint-failed", str(error), now)
+
+    def beat_due(self, now: float) -> bool:
+        """Whether the folder is to be told that its run lives; asked once."""
+        if now < self._beat_at or self.lock.locked() or self.closing:
+            return False
+        self._beat_at = now + BEAT_S
+        return True
+
+    async def beat(self, coordinator: Coordinator) -> None:
+        """Give the folder a sign of life."""
+        async with self.lock:
+            if self.closing:
+                return
+            try:
+                await self._call(coordinator, self.claim.renew)
+            except CheckpointError as error:
+                self._failed(coordinator, error)
+
+    async def end(self, coordinator: Coordinator, *, ended: bool) -> None:
+        """Write the last checkpoint, and leave the folder."""
+        async with self.lock:
+            self._last = await self._write_now(coordinator)
+            await self.release(ended=ended)
+
+    async def release(self, *, ended: bool) -> None:
+        """Leave the folder; unless the run has ended, somebody should go on from it."""
+        leave = self.claim.release if ended else self.claim.abandon
+        try:
+            await asyncio.wait_for(in_thread(leave), PATIENCE_S)
+        except (CheckpointError, TimeoutError) as error:
+            why = str(error) or no_answer(self.where, PATIENCE_S)
+            logger.warning("a folder of checkpoints is not released: %s", why)
+
+    async def patiently(self, task: asyncio.Task[T]) -> T | None:
+        """Wait for what uses the store; None as soon as it is known to hang."""
+        hangs = asyncio.create_task(self.hangs.wait())
+        try:
+            await asyncio.wait({task, hangs}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            hangs.cancel()
+        return task.result() if task.done() else None
+
+    def _later(self, now: float) -> float:
+        share = random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311
+        return now + self._interval_s * share
