@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from dpbb.result import Improvement as Improvement
-from dpbb.result import Termination
+from dpbb.result import Improvement, Termination
 
 
 class RunState(StrEnum):
