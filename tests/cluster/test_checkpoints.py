@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import replace
 from math import factorial
 
 import fsspec
@@ -33,6 +32,7 @@ from tests.cluster.support import (
     submit,
     until,
 )
+from tests.specs import changed
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
@@ -46,7 +46,7 @@ has no tree of this size, and below the optimum, so that the UB is fixed."""
 async def go_on(client, source, **changes):
     saved = load_checkpoint(str(source))
     run_id = resumed_id(saved.spec.run_id)
-    spec = replace(
+    spec = changed(
         saved.spec, run_id=run_id, upper_bound=saved.cutoff, permutation=None, **changes
     )
     return await submit(client, spec, saved=to_bytes(saved))

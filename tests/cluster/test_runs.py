@@ -34,6 +34,7 @@ from tests.cluster.support import (
     until,
 )
 from tests.oracle import TinyFlowShop, best_orders
+from tests.specs import changed
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
@@ -201,7 +202,7 @@ async def test_stop_ends_a_run_early(c, s, a, b):
 async def test_limits_end_a_run(c, s, a):
     """The time limit holds although no report says that time passes."""
     spec = tiny_spec(n_jobs=9, n_machines=5, problem_class=SlowFlowShop)
-    run = await submit(c, replace(spec, time_limit_s=0.3))
+    run = await submit(c, changed(spec, time_limit_s=0.3))
     assert (await run.result()).termination is Termination.TIME_LIMIT
     await run.close()
 
