@@ -1,9 +1,10 @@
-"""One node of a sampled level: bound its children, choose the side, make a child.
+"""Nodes of a sampled level: what compiled code holds of them, and a node's children.
 
-The rules of the tree are those of ``dpbb.tree.branching``, the bound is LB1 as in
-``dpbb.flowshop.bounds``; nodes are not visited in depth-first order here but level by
-level, so each carries its whole state. Counts of nodes do not depend on the order in
-which siblings are numbered, but paths do: jobs are in root order.
+Nodes are not visited in depth-first order here but level by level, so each carries its
+whole state. What that is, and the bounds, are the model's (``dpbb.kernels.models``),
+the choice of the side is that of ``dpbb.kernels.pairs``: both as in the CPU engine.
+Counts of nodes do not depend on the order in which siblings are numbered, but paths do:
+jobs are in root order.
 """
 
 from __future__ import annotations
@@ -12,61 +13,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dpbb.engines.cpu.compilation import helper
-from dpbb.flowshop.makespan import heads, tails
-from dpbb.options import BranchingRule
+from dpbb.kernels.compiling import helper, int64
+from dpbb.kernels.models import step
+from dpbb.kernels.pairs import GROUP_JOBS, Room, Rule, best_side, bound_children
+from dpbb.kernels.pointers import pointer_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpbb.flowshop.problem import FlowShopProblem
     from dpbb.options import TreeOptions
-
-int32: Any = np.int32
-"""The integer of all bounds."""
-
-FRONT, BACK, ALTERNATE, COMPARE = 0, 1, 2, 3
-"""How a side is chosen: always the front, the back, by depth, or by bounds."""
-
-_SIDES = {
-    BranchingRule.FRONT: FRONT,
-    BranchingRule.BACK: BACK,
-    BranchingRule.ALTERNATE: ALTERNATE,
-}
-
-PREFIX, SUFFIX = 1, 2
-"""Bits of ``Level.sides``: the side holds a job."""
+    from dpbb.problem import Problem
 
 
 class Tables(NamedTuple):
-    """The instance and the rules of its tree, for compiled code.
+    """The problem and the rule of its tree, for compiled code; never written."""
 
-    Attributes
-    ----------
-    times : ndarray of int32, shape (n_jobs, n_machines)
-        Processing times, jobs in root order.
-    columns : ndarray of int32, shape (n_machines, n_jobs)
-        The same, by machines.
-    heads, tails : ndarray of int32, shape (n_machines,)
-        Least heads and tails: fronts and backs of empty sides, in bounds only.
-    onwards, backwards : ndarray of int64, shape (n_machines,)
-        Machines in the order of the front's recursion, and of the back's.
-    side
-        FRONT, BACK, ALTERNATE or COMPARE.
-    counted_above_least, counted_below
-        Children count in the comparison of sides when their bound is below
-        ``counted_below`` plus, where the other is 1, the least bound of both sides.
-    """
-
-    times: NDArray[np.int32]
-    columns: NDArray[np.int32]
-    heads: NDArray[np.int32]
-    tails: NDArray[np.int32]
-    onwards: NDArray[np.int64]
-    backwards: NDArray[np.int64]
-    side: int
-    counted_above_least: int
-    counted_below: int
+    model: Any
+    rule: Rule
+    n_jobs: int
+    largest: int  # of the type of bounds; as a bound: no child
 
 
 class Level(NamedTuple):
@@ -76,10 +41,8 @@ class Level(NamedTuple):
     ----------
     weight : ndarray of float64, shape (size,)
         How many nodes of the tree each one stands for.
-    front, back, remain : ndarray of int32, shape (size, n_machines)
-        As in ``FlowShopState``: zeros on an empty side.
-    sides : ndarray of uint8, shape (size,)
-        PREFIX and SUFFIX bits.
+    nodes : ndarray of int16 or int32, shape (size, node_lanes)
+        As the model has them.
     jobs : ndarray of uint16, shape (size, r)
         Unscheduled jobs, ascending.
     stratum : ndarray of int32, shape (size,)
@@ -88,144 +51,50 @@ class Level(NamedTuple):
     """
 
     weight: NDArray[np.float64]
-    front: NDArray[np.int32]
-    back: NDArray[np.int32]
-    remain: NDArray[np.int32]
-    sides: NDArray[np.uint8]
+    nodes: NDArray[Any]
     jobs: NDArray[np.uint16]
     stratum: NDArray[np.int32]
 
 
-class Scratch(NamedTuple):
-    """Room for one node's children; one per thread.
-
-    Attributes
-    ----------
-    columns : ndarray of int32, shape (n_machines, n_jobs)
-        Times of the unscheduled jobs side by side.
-    entry, front, back : ndarray of int32, shape (n_jobs,)
-        Earliest start on the machine at hand; bounds of the children of each side.
-    """
-
-    columns: NDArray[np.int32]
-    entry: NDArray[np.int32]
-    front: NDArray[np.int32]
-    back: NDArray[np.int32]
-
-
-def make_tables(problem: FlowShopProblem, tree: TreeOptions) -> Tables:
-    """Return the tables of a tree."""
-    times = problem.instance.times
-    if tree.root_order is not None:
-        times = times[np.array(tree.root_order)]
-    # an instance's times sum to less than 2**30, and so do bounds
-    small = np.ascontiguousarray(times, np.int32)
-    minmin = tree.branching is BranchingRule.MINMIN
-    minbranch = tree.branching is BranchingRule.MINBRANCH
+def make_tables(
+    model: Any,  # noqa: ANN401
+    problem: Problem[Any],
+    tree: TreeOptions,
+    ub: int,
+) -> Tables:
+    """Return the tables of a tree; ``model`` is the class of models of the problem."""
+    dtype = model.narrowest_dtype(problem, ub)
+    largest = int(np.iinfo(dtype).max)
     return Tables(
-        times=small,
-        columns=np.ascontiguousarray(small.T),
-        heads=heads(times).min(axis=0).astype(np.int32),
-        tails=tails(times).min(axis=0).astype(np.int32),
-        onwards=np.arange(times.shape[1]),
-        backwards=np.arange(times.shape[1])[::-1].copy(),
-        side=_SIDES.get(tree.branching, COMPARE),
-        counted_above_least=int(minmin),
-        counted_below=1 if minmin else (tree.branching_ub or 0) if minbranch else 0,
+        model=model.of(problem, tree.root_order, dtype),
+        rule=Rule.of(tree.branching, tree.branching_ub, largest),
+        n_jobs=problem.n_jobs,
+        largest=largest,
     )
 
 
 def root_level(tables: Tables) -> Level:
     """Return the level of depth 0: the tree's root, of weight 1."""
-    n_jobs, n_machines = tables.times.shape
-    nothing = np.zeros((1, n_machines), np.int32)
     return Level(
         weight=np.ones(1),
-        front=nothing,
-        back=nothing.copy(),
-        remain=tables.times.sum(axis=0, dtype=np.int32)[None],
-        sides=np.zeros(1, np.uint8),
-        jobs=np.arange(n_jobs, dtype=np.uint16)[None],
+        nodes=tables.model.root[None].copy(),
+        jobs=np.arange(tables.n_jobs, dtype=np.uint16)[None],
         stratum=np.full(1, np.iinfo(np.int32).max, np.int32),
     )
 
 
 @helper
-def make_scratch(tables: Tables) -> Scratch:
-    """Room for the children of one node."""
-    n = tables.times.shape[0]
-    return Scratch(
-        np.empty_like(tables.columns),
-        np.empty(n, np.int32),
-        np.empty(n, np.int32),
-        np.empty(n, np.int32),
-    )
-
-
-@helper
-def bound_side(
-    ahead: NDArray[np.int32],
-    behind: NDArray[np.int32],
-    remain: NDArray[np.int32],
-    columns: NDArray[np.int32],
-    machines: NDArray[np.int64],
-    entry: NDArray[np.int32],
-    bounds: NDArray[np.int32],
-) -> None:
-    """LB1 of the children that go between ``ahead`` and the rest, machine by machine.
-
-    ``int32(...)`` keeps Numba from computing in 64 bits, which halves the lanes of a
-    vector.
-    """
-    entry[:] = 0
-    bounds[: entry.size] = 0
-    for k in machines:
-        earliest = ahead[k]
-        after = int32(remain[k] + behind[k])
-        times = columns[k]
-        for i in range(entry.size):
-            start = max(entry[i], earliest)
-            bounds[i] = max(bounds[i], int32(start + after))
-            entry[i] = int32(start + times[i])
-
-
-@helper
-def bound_children(tables: Tables, level: Level, node: int, scratch: Scratch) -> None:
-    """Bound the children of both sides, into the scratch."""
-    n_machines = tables.columns.shape[0]
-    jobs = level.jobs[node]
-    for k in range(n_machines):
-        source, target = tables.columns[k], scratch.columns[k]
-        for i in range(jobs.size):
-            target[i] = source[jobs[i]]
-    front = level.front[node] if level.sides[node] & PREFIX else tables.heads
-    back = level.back[node] if level.sides[node] & SUFFIX else tables.tails
-    remain = level.remain[node]
-    columns, entry = scratch.columns, scratch.entry[: jobs.size]
-    bound_side(front, back, remain, columns, tables.onwards, entry, scratch.front)
-    bound_side(back, front, remain, columns, tables.backwards, entry, scratch.back)
-
-
-@helper
-def takes_back(tables: Tables, depth: int, r: int, scratch: Scratch) -> bool:
-    """Whether the node whose children were bounded takes the back ones."""
-    if tables.side != COMPARE:
-        if tables.side == ALTERNATE:
-            return depth % 2 == 1
-        return tables.side == BACK
-    front, back = scratch.front, scratch.back
-    least = front[0]
-    for i in range(r):
-        least = min(least, front[i], back[i])
-    limit = tables.counted_below
-    if tables.counted_above_least:
-        limit += least
-    count: Any = 0
-    total: Any = 0
-    for i in range(r):
-        count += np.int64(back[i] < limit) - np.int64(front[i] < limit)
-        total += np.int64(back[i]) - np.int64(front[i])
-    return bool(count < 0 if count != 0 else total > 0)
+def decompose(tables: Tables, level: Level, node: int, depth: int, room: Room) -> bool:
+    """Bound the children of both sides, into the room; whether it takes the back."""
+    r = level.jobs.shape[1]
+    for slot in range(r):
+        room.slot_jobs[slot] = level.jobs[node, slot]
+    model = tables.model
+    nodes = pointer_of(level.nodes)
+    at = node * model.node_lanes
+    least = bound_children(model, nodes, at, room, r, tables.largest)
+    groups = (r + GROUP_JOBS - 1) // GROUP_JOBS
+    return bool(best_side(tables.rule, depth, room, groups, least))
 
 
 @helper
@@ -234,44 +103,35 @@ def make_child(
     level: Level,
     node: int,
     slot: int,
-    back: bool,
+    side: int,
     below: Level,
-    at: int,
+    to: int,
+    room: Room,
 ) -> None:
-    """Write the child that takes the job of a slot to ``below[at]``, but its weight."""
-    n_machines = tables.columns.shape[0]
-    job = level.jobs[node, slot]
-    for k in range(n_machines):
-        below.front[at, k] = level.front[node, k]
-        below.back[at, k] = level.back[node, k]
-        below.remain[at, k] = level.remain[node, k] - tables.times[job, k]
-    end = int32(0)
-    if back:
-        for k in range(n_machines - 1, -1, -1):
-            end = max(end, level.back[node, k]) + tables.times[job, k]
-            below.back[at, k] = end
-        below.sides[at] = level.sides[node] | SUFFIX
-    else:
-        for k in range(n_machines):
-            end = max(end, level.front[node, k]) + tables.times[job, k]
-            below.front[at, k] = end
-        below.sides[at] = level.sides[node] | PREFIX
+    """Write the child that takes the job of a slot to ``below``, but its weight."""
+    model = tables.model
+    step(
+        model,
+        pointer_of(level.nodes),
+        node * model.node_lanes,
+        pointer_of(below.nodes),
+        to * model.node_lanes,
+        room.scratch,
+        int64(level.jobs[node, slot]),
+        side,
+    )
     for i in range(slot):
-        below.jobs[at, i] = level.jobs[node, i]
+        below.jobs[to, i] = level.jobs[node, i]
     for i in range(slot, below.jobs.shape[1]):
-        below.jobs[at, i] = level.jobs[node, i + 1]
+        below.jobs[to, i] = level.jobs[node, i + 1]
 
 
 @helper
-def make_level(tables: Tables, size: int, r: int) -> Level:
+def make_level(like: Level, size: int, r: int) -> Level:
     """Room for nodes with r unscheduled jobs."""
-    n_machines = tables.columns.shape[0]
     return Level(
         np.empty(size, np.float64),
-        np.empty((size, n_machines), np.int32),
-        np.empty((size, n_machines), np.int32),
-        np.empty((size, n_machines), np.int32),
-        np.empty(size, np.uint8),
+        np.empty((size, like.nodes.shape[1]), like.nodes.dtype),
         np.empty((size, r), np.uint16),
         np.empty(size, np.int32),
     )
@@ -281,11 +141,8 @@ def make_level(tables: Tables, size: int, r: int) -> Level:
 def copy_node(source: Level, node: int, target: Level, at: int) -> None:
     """Copy a node; of the wider of two rows of jobs, the end is not looked at."""
     target.weight[at] = source.weight[node]
-    target.sides[at] = source.sides[node]
     target.stratum[at] = source.stratum[node]
-    for k in range(source.front.shape[1]):
-        target.front[at, k] = source.front[node, k]
-        target.back[at, k] = source.back[node, k]
-        target.remain[at, k] = source.remain[node, k]
+    for lane in range(source.nodes.shape[1]):
+        target.nodes[at, lane] = source.nodes[node, lane]
     for i in range(min(source.jobs.shape[1], target.jobs.shape[1])):
         target.jobs[at, i] = source.jobs[node, i]

@@ -13,26 +13,25 @@ the order of their parents; levels are finished one after the other.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dpbb.engines.cpu.compilation import entry, helper
 from dpbb.estimation.node import (
     Level,
-    bound_children,
     copy_node,
+    decompose,
     make_child,
     make_level,
-    make_scratch,
-    takes_back,
 )
-from dpbb.estimation.version import VERSION
+from dpbb.kernels.compiling import entry, helper, int64
+from dpbb.kernels.pointers import pointers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpbb.estimation.node import Tables
+    from dpbb.kernels.pairs import Room
 
 MOST_STRATA = 4096
 """Strata of one depth; where UB - LB has more values, neighbors share one."""
@@ -111,10 +110,15 @@ def doubled(column: NDArray[np.int32]) -> NDArray[np.int32]:
 
 @helper
 def expand(
-    tables: Tables, level: Level, depth: int, ub: int, width: int, n_strata: int
+    tables: Tables,
+    level: Level,
+    depth: int,
+    ub: int,
+    width: int,
+    n_strata: int,
+    room: Room,
 ) -> tuple[Children, int]:
     """Decompose all nodes of a level; children below ``ub``, and how many they are."""
-    scratch = make_scratch(tables)
     r = level.jobs.shape[1]
     capacity = max(1024, 4 * level.weight.size, r)
     parent = np.empty(capacity, np.int32)
@@ -122,16 +126,15 @@ def expand(
     stratum = np.empty(capacity, np.int32)
     used = 0
     for node in range(level.weight.size):
-        bound_children(tables, level, node, scratch)
-        back = takes_back(tables, depth, r, scratch)
-        bounds = scratch.back if back else scratch.front
+        back = decompose(tables, level, node, depth, room)
         while used + r > parent.size:
             parent, move, stratum = doubled(parent), doubled(move), doubled(stratum)
         for i in range(r):
-            if bounds[i] < ub:
+            bound = int64(room.bounds[2 * i + back])
+            if bound < ub:
                 parent[used] = node
                 move[used] = 2 * i + back
-                stratum[used] = min((ub - 1 - bounds[i]) // width, n_strata - 1)
+                stratum[used] = min((ub - 1 - bound) // width, n_strata - 1)
                 used += 1
     return Children(parent, move, stratum), used
 
@@ -212,7 +215,9 @@ def choose(
 
 @entry
 def probe(
-    tables: Tables,
+    tables_in: Tables,
+    room_in: Room,
+    lane: np.signedinteger[Any],
     entries: Level,
     starts: NDArray[np.int64],
     ub: int,
@@ -221,12 +226,14 @@ def probe(
     samples: int,
     state: NDArray[np.uint64],
     sizes: NDArray[np.float64],
-    version: int = VERSION,
+    version: int,
 ) -> tuple[float, float, int, int, int]:
     """Estimate the number of nodes below some roots.
 
     Parameters
     ----------
+    tables_in, room_in, lane
+        Tables and room with addresses, and any integer of their lanes' type.
     entries : Level, jobs padded to n_jobs
         The roots with their weights, ordered by depth.
     starts : ndarray of int64, shape (n_jobs + 1,)
@@ -246,18 +253,20 @@ def probe(
     -------
     The fields of ``Found``.
     """
-    n = tables.times.shape[0]
+    tables = pointers(tables_in, lane)
+    room = pointers(room_in, lane)
+    n = tables.n_jobs
     decomposed = 0.0
     leaves = 0.0
     visited = 0
     thinned = 0
     widest = 0
-    level = make_level(tables, 0, n)
+    level = make_level(entries, 0, n)
     for depth in range(n):
         new = starts[depth + 1] - starts[depth]
         if new:
             old = level.weight.size
-            merged = make_level(tables, old + new, n - depth)
+            merged = make_level(entries, old + new, n - depth)
             for node in range(old):
                 copy_node(level, node, merged, node)
             for node in range(new):
@@ -265,7 +274,7 @@ def probe(
             level = merged
         size = level.weight.size
         if size == 0:
-            level = make_level(tables, 0, n - depth - 1)
+            level = make_level(entries, 0, n - depth - 1)
             continue
         visited += size
         widest = max(widest, size)
@@ -278,17 +287,19 @@ def probe(
             leaves = total
             break
         decomposed = min(decomposed + total, MOST_WEIGHT)
-        children, used = expand(tables, level, depth, ub, width, n_strata)
+        children, used = expand(tables, level, depth, ub, width, n_strata, room)
         chosen, weights, left_out = choose(
             level.weight, children, used, n_strata, samples, state
         )
         thinned += left_out
-        below = make_level(tables, chosen.size, n - depth - 1)
+        below = make_level(entries, chosen.size, n - depth - 1)
         for at in range(chosen.size):
             child = chosen[at]
             move = children.move[child]
             node = children.parent[child]
-            make_child(tables, level, node, move // 2, move % 2 == 1, below, at)
+            make_child(
+                tables, level, node, int64(move // 2), int64(move % 2), below, at, room
+            )
             below.weight[at] = weights[at]
             below.stratum[at] = min(level.stratum[node], children.stratum[child])
         level = below
@@ -297,14 +308,16 @@ def probe(
 
 @entry
 def walk(
-    tables: Tables,
+    tables_in: Tables,
+    room_in: Room,
+    lane: np.signedinteger[Any],
     root: Level,
     depths: NDArray[np.int64],
     digits: NDArray[np.int64],
     order: NDArray[np.intp],
     ub: int,
     width: int,
-    version: int = VERSION,
+    version: int,
 ) -> tuple[Level, NDArray[np.bool_]]:
     """Walk to roots named by their paths.
 
@@ -312,6 +325,8 @@ def walk(
 
     Parameters
     ----------
+    tables_in, room_in, lane
+        As in ``probe``.
     root
         The tree's root.
     depths, digits : ndarray of int64, shapes (rows,) and (rows, w)
@@ -328,13 +343,14 @@ def walk(
     alive : ndarray of bool, shape (rows,)
         False where the path is pruned on the way, the root included.
     """
-    n = tables.times.shape[0]
-    scratch = make_scratch(tables)
-    entries = make_level(tables, depths.size, n)
+    tables = pointers(tables_in, lane)
+    room = pointers(room_in, lane)
+    n = tables.n_jobs
+    entries = make_level(root, depths.size, n)
     alive = np.ones(depths.size, np.bool_)
     nodes = [root]  # the path that was walked last
     bounds = np.empty((n, n), np.int32)  # of the children of its nodes
-    is_back = np.empty(n, np.bool_)
+    sides = np.empty(n, np.int64)
     bounded = 0
     before = -1
     for row in order:
@@ -350,18 +366,20 @@ def walk(
         for depth in range(same, depths[row]):
             node = nodes[depth]
             if bounded == depth:
-                bound_children(tables, node, 0, scratch)
-                back = takes_back(tables, depth, n - depth, scratch)
-                is_back[depth] = back
-                bounds[depth] = scratch.back if back else scratch.front
+                back = int64(decompose(tables, node, int64(0), int64(depth), room))
+                sides[depth] = back
+                for i in range(n - depth):
+                    bounds[depth, i] = room.bounds[2 * i + back]
                 bounded += 1
             slot = digits[row, depth]
-            bound = bounds[depth, slot]
+            bound = int64(bounds[depth, slot])
             if bound >= ub:
                 alive[row] = False
                 break
-            child = make_level(tables, 1, n - depth - 1)
-            make_child(tables, node, 0, slot, is_back[depth], child, 0)
+            child = make_level(root, 1, n - depth - 1)
+            make_child(
+                tables, node, int64(0), slot, sides[depth], child, int64(0), room
+            )
             child.weight[0] = 1.0
             child.stratum[0] = min(node.stratum[0], (ub - 1 - bound) // width)
             nodes.append(child)

@@ -11,7 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import psutil
@@ -20,7 +20,9 @@ from dpbb.errors import OptionError
 from dpbb.estimation.node import Level, make_tables, root_level
 from dpbb.estimation.probe import MOST_STRATA, Found, probe, walk
 from dpbb.estimation.result import MOST_NODES
-from dpbb.flowshop.bounds import root_bound
+from dpbb.kernels.pairs import Room
+from dpbb.kernels.pointers import addresses
+from dpbb.problems import model_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,8 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpbb.estimation.roots import RootSample
-    from dpbb.flowshop.problem import FlowShopProblem
     from dpbb.options import TreeOptions
+    from dpbb.problem import Problem
 
 FIRST_SAMPLES = 4
 """Samples of the first round."""
@@ -168,17 +170,25 @@ class Sampler:
 
     def __init__(
         self,
-        problem: FlowShopProblem,
+        problem: Problem[Any],
         tree: TreeOptions,
         ub: int,
         roots: RootSample | None = None,
     ) -> None:
-        self._tables = make_tables(problem, tree)
+        model = model_of(problem, "cpu", tree.bound)
+        if model is None or model.obstacle(problem):
+            raise OptionError(
+                f"bound: expected a bound of {problem.name} that can be estimated, got "
+                f"{tree.bound}"
+            )
+        self._tables = make_tables(model, problem, tree, ub)
+        self._tables_at = addresses(self._tables)
+        self._lane = self._tables.model.root.dtype.type(0)
         self._above = max(0, ub - problem.trivial_ub)
         self._ub = ub = min(ub, problem.trivial_ub)
         self._roots = roots
         # no bound is below the root's
-        self._span = max(1, ub - root_bound(problem.instance.times))
+        self._span = max(1, ub - self._tables.model.root_bound)
         self._stratify(MOST_STRATA)
 
     def rounds(
@@ -212,8 +222,8 @@ class Sampler:
         """
         if samples is None:
             share = seconds * min(threads, probes) / probes / 4
-            n_jobs, n_machines = self._tables.times.shape
-            self._stratify(most_strata(n_jobs, n_machines, share))
+            n_jobs, height = self._tables.n_jobs, self._tables.model.height
+            self._stratify(most_strata(n_jobs, height, share))
         self._probe(1, np.random.SeedSequence(seed))  # compiles
         began = clock()
         done: list[Round] = []
@@ -254,10 +264,10 @@ class Sampler:
 
     def _most_growth(self, last: Round, threads: int) -> float:
         """How many times the samples of a round fit into a quarter of the memory."""
-        n_jobs, n_machines = self._tables.times.shape
+        n_jobs, node_bytes = self._tables.n_jobs, self._tables.model.root.nbytes
         widest = max(1, *(one.widest for one in last.found))
         # two levels, and the children between them
-        used = threads * widest * (2 * (12 * n_machines + 2 * n_jobs) + 200)
+        used = threads * widest * (2 * (node_bytes + 2 * n_jobs) + 200)
         return float(psutil.virtual_memory().available / 4 / used)
 
     def _by_ub(self, sizes: NDArray[np.float64]) -> tuple[float, ...]:
@@ -272,8 +282,11 @@ class Sampler:
         state = seed.generate_state(1, np.uint64).astype(np.uint64)
         entries, starts, drawn = self._entries(seed)
         sizes = np.zeros(self._n_strata)
+        room = self._room()
         found = probe(
-            self._tables,
+            self._tables_at,
+            addresses(room),
+            self._lane,
             entries,
             starts,
             self._ub,
@@ -285,11 +298,16 @@ class Sampler:
         )
         return Found(*found, drawn=drawn), sizes
 
+    def _room(self) -> Room:
+        """Room for the children of a node; one per thread."""
+        tables = self._tables
+        return Room.of(tables.model, tables.n_jobs, self._lane.dtype)
+
     def _entries(
         self, seed: np.random.SeedSequence
     ) -> tuple[Level, NDArray[np.int64], bool]:
         """Roots to start from with their weights, by depth; drawn if they are many."""
-        n_jobs = self._tables.times.shape[0]
+        n_jobs = self._tables.n_jobs
         root = root_level(self._tables)
         if self._roots is None:
             starts = np.ones(n_jobs + 1, np.int64)
@@ -297,8 +315,17 @@ class Sampler:
             return root, starts, False
         drawn = self._roots.drawn(MOST_ROOTS, np.random.default_rng(seed))
         depths, digits = drawn.depths, drawn.digits
+        room = self._room()
         entries, alive = walk(
-            self._tables, root, depths, digits, drawn.order(), self._ub, self._width
+            self._tables_at,
+            addresses(room),
+            self._lane,
+            root,
+            depths,
+            digits,
+            drawn.order(),
+            self._ub,
+            self._width,
         )
         entries = Level(*[part[alive] for part in entries])  # type: ignore[arg-type]
         entries.weight[:] = drawn.weights[alive]
@@ -307,13 +334,14 @@ class Sampler:
         return entries, starts.astype(np.int64), rest
 
 
-def most_strata(n_jobs: int, n_machines: int, seconds: float) -> int:
+def most_strata(n_jobs: int, height: int, seconds: float) -> int:
     """Return how many strata a depth may have if a first probe is to end in time.
 
-    Of 20 x 20 they are thousands, but of 800 x 60 a few.
+    Of 20 x 20 they are thousands, but of 800 x 60 a few. ``height``: of the model's job
+    tables, the number of machines of a flow shop.
     """
     visited = n_jobs * FIRST_SAMPLES  # of each stratum, at most
-    node_s = NODE_S + BOUND_S * n_machines * n_jobs / 2
+    node_s = NODE_S + BOUND_S * height * n_jobs / 2
     return max(LEAST_STRATA, min(MOST_STRATA, int(seconds / (visited * node_s))))
 
 

@@ -39,5 +39,5 @@ def read_problem(source: Any, **how: Any) -> Problem[Any]:  # noqa: ANN401
     return FlowShopProblem(read_instance(source, **how))
 
 
-FAMILY = Family(decode, models={})
+FAMILY = Family(decode, models={("cpu", "lb1"): "dpbb.flowshop.models.lb1_cpu:Lb1"})
 """Problems named ``"flowshop-makespan"``."""

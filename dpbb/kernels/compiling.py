@@ -1,18 +1,93 @@
-"""Compilation by Numba, kept in a cache on the disk where there can be one."""
+"""Compilation by Numba, kept in a cache on the disk where there can be one.
+
+Numba keeps one cache file per function and looks at that function's own source file
+alone, so an edited helper would silently go on running in its old form. Therefore only
+the few functions that Python calls are cached (a helper is compiled into them), and
+``entry`` puts a checksum of all sources that they may be compiled from into the key of
+the cache.
+"""
 
 from __future__ import annotations
 
+import inspect
 import logging
-from typing import TYPE_CHECKING, Any
+import zlib
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numba
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 logger = logging.getLogger(__name__)
 
+Kernel = TypeVar("Kernel", bound="Callable[..., Any]")
+
+int64: Any = np.int64
+"""The integer of all helpers: Numba's ``int`` keeps an unsigned number unsigned, and
+every other type of an argument compiles a helper once more. So does a literal.
+"""
+
 _njit: Any = numba.njit
+_OPTIONS = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
+_INTERNAL = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INLINED = {**_INTERNAL, "forceinline": True}
+"""Numba's options for a part of every caller: for hot loops and vector arguments."""
+
+
+def helper(function: Kernel) -> Kernel:
+    """Compile for calls from compiled code."""
+    return cast("Kernel", _njit(**_INTERNAL)(function))
+
+
+def inlined(function: Kernel) -> Kernel:
+    """Compile as part of every caller: for the hot loop, and for vector arguments."""
+    return cast("Kernel", _njit(**INLINED)(function))
+
+
+def entry(function: Kernel) -> Kernel:
+    """Compile for calls from Python, once per machine and model; releases the GIL.
+
+    Its last parameter is ``version``, which is not passed: a default value is part of
+    the signature, and so of the key of the cache. It is a checksum of the sources in
+    ``dpbb.kernels``, beside the function and, if its first argument is a model or has
+    one as its attribute ``model``, beside the class of that model.
+    """
+
+    @cache
+    def compiled_for(model: type | None) -> Callable[..., Any]:
+        beside = [Path(function.__code__.co_filename).parent]
+        if model is not None:
+            beside.append(Path(inspect.getfile(model)).parent)
+        versioned = FunctionType(
+            function.__code__,
+            function.__globals__,
+            function.__name__,
+            (source_digest(*beside),),
+        )
+        versioned.__qualname__ = function.__qualname__
+        return cast("Callable[..., Any]", compiled(versioned, **_OPTIONS))
+
+    def call(first: Any, *others: Any) -> Any:  # noqa: ANN401
+        model = getattr(first, "model", first)
+        kernel = compiled_for(type(model) if isinstance(model, tuple) else None)
+        return kernel(first, *others)
+
+    call.__name__, call.__doc__ = function.__name__, function.__doc__
+    return cast("Kernel", call)
+
+
+def source_digest(*folders: Path) -> int:
+    """Checksum of the Python sources in this folder and in others."""
+    every = {Path(__file__).parent, *folders}
+    sources = [
+        source for folder in sorted(every) for source in sorted(folder.glob("*.py"))
+    ]
+    return zlib.crc32(b"".join(source.read_bytes() for source in sources))
 
 
 def compiled(function: Callable[..., Any], **options: Any) -> Any:  # noqa: ANN401

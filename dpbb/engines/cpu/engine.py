@@ -1,4 +1,7 @@
-"""The CPU engine: flow shops on all cores of a machine, compiled on first use."""
+"""The CPU engine: problems with a model for it, on all cores, compiled on first use.
+
+What is asked of a model, and how a bound is added, is in ``dpbb.kernels.models``.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,7 @@ import psutil
 
 from dpbb.engines.base import Device
 from dpbb.errors import EngineUnavailable
-from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.options import Bound
+from dpbb.problems import model_of, models_known
 from dpbb.tree.branching import refusal
 
 if TYPE_CHECKING:
@@ -36,12 +38,14 @@ class CpuEngine:
         return None
 
     def supports(self, problem: Problem[Any], tree: TreeOptions) -> str | None:
-        """None for a flow shop with tree options that fit it."""
-        if not isinstance(problem, FlowShopProblem):
-            return f"it takes flow shops alone, not {problem.name}"
-        if tree.bound != Bound.LB1:
-            return f"engine cpu takes the bound lb1, not {tree.bound}"
-        return refusal(problem, tree)
+        """None for a problem with a model of its bound that it fits."""
+        model = model_of(problem, self.name, tree.bound)
+        if model is not None:
+            return refusal(problem, tree) or model.obstacle(problem)
+        bounds = models_known(problem, self.name)
+        if not bounds:
+            return f"engine cpu has no model of {problem.name}"
+        return f"engine cpu takes the bound {' or '.join(bounds)}, not {tree.bound}"
 
     def devices(self, threads: int | None = None) -> list[Device]:
         """Return one device: the processor, with a thread per physical core."""
@@ -76,10 +80,10 @@ class CpuEngine:
             raise EngineUnavailable(f"the cpu engine cannot run: {obstacle}")
         if device.threads < 1:
             raise ValueError(f"expected at least 1 thread, got {device.threads}")
-        assert isinstance(problem, FlowShopProblem)  # noqa: S101  (for mypy)
+        model = model_of(problem, self.name, tree.bound)
         first_ub = problem.trivial_ub if ub is None else ub
         return CpuSession(
-            problem, tree, device.threads, first_ub, all_optima=all_optima
+            model, problem, tree, device.threads, first_ub, all_optima=all_optima
         )
 
 

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.engines.cpu.compilation import VERSION, entry, helper
 from dpbb.engines.cpu.node import descend, enter, open_children, release, settle
-from dpbb.engines.cpu.pointers import explorer_at, pool_at, tables_at
 from dpbb.engines.cpu.sharing import STOPPED, share, take, unload
 from dpbb.engines.cpu.state import (
     DECOMPOSED,
@@ -22,6 +20,9 @@ from dpbb.engines.cpu.state import (
     TOP,
     UB,
 )
+from dpbb.kernels import models
+from dpbb.kernels.compiling import entry, helper
+from dpbb.kernels.pointers import pointers
 from dpbb.kernels.scalar import (
     atomic_load,
     atomic_min,
@@ -87,18 +88,11 @@ def visit_leaf(
 def record_leaf(tables: Tables, explorer: Explorer, pool: Pool) -> None:
     """Keep the permutation in the next row of ``explorer.found`` if it is better."""
     n = tables.n_jobs
-    m = tables.n_machines
     count = explorer.counts[N_FOUND]
     row = count * (n + 1)
-    for machine in range(m):
-        explorer.finish[machine] = 0
-    for position in range(1, n + 1):
-        job = explorer.found[row + position]
-        end = 0
-        for machine in range(m):
-            end = max(end, explorer.finish[machine]) + tables.times[job * m + machine]
-            explorer.finish[machine] = end
-    cost = explorer.finish[m - 1]
+    if tables.keeps_ub:
+        return
+    cost = models.cost(tables.model, explorer.found, row + 1, explorer.cost_ints)
     # a better leaf lowers ub at once, for all explorers
     if cost >= atomic_min(pool.control, UB, cost + tables.all_optima):
         return
@@ -116,7 +110,7 @@ def explore(
     explorer_in: Explorer,
     pool_in: Pool,
     lane: np.signedinteger[Any],
-    version: int = VERSION,
+    version: int,
 ) -> int:
     """Search until there is no work, or a stop.
 
@@ -125,9 +119,9 @@ def explore(
     int
         IDLE: nothing to do at the moment, call again; STOPPED; FINISHED.
     """
-    tables = tables_at(tables_in, lane)
-    explorer = explorer_at(explorer_in, lane)
-    pool = pool_at(pool_in)
+    tables = pointers(tables_in, lane)
+    explorer = pointers(explorer_in, lane)
+    pool = pointers(pool_in, lane)
     n = tables.n_jobs
     words = tables.words
     control = pool.control
@@ -208,7 +202,7 @@ def settle_stack(
     explorer_in: Explorer,
     lane: np.signedinteger[Any],
     ub: int,
-    version: int = VERSION,
+    version: int,
 ) -> tuple[int, int]:
     """Bound the open levels of a stack again.
 
@@ -217,8 +211,8 @@ def settle_stack(
     n_open, least : int
         Number of open roots of the stack and their least bound, -1 if none.
     """
-    tables = tables_at(tables_in, lane)
-    explorer = explorer_at(explorer_in, lane)
+    tables = pointers(tables_in, lane)
+    explorer = pointers(explorer_in, lane)
     depth = explorer.counts[DEPTH]
     refilter(tables, explorer, depth, ub)
     n_open = 0
@@ -239,7 +233,9 @@ def unload_stack(
     explorer_in: Explorer,
     pool_in: Pool,
     lane: np.signedinteger[Any],
-    version: int = VERSION,
+    version: int,
 ) -> None:
     """Move all open roots of a stack to the pool, bounded by ``settle_stack``."""
-    unload(tables_at(tables_in, lane), explorer_at(explorer_in, lane), pool_at(pool_in))
+    unload(
+        pointers(tables_in, lane), pointers(explorer_in, lane), pointers(pool_in, lane)
+    )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpbb.engines.cpu.pointers import addresses
 from dpbb.engines.cpu.state import CONTROL_SIZE, EXPLORERS, TOP, make_pool
 from dpbb.engines.cpu.walk import write_paths
+from dpbb.kernels.pointers import addresses
 from dpbb.tree.work_unit import WorkUnit
 
 SPARE_SETS = 64

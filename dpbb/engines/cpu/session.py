@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpbb.engines.base import SLICE_S, Candidate, Slice
 from dpbb.engines.cpu.explore import explore, settle_stack, unload_stack
-from dpbb.engines.cpu.pointers import addresses
 from dpbb.engines.cpu.pool import SiblingPool
 from dpbb.engines.cpu.sharing import IDLE
 from dpbb.engines.cpu.state import (
@@ -31,38 +30,17 @@ from dpbb.engines.cpu.state import (
 )
 from dpbb.engines.cpu.walk import load_roots
 from dpbb.errors import InvariantError
+from dpbb.kernels.pointers import addresses
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpbb.flowshop.problem import FlowShopProblem
     from dpbb.options import TreeOptions
+    from dpbb.problem import Problem
 
 SLEEP_S = 0.0005
 """An explorer that found no work for some microseconds looks again after this."""
-
-
-def narrowest_dtype(problem: FlowShopProblem, ub: int) -> type[np.signedinteger]:
-    """Return the narrowest integers that no bound of the tree can pass.
-
-    Notes
-    -----
-    A decomposed node other than the root has a bound below the upper bound ``ub``, and
-    the root has ``problem.root_bound``. A child's bound exceeds its parent's by at
-    most the time of its job; so do the values of lanes of scheduled jobs, and all
-    differences of prefix sums are less in size. The largest value itself means "no
-    child", so it stays free.
-    """
-    times = problem.instance.times
-    parent = max(problem.root_bound, min(ub, problem.trivial_ub))
-    limit = parent + int(times.sum(axis=1).max())
-    for dtype in (np.int16, np.int32):
-        if limit < np.iinfo(dtype).max:
-            return dtype
-    raise ValueError(
-        f"expected bounds below {np.iinfo(np.int32).max}, they may reach {limit}"
-    )
 
 
 class CpuSession:
@@ -70,6 +48,8 @@ class CpuSession:
 
     Parameters
     ----------
+    model
+        The class of models of the problem, see ``dpbb.kernels.models``.
     problem, tree
         What the tree is a function of.
     threads
@@ -82,7 +62,8 @@ class CpuSession:
 
     def __init__(
         self,
-        problem: FlowShopProblem,
+        model: Any,  # noqa: ANN401
+        problem: Problem[Any],
         tree: TreeOptions,
         threads: int,
         ub: int,
@@ -93,13 +74,12 @@ class CpuSession:
         self._order = np.array(
             range(n_jobs) if tree.root_order is None else tree.root_order, np.intp
         )
-        dtype = narrowest_dtype(problem, ub)
+        dtype = model.narrowest_dtype(problem, ub)
         self._lane = dtype(0)
         self._tables = make_tables(
-            problem.instance.times[self._order],
+            model.of(problem, tree.root_order, dtype),
             tree.branching,
             tree.branching_ub,
-            dtype,
             all_optima=all_optima,
         )
         self._tables_at = addresses(self._tables)
@@ -125,7 +105,8 @@ class CpuSession:
 
         For measurements on the tree of an upper bound that is not tight.
         """
-        self._tables.times[:] = self._tables.largest  # used for costs of leaves alone
+        self._tables = self._tables._replace(keeps_ub=1)
+        self._tables_at = addresses(self._tables)
 
     def load(self, unit: WorkUnit) -> None:
         """Add roots to explore.

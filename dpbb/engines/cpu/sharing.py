@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpbb.engines.cpu.compilation import helper
 from dpbb.engines.cpu.node import descend, enter, release, settle
 from dpbb.engines.cpu.state import (
     DEPTH,
@@ -25,6 +24,7 @@ from dpbb.engines.cpu.state import (
     UB,
     WAITING,
 )
+from dpbb.kernels.compiling import helper
 from dpbb.kernels.scalar import (
     atomic_add,
     atomic_load,

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.engines.cpu.compilation import VERSION, entry, helper, int64
 from dpbb.engines.cpu.explore import record_leaf
 from dpbb.engines.cpu.node import descend, enter, open_children, prepare, release
-from dpbb.engines.cpu.pointers import explorer_at, pool_at, tables_at
 from dpbb.engines.cpu.sharing import least_of_mask, push
 from dpbb.engines.cpu.state import (
     DECOMPOSED,
     DEPTH,
-    GROUP_JOBS,
     JOBS_PER_WORD,
     LEAVES,
     N_FOUND,
     TOP,
 )
+from dpbb.kernels.compiling import entry, helper, int64
+from dpbb.kernels.pairs import GROUP_JOBS
+from dpbb.kernels.pointers import pointers
 from dpbb.kernels.scalar import ctz, pointer_at
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def load_roots(
     rows: int,
     width: int,
     ub: int,
-    version: int = VERSION,
+    version: int,
 ) -> None:
     """Walk to every root of a unit with an idle explorer and put it on the pool.
 
@@ -104,9 +104,9 @@ def load_roots(
         Addresses of the contiguous uint16 arrays of a ``WorkUnit`` of this many rows
         and digits a row.
     """
-    tables = tables_at(tables_in, lane)
-    explorer = explorer_at(explorer_in, lane)
-    pool = pool_at(pool_in)
+    tables = pointers(tables_in, lane)
+    explorer = pointers(explorer_in, lane)
+    pool = pointers(pool_in, lane)
     depths = pointer_at(depths_in, np.uint16(0))
     digits = pointer_at(digits_in, np.uint16(0))
     words = tables.words
@@ -183,7 +183,7 @@ def write_paths(
     digits_in: int,
     set_in: int,
     bit_in: int,
-    version: int = VERSION,
+    version: int,
 ) -> None:
     """Write out the roots of the pool, unordered.
 
@@ -196,7 +196,7 @@ def write_paths(
     set_in, bit_in
         Addresses of int64 arrays: each root's sibling set and its bit in the mask.
     """
-    pool = pool_at(pool_in)
+    pool = pointers(pool_in, np.int64(0))
     depths = pointer_at(depths_in, np.uint16(0))
     digits = pointer_at(digits_in, np.uint16(0))
     sets = pointer_at(set_in, np.int64(0))

@@ -16,10 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dpbb.flowshop.heuristics.beam_kernels import Candidates, Level, expand, make_nodes
-from dpbb.flowshop.heuristics.neh import kernel_times, neh
+from dpbb.flowshop.heuristics.neh import neh
 from dpbb.flowshop.heuristics.search import Search, improve
 from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.flowshop.models.lb1_cpu import Lb1
 from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.kernels.pairs import Room
+from dpbb.kernels.pointers import addresses
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,7 +60,7 @@ def beam(search: Search, start: Incumbent | None = None) -> Incumbent:
     incumbent = neh(search) if start is None else start
     width = 1
     with ThreadPoolExecutor(search.threads, "dpbb-beam") as pool:
-        beams = _Beams(search, pool)
+        beams = _Beams(search, pool, incumbent.value)
         while width * search.instance.n_jobs <= MAX_CANDIDATES:
             if incumbent.proved or search.over:
                 break
@@ -76,28 +79,27 @@ def load() -> None:
     """Load or compile the kernels, so that it takes no time from a search."""
     tiny = Search(FlowShopInstance("load", np.eye(3, 2, dtype=int)), 0)
     with ThreadPoolExecutor(1) as pool:
-        _Beams(tiny, pool).run(1, 100)
+        _Beams(tiny, pool, 100).run(1, 100)
 
 
 class _Beams:
-    """Runs of different widths on one instance."""
+    """Runs of different widths on one instance, below an upper bound."""
 
-    def __init__(self, search: Search, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, search: Search, pool: ThreadPoolExecutor, ub: int) -> None:
         problem = FlowShopProblem(search.instance)
         self.search = search
         self.pool = pool
-        self.root_bound = problem.root_bound
-        self.times = kernel_times(search)
-        self.mirror = np.ascontiguousarray(self.times[::-1])
-        self.heads = problem.least_heads.astype(np.int32)
-        self.tails = problem.least_tails.astype(np.int32)
-        n_machines, n_jobs = self.times.shape
+        dtype = Lb1.narrowest_dtype(problem, ub)
+        self.lane = dtype(0)
+        self.model = Lb1.of(problem, None, dtype)
+        self.model_at = addresses(self.model)
+        n_machines, n_jobs = search.instance.n_machines, search.instance.n_jobs
         # Which guide is better on which sizes: the source's experiments, repeated.
         self.gap = n_machines <= 10 or (n_machines <= 20 and n_jobs >= 100)
 
     def run(self, width: int, ub: int) -> Run | None:
         """Search below ``ub`` with a beam; None when a limit was reached."""
-        n_jobs = self.times.shape[1]
+        n_jobs = self.model.n_jobs
         level = self._root()
         choices: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
         exhaustive = True
@@ -119,26 +121,39 @@ class _Beams:
         return Run(self._permutation(choices, int(found.bound.argmin())), exhaustive)
 
     def _root(self) -> Level:
-        level = Level.empty(1, *self.times.shape)
-        level.remain[0] = self.times.sum(axis=1)
-        level.bound[0] = self.root_bound
-        level.free[:] = 1
+        level = Level.empty(self.model, 1, self.model.n_jobs)
+        level.nodes[0] = self.model.root
+        level.jobs[0] = np.arange(self.model.n_jobs)
         return level
+
+    def _room(self) -> Room:
+        return Room.of(self.model, self.model.n_jobs, self.lane.dtype)
 
     def _expand(self, level: Level, depth: int, ub: int) -> Candidates:
         """Children of all nodes below ``ub``, in the order of nodes and jobs."""
-        n_machines, n_jobs = self.times.shape
-        nodes = len(level.bound)
+        n_machines, n_jobs = self.model.height, self.model.n_jobs
+        nodes = len(level.nodes)
         operations = nodes * (n_jobs - depth + 1) * n_machines
         chunks = min(self.search.threads, 1 + operations // CHUNK_OPERATIONS)
         cuts = [nodes * chunk // chunks for chunk in range(chunks + 1)]
 
         def part(first: int, last: int) -> Candidates:
-            room = (last - first) * (n_jobs - depth + 1)
-            out = Candidates.empty(room)
-            tables = self.times, self.mirror, self.heads, self.tails
-            alpha = depth / n_jobs
-            count = expand(*tables, level, first, last, ub, alpha, self.gap, out)
+            room = self._room()
+            spare = np.empty_like(self.model.root)
+            out = Candidates.empty((last - first) * (n_jobs - depth + 1))
+            count = expand(
+                self.model_at,
+                addresses(room),
+                self.lane,
+                level,
+                first,
+                last,
+                ub,
+                depth / n_jobs,
+                self.gap,
+                spare,
+                out,
+            )
             return out.take(slice(count))
 
         if chunks == 1:
@@ -147,15 +162,17 @@ class _Beams:
         return Candidates.join(parts)
 
     def _make(self, level: Level, chosen: Candidates) -> Level:
-        new = Level.empty(len(chosen.node), *self.times.shape)
-        make_nodes(self.times, self.mirror, level, chosen, new)
-        return new
+        r = level.jobs.shape[1] - 1
+        below = Level.empty(self.model, len(chosen.node), r)
+        room = self._room()
+        make_nodes(self.model_at, addresses(room), self.lane, level, chosen, below)
+        return below
 
     def _permutation(
         self, choices: list[tuple[NDArray[np.int32], NDArray[np.int32]]], row: int
     ) -> NDArray[np.int32]:
         """Follow the parents of the last level's node up to the root."""
-        n_jobs = self.times.shape[1]
+        n_jobs = self.model.n_jobs
         prefix: list[int] = []
         suffix: list[int] = []
         for nodes, moves in reversed(choices):

@@ -1,21 +1,26 @@
 """Compiled steps of the beam search: expand nodes to candidates, then make nodes.
 
 A level of the beam is a set of arrays with one row per node (``Level``); a candidate is
-a node, a job and a side. Only the candidates that the beam keeps become nodes.
+a node, a job and a side. Only the candidates that the beam keeps become nodes. Nodes
+and their bounds are those of ``dpbb.flowshop.models.lb1_cpu``; what is the beam's own
+is the idle time, which its guide is made of.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dpbb.flowshop.heuristics.insertion import jit
+from dpbb.flowshop.models.lb1_cpu import Lb1, front_at
+from dpbb.kernels.compiling import entry, helper, int64
+from dpbb.kernels.models import step
+from dpbb.kernels.pairs import GROUP_JOBS, TILE_4, Room, bound_children, preference
+from dpbb.kernels.pointers import Lanes, pointer_of, pointers
+from dpbb.kernels.simd import blend, less, load, splat, zeros
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from dpbb.flowshop.heuristics.insertion import Ints
 
 ONE_SIDED = 1e12
 """Added to the guide of a node without prefix or without suffix, whose idle time on
@@ -23,41 +28,34 @@ that side is unknown: taken as 0, one-sided nodes would fill the beam."""
 
 
 class Level(NamedTuple):
-    """Nodes of equal depth.
+    """Nodes of equal depth with r unscheduled jobs each.
 
     Parameters
     ----------
-    front, back, remain, front_idle, back_idle : ndarray of int32, (nodes, n_machines)
-        Zero on an empty side.
-    bound : ndarray of int32, shape (nodes,)
-    free : ndarray of uint8, shape (nodes, n_jobs)
-        1 for unscheduled jobs.
-    sides : ndarray of uint8, shape (nodes, 2)
+    nodes : ndarray of int16 or int32, shape (size, node_lanes)
+        As the model has them.
+    idle : ndarray of int32, shape (size, 2, n_machines)
+        Idle time of each machine before the prefix ends, and behind the start of the
+        suffix, the machines of the latter in reverse.
+    jobs : ndarray of uint16, shape (size, r)
+        Unscheduled jobs, ascending.
+    sides : ndarray of uint8, shape (size, 2)
         1 where the prefix (suffix) holds a job.
     """
 
-    front: NDArray[np.int32]
-    back: NDArray[np.int32]
-    remain: NDArray[np.int32]
-    front_idle: NDArray[np.int32]
-    back_idle: NDArray[np.int32]
-    bound: NDArray[np.int32]
-    free: NDArray[np.uint8]
+    nodes: NDArray[Any]
+    idle: NDArray[np.int32]
+    jobs: NDArray[np.uint16]
     sides: NDArray[np.uint8]
 
     @classmethod
-    def empty(cls, nodes: int, n_machines: int, n_jobs: int) -> Level:
+    def empty(cls, model: Lb1, size: int, r: int) -> Level:
         """Return room for nodes."""
-        shape = nodes, n_machines
         return cls(
-            front=np.zeros(shape, dtype=np.int32),
-            back=np.zeros(shape, dtype=np.int32),
-            remain=np.zeros(shape, dtype=np.int32),
-            front_idle=np.zeros(shape, dtype=np.int32),
-            back_idle=np.zeros(shape, dtype=np.int32),
-            bound=np.zeros(nodes, dtype=np.int32),
-            free=np.zeros((nodes, n_jobs), dtype=np.uint8),
-            sides=np.zeros((nodes, 2), dtype=np.uint8),
+            nodes=np.zeros((size, model.node_lanes), model.root.dtype),
+            idle=np.zeros((size, 2, model.height), np.int32),
+            jobs=np.zeros((size, r), np.uint16),
+            sides=np.zeros((size, 2), np.uint8),
         )
 
 
@@ -111,131 +109,102 @@ class Candidates(NamedTuple):
         )
 
 
-@jit
-def idle_weight(times: Ints, end: Ints, idle: Ints, job: int) -> float:
-    """Idle time per unit of time on machines 1, 2, ... after appending a job."""
-    weight = 0.0
-    finish = end[0] + times[0, job]
-    for k in range(1, len(end)):
-        wait = max(0, finish - end[k])
-        finish = max(finish, end[k]) + times[k, job]
-        if finish > 0:
-            weight += (idle[k] + wait) / finish
-    return weight
+@helper
+def real_front(nodes: Lanes, at: int, machine: int, side: int, used: int) -> int:
+    """Front or back as ``front_at`` has it, but 0 on a side that is not used."""
+    return front_at(nodes, at, machine, side) if used else int64(0)
 
 
-@jit
-def current_weight(end: Ints, idle: Ints) -> float:
-    """Idle time per unit of time of a side that does not change."""
-    weight = 0.0
-    for k in range(1, len(end)):
-        if end[k] > 0:
-            weight += idle[k] / end[k]
-    return weight
+@helper
+def wait(
+    nodes: Lanes, at: int, used: int, child: Lanes, to: int, machine: int, side: int
+) -> int:
+    """Idle time that the child's job adds on a machine that is not its first."""
+    before = front_at(child, to, machine - 1, side)
+    return int64(max(0, before - real_front(nodes, at, machine, side, used)))
 
 
-@jit
-def bound_side(
-    times: Ints,
-    end: Ints,
-    other: Ints,
-    remain: Ints,
-    floor: int,
-    free: NDArray[np.uint8],
-    bounds: Ints,
-) -> None:
-    """LB1 of the children on one side, not below the node's; see ``bounds``."""
-    for job in range(times.shape[1]):
-        if free[job]:
-            start = end[0]
-            bound = max(floor, start + remain[0] + other[0])
-            for k in range(1, len(end)):
-                start = max(start + times[k - 1, job], end[k])
-                bound = max(bound, start + remain[k] + other[k])
-            bounds[job] = bound
+@helper
+def side_below(room: Room, n_children: int, ub: int) -> int:
+    """Side with fewer children below ``ub``; of equal numbers the larger sum of them.
+
+    MinBranch with the live UB, but for children that are pruned, which are not summed.
+    """
+    four = zeros(room.bounds, TILE_4)
+    limit = splat(ub, four)
+    groups = (n_children + GROUP_JOBS - 1) // GROUP_JOBS
+    key = 0
+    for word in range((groups + 3) // 4):
+        bounds = load(room.bounds, word * TILE_4, four)
+        alive = less(bounds, limit)
+        key += preference(alive, blend(alive, bounds, four))
+    return int64(key < 0)
 
 
-@jit
+@entry
 def expand(
-    times: Ints,
-    mirror: Ints,
-    heads: Ints,
-    tails: Ints,
+    model_in: Lb1,
+    room_in: Room,
+    lane: np.signedinteger[Any],
     level: Level,
     first: int,
     last: int,
     ub: int,
     alpha: float,
     gap: bool,
+    spare: NDArray[Any],
     out: Candidates,
+    version: int,
 ) -> int:
     """Bound the children of the nodes ``first`` to ``last`` - 1; return how many live.
 
     Parameters
     ----------
-    times, mirror : ndarray of int32, shape (n_machines, n_jobs)
-        Times, and the same with the machines reversed.
-    heads, tails : ndarray of int32, shape (n_machines,)
-        Least head and tail over all jobs, for empty sides.
+    model_in, room_in, lane
+        Model and room with addresses, and any integer of their lanes' type.
     ub
         Children with bound >= ub are dropped.
     alpha
         Share of the jobs scheduled in the children.
     gap
         Guide: gap if True, walpha if False.
+    spare : ndarray, shape (node_lanes,)
+        Room for a child.
     out
-        Receives the survivors; room for n_jobs of every node.
-
-    Notes
-    -----
-    The back of a node is kept in machine order; it is reversed here, so that both
-    sides share one code.
+        Receives the survivors; room for r of every node.
     """
-    n_jobs = times.shape[1]
-    bounds = np.empty((2, n_jobs), np.int32)
-    alive = np.zeros(2, np.int64)
-    total = np.zeros(2, np.int64)
+    model = pointers(model_in, lane)
+    room = pointers(room_in, lane)
+    nodes = pointer_of(level.nodes)
+    child = pointer_of(spare)
+    r = level.jobs.shape[1]
     count = 0
     for node in range(first, last):
-        free = level.free[node]
-        front = level.front[node]
-        back = level.back[node]
-        remain = level.remain[node]
-        has_front = level.sides[node, 0] > 0
-        has_back = level.sides[node, 1] > 0
-        f = front if has_front else heads
-        b = back if has_back else tails
-        floor = level.bound[node]
-        bound_side(times, f, b, remain, floor, free, bounds[0])
-        bound_side(mirror, b[::-1], f[::-1], remain[::-1], floor, free, bounds[1])
-        alive[:] = 0
-        total[:] = 0
-        for side in range(2):
-            for job in range(n_jobs):
-                if free[job] and bounds[side, job] < ub:
-                    alive[side] += 1
-                    total[side] += bounds[side, job]
-        side = 0
-        if alive[1] < alive[0] or (alive[1] == alive[0] and total[1] > total[0]):
-            side = 1
-        if alive[side] == 0:
-            continue
-        if side == 0:
-            other_weight = current_weight(back[::-1], level.back_idle[node][::-1])
-            one_sided = not has_back
-        else:
-            other_weight = current_weight(front, level.front_idle[node])
-            one_sided = not has_front
-        for job in range(n_jobs):
-            bound = bounds[side, job]
-            if not free[job] or bound >= ub:
+        for slot in range(r):
+            room.slot_jobs[slot] = level.jobs[node, slot]
+        at = node * model.node_lanes
+        bound_children(model, nodes, at, room, r, model.largest)
+        side = side_below(room, r, ub)
+        other = 1 - side
+        other_weight = 0.0
+        for k in range(1, model.height):
+            end = front_at(nodes, at, k, other)
+            if end > 0:
+                other_weight += level.idle[node, other, k] / end
+        used = int64(level.sides[node, side])
+        one_sided = level.sides[node, other] == 0
+        for slot in range(r):
+            bound = int64(room.bounds[2 * slot + side])
+            if bound >= ub:
                 continue
-            if side == 0:
-                weight = idle_weight(times, front, level.front_idle[node], job)
-            else:
-                weight = idle_weight(
-                    mirror, back[::-1], level.back_idle[node][::-1], job
-                )
+            job = room.slot_jobs[slot]
+            step(model, nodes, at, child, int64(0), room.scratch, job, side)
+            weight = 0.0
+            for k in range(1, model.height):
+                finish = front_at(child, int64(0), k, side)
+                if finish > 0:
+                    more = wait(nodes, at, used, child, int64(0), k, side)
+                    weight += (level.idle[node, side, k] + more) / finish
             weight += other_weight
             if one_sided:
                 guide = ONE_SIDED + bound
@@ -253,40 +222,40 @@ def expand(
     return count
 
 
-@jit
-def append(times: Ints, end: Ints, idle: Ints, job: int) -> None:
-    """Append a job to a side, in place."""
-    finish = end[0]
-    for k in range(len(end)):
-        if finish > end[k]:
-            idle[k] += finish - end[k]
-            end[k] = finish
-        end[k] += times[k, job]
-        finish = end[k]
-
-
-@jit
+@entry
 def make_nodes(
-    times: Ints, mirror: Ints, level: Level, chosen: Candidates, new: Level
+    model_in: Lb1,
+    room_in: Room,
+    lane: np.signedinteger[Any],
+    level: Level,
+    chosen: Candidates,
+    below: Level,
+    version: int,
 ) -> None:
     """Write the nodes of the chosen candidates."""
-    n_machines = times.shape[0]
+    model = pointers(model_in, lane)
+    room = pointers(room_in, lane)
+    nodes = pointer_of(level.nodes)
+    children = pointer_of(below.nodes)
     for row in range(len(chosen.node)):
         node = chosen.node[row]
-        job = chosen.job[row]
-        side = chosen.side[row]
-        new.front[row] = level.front[node]
-        new.back[row] = level.back[node]
-        new.front_idle[row] = level.front_idle[node]
-        new.back_idle[row] = level.back_idle[node]
-        for k in range(n_machines):
-            new.remain[row, k] = level.remain[node, k] - times[k, job]
-        new.bound[row] = chosen.bound[row]
-        new.free[row] = level.free[node]
-        new.free[row, job] = 0
-        new.sides[row] = level.sides[node]
-        new.sides[row, side] = 1
-        if side == 0:
-            append(times, new.front[row], new.front_idle[row], job)
-        else:
-            append(mirror, new.back[row][::-1], new.back_idle[row][::-1], job)
+        job = int64(chosen.job[row])
+        side = int64(chosen.side[row])
+        at = node * model.node_lanes
+        to = row * model.node_lanes
+        step(model, nodes, at, children, to, room.scratch, job, side)
+        used = int64(level.sides[node, side])
+        for k in range(model.height):
+            below.idle[row, 0, k] = level.idle[node, 0, k]
+            below.idle[row, 1, k] = level.idle[node, 1, k]
+        for k in range(1, model.height):
+            more = wait(nodes, at, used, children, to, k, side)
+            below.idle[row, side, k] += more
+        below.sides[row, 0] = level.sides[node, 0]
+        below.sides[row, 1] = level.sides[node, 1]
+        below.sides[row, side] = 1
+        slot = 0
+        for i in range(level.jobs.shape[1]):
+            if level.jobs[node, i] != job:
+                below.jobs[row, slot] = level.jobs[node, i]
+                slot += 1

@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 
 from dpbb.engines.base import Device
-from dpbb.engines.cpu import session as session_module
 from dpbb.engines.cpu import state
 from dpbb.engines.cpu.engine import CpuEngine
-from dpbb.engines.cpu.session import CpuSession, narrowest_dtype
+from dpbb.engines.cpu.session import CpuSession
 from dpbb.engines.driver import explore_to_end
 from dpbb.engines.registry import get_engine
 from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.flowshop.models.lb1_cpu import Lb1
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.flowshop.times import MAX_TOTAL_TIME
 from dpbb.options import BranchingRule, TreeOptions
 from dpbb.tree import WorkUnit, n_leaves
 from tests.oracle import TinyFlowShop
@@ -60,40 +59,12 @@ def open_session():
 # -- range of integers --------------------------------------------------------------
 
 
-def test_16_bits_are_left_where_a_bound_could_reach_the_largest_value():
-    """The parent's bound plus the longest job must stay below 32767, exactly."""
-    times = np.array([[1000, 500], [700, 900], [400, 300]])
-    problem = problem_of(times)
-    longest = 1600
-    assert problem.root_bound < problem.trivial_ub
-    for scale, dtype in ((1, np.int16), (50, np.int32)):
-        assert narrowest_dtype(problem_of(times * scale), 10**9) is dtype
-    # one job more or less at the border, where root bound and limit are one job's sum
-    for total, dtype in ((16383, np.int16), (16384, np.int32)):
-        problem = problem_of([[total, 0], [0, 0]])
-        assert problem.root_bound == total
-        assert narrowest_dtype(problem, 0) is dtype
-    assert longest == times.sum(axis=1).max()
-
-
-def test_largest_times_of_an_instance_fit():
-    """The job that all the time belongs to, below a bound that no schedule has."""
-    problem = problem_of([[MAX_TOTAL_TIME]])
-    assert narrowest_dtype(problem, problem.trivial_ub) is np.int32
-
-
-def test_a_low_upper_bound_makes_16_bits_enough():
-    problem = random_problem(1, 400, 5)
-    assert narrowest_dtype(problem, problem.trivial_ub) is np.int32
-    assert narrowest_dtype(problem, problem.root_bound + 100) is np.int16
-
-
 @pytest.mark.parametrize("rule", BranchingRule)
 def test_both_widths_explore_the_same_tree(monkeypatch, open_session, rule):
     problem = random_problem(5, 9, 7)
     counts = []
     for dtype in (np.int16, np.int32):
-        monkeypatch.setattr(session_module, "narrowest_dtype", lambda *_, d=dtype: d)
+        monkeypatch.setattr(Lb1, "narrowest_dtype", lambda *_, d=dtype: d)
         tree = TreeOptions(rule, branching_ub=problem.root_bound + 50)
         session = open_session(problem, tree=tree)
         total = explore_to_end(session, problem.trivial_ub)
@@ -308,7 +279,7 @@ def test_devices_are_one_processor_with_all_its_cores():
 @pytest.mark.parametrize(
     ("problem", "tree", "reason"),
     [
-        (TinyFlowShop(((1, 2), (3, 4))), TreeOptions(), None),
+        (TinyFlowShop(((1, 2), (3, 4))), TreeOptions(), "TinyFlowShop"),
         (
             problem_of([[1, 2], [3, 4]]),
             TreeOptions(BranchingRule.MINBRANCH),
@@ -337,7 +308,7 @@ def test_a_bad_time_table_cannot_reach_the_kernels():
     """Values that 32 bits do not hold are refused before any kernel runs."""
     problem = random_problem(1, 3, 3)
     with pytest.raises(ValueError, match="bounds below"):
-        CpuSession(FakeHuge(problem), TreeOptions(), 1, 10**12, all_optima=False)
+        CpuSession(Lb1, FakeHuge(problem), TreeOptions(), 1, 10**12, all_optima=False)
 
 
 class FakeHuge:

@@ -10,13 +10,7 @@ from dpbb.flowshop import FlowShopInstance, FlowShopProblem, taillard_instance
 from dpbb.flowshop.bounds import root_bound
 from dpbb.flowshop.heuristics import beam as module
 from dpbb.flowshop.heuristics.beam import beam
-from dpbb.flowshop.heuristics.beam_kernels import (
-    ONE_SIDED,
-    Candidates,
-    Level,
-    expand,
-    make_nodes,
-)
+from dpbb.flowshop.heuristics.beam_kernels import ONE_SIDED, Candidates
 from dpbb.flowshop.heuristics.search import Search
 from dpbb.problem import Incumbent
 from tests import oracle
@@ -96,11 +90,11 @@ def test_expansion_gives_the_bounds_of_the_problem(tiny, data):
     """Bounds, fronts and backs along a random path are those of the oracle."""
     instance = FlowShopInstance("tiny", tiny.times)
     problem = FlowShopProblem(instance)
-    beams = module._Beams(search(instance), None)
+    beams = module._Beams(search(instance), None, problem.trivial_ub)
     level, state = beams._root(), problem.root_state()
     floor = problem.root_bound
     for depth in range(1, tiny.n_jobs):
-        free = np.flatnonzero(level.free[0])
+        free = level.jobs[0].astype(np.intp)
         ub = data.draw(st.integers(1, problem.trivial_ub))
         sides = [
             np.maximum(problem.child_bounds(state, free, back=back), floor)
@@ -121,9 +115,11 @@ def test_expansion_gives_the_bounds_of_the_problem(tiny, data):
         level = beams._make(level, found.take(slice(row, row + 1)))
         state = problem.extend(state, int(found.job[row]), back=back)
         floor = int(found.bound[row])
-        assert level.front[0].tolist() == state.front.tolist()
-        assert level.back[0].tolist() == state.back.tolist()
-        assert level.remain[0].tolist() == state.remain.tolist()
+        assert level.jobs[0].tolist() == [job for job in free if job != found.job[row]]
+        assert level.sides[0].tolist() == [
+            not state.prefix_empty,
+            not state.suffix_empty,
+        ]
 
 
 def idle_times(times, order):
@@ -143,7 +139,7 @@ def test_guide_is_that_of_the_source(gap):
     """Job 2 at the front, job 0 at the back; then job 1 or 3 at either."""
     times = [[3, 5, 2], [4, 1, 6], [2, 2, 3], [5, 3, 4]]
     instance = FlowShopInstance("x", times)
-    beams = module._Beams(search(instance), None)
+    beams = module._Beams(search(instance), None, 40)
     beams.gap = gap
     level = beams._root()
     one = np.zeros(1, np.int32)
@@ -172,20 +168,15 @@ def test_guide_is_that_of_the_source(gap):
     assert len(found.job) == 2
 
 
-def test_kernels_take_read_only_levels_apart():
+def test_a_node_has_many_children():
     """A child is a copy: its parent may have other children."""
-    times = np.array([[1, 2], [3, 4]], np.int32)
-    level = Level.empty(1, 2, 2)
-    level.free[:] = 1
-    level.remain[0] = times.sum(axis=1)
-    out = Candidates.empty(4)
-    zero = np.zeros(2, np.int32)
-    count = expand(
-        times, times[::-1].copy(), zero, zero, level, 0, 1, 99, 0.5, True, out
-    )
-    assert count == 2
-    new = Level.empty(2, 2, 2)
-    make_nodes(times, times[::-1].copy(), level, out.take(slice(2)), new)
-    assert level.free.all()
-    assert new.free.sum(axis=1).tolist() == [1, 1]
-    assert (new.remain + times.T == level.remain).all()
+    instance = FlowShopInstance("x", [[1, 3], [2, 4], [2, 2]])
+    beams = module._Beams(search(instance), None, 99)
+    level = beams._root()
+    before = [part.copy() for part in level]
+    found = beams._expand(level, 1, 99)
+    below = beams._make(level, found)
+    assert below.jobs.tolist() == [[1, 2], [0, 2], [0, 1]]
+    assert len(np.unique(below.nodes, axis=0)) == 3
+    for part, was in zip(level, before, strict=True):
+        np.testing.assert_array_equal(part, was)

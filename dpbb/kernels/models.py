@@ -1,0 +1,148 @@
+"""What a compiled search asks of a problem with its bound: the contract of a CPU model.
+
+A *model* is a class of named tuples that hold what depends on the instance alone: its
+tables. The functions below are methods of that class; calls of them in compiled code
+become part of the caller, which model is known from the type of the tuple. A search
+(the engine, the estimator, a beam) passes models on and knows nothing of what is in
+them. ``dpbb.problems.model_of(problem, "cpu", bound)`` is the class.
+
+A *node* is ``node_lanes`` integers of the type *lane* (``Lanes``), int16 or int32 as
+the model says, at a place in memory that the search chooses. Children are bounded in
+*pairs*, see ``dpbb.kernels.pairs``, side by side in a *job table*: for each of
+``height`` rows a pair of lanes per job.
+
+Fields that every model has, all integers but the last::
+
+    n_jobs         jobs of the tree
+    node_lanes     lanes of a node, a multiple of PAIR_LANES
+    scratch_lanes  lanes of scratch: ``prepare`` and ``step`` write, ``bounds`` reads
+    height         rows of a job table; bounds take time in proportion to it
+    cost_ints      integers of scratch that ``cost`` uses
+    root_bound     no bound of the tree is below this
+    root           node of the empty partial schedule
+
+What Python calls::
+
+    obstacle(problem)              None, or why it is no model of this problem
+    narrowest_dtype(problem, ub)   lane type that no bound can pass: its largest value
+                                   means "no child"; ValueError if there is none
+    of(problem, root_order, dtype) the tuple; jobs are numbered in root order
+    job_table(slots)               ndarray (height, slots, 2): the table of all jobs
+
+*Another bound* that is chosen sides by as well is a model of its own beside the first:
+a class in the family's folder of models, one row in ``Family.models`` (and a name in
+``dpbb.options.Bound``). It may hold the first model's tuple and hand calls on to it. A
+*dearer* bound that only prunes (``dpbb.problem.Tightens``) needs one more function
+here, called by the CPU engine after the side is chosen, where
+``dpbb.engines.cpu.node.open_children`` says so. Its compiled code lies beside the
+class of the model: the cache looks there for changes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from numba import extending
+
+from dpbb.kernels.compiling import INLINED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpbb.kernels.pointers import Ints, Lanes
+    from dpbb.kernels.simd import Vector
+
+Stub = TypeVar("Stub", bound="Callable[..., Any]")
+
+
+def _by_model(stub: Stub) -> Stub:
+    """Make calls of this function those of the method of its name."""
+
+    def method_of(model: Any, *_others: Any) -> Any:  # noqa: ANN401
+        return getattr(getattr(model, "instance_class", None), stub.__name__, None)
+
+    overload = cast("Any", extending.overload)
+    overload(stub, jit_options=INLINED, strict=False)(method_of)
+    return stub
+
+
+@_by_model
+def step(
+    model: Any,  # noqa: ANN401
+    nodes: Lanes,
+    at: int,
+    children: Lanes,
+    to: int,
+    scratch: Lanes,
+    job: int,
+    side: int,
+) -> None:
+    """Write the child that takes ``job`` on a side, and make it ready to be bounded.
+
+    Parameters
+    ----------
+    nodes, at
+        The node: ``nodes[at]`` and on.
+    children, to
+        Where the child goes; may be the same memory, but not the same place.
+    side
+        0 the front, 1 the back.
+    """
+    raise NotImplementedError
+
+
+@_by_model
+def prepare(model: Any, nodes: Lanes, at: int, scratch: Lanes) -> None:  # noqa: ANN401
+    """Make a node ready to be bounded, as ``step`` does with its child."""
+    raise NotImplementedError
+
+
+@_by_model
+def bounds(
+    model: Any,  # noqa: ANN401
+    nodes: Lanes,
+    at: int,
+    scratch: Lanes,
+    columns: Lanes,
+    start: int,
+    stride: int,
+    like: Vector,
+) -> Vector:
+    """Bounds of as many children as a vector holds, in pairs; any value if no child.
+
+    Parameters
+    ----------
+    columns, start, stride
+        Row k of their columns in a job table begins at ``start + k * stride``.
+    like
+        Zeros of the type of the result.
+    """
+    raise NotImplementedError
+
+
+@_by_model
+def gather(
+    model: Any,  # noqa: ANN401
+    jobs: Ints,
+    first: int,
+    groups: int,
+    columns: Lanes,
+    start: int,
+) -> None:
+    """Make the job table of some jobs.
+
+    Parameters
+    ----------
+    jobs, first
+        ``GROUP_JOBS`` jobs for each group, from ``jobs[first]`` on.
+    columns, start
+        Rows of ``PAIR_LANES * groups`` lanes from ``columns[start]`` on; their number
+        is ``height``, rounded up to a multiple of ``GROUP_JOBS``.
+    """
+    raise NotImplementedError
+
+
+@_by_model
+def cost(model: Any, jobs: Ints, first: int, scratch: Ints) -> int:  # noqa: ANN401
+    """Cost of the complete permutation that begins at ``jobs[first]``, exact."""
+    raise NotImplementedError

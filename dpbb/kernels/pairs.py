@@ -1,0 +1,269 @@
+"""Children in pairs of lanes, and the choice of a side by their bounds.
+
+In vectors of bounds the even lane of a job is its child at the front, the odd one its
+child at the back, so that one pass bounds both sets of children. Jobs have *slots* in a
+job table, in *groups* whose pairs fill a vector of ``PAIR_LANES``. A slot without a
+child has the largest value of its type in both lanes. The twin of the rules in NumPy
+is ``dpbb.tree.branching``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dpbb.kernels.compiling import helper, inlined, int64
+from dpbb.kernels.models import bounds, gather, prepare
+from dpbb.kernels.pointers import aligned_zeros
+from dpbb.kernels.scalar import popcount
+from dpbb.kernels.simd import (
+    Vector,
+    less,
+    load,
+    maximum,
+    minimum,
+    reduce_min,
+    reduce_pairs,
+    splat,
+    store,
+    zeros,
+)
+from dpbb.options import BranchingRule
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from dpbb.kernels.pointers import Ints, Lanes
+
+PAIR = 2
+
+PAIR_LANES = 16
+"""Lanes of the least vector of bounds: 8 pairs."""
+
+GROUP_JOBS = 8
+"""Jobs of a group: its pairs fill ``PAIR_LANES`` lanes."""
+
+FRONT_BITS = np.uint64(0x5555555555555555)
+
+COUNT_SHIFT = 44
+"""Sums of differences of bounds stay below 2**44: the count of children goes above."""
+
+TILE_2, TILE_4 = 2 * PAIR_LANES, 4 * PAIR_LANES
+
+
+# -- rules -----------------------------------------------------------------------
+
+
+class Rule(NamedTuple):
+    """A branching rule for compiled code."""
+
+    least_counts: int  # -1: children of the least bound decide the side, else 0
+    threshold: int  # added to that: children with less decide the side
+    fixed_side: int  # 0 front, 1 back, 2 back at odd depth, -1 not fixed
+
+    @classmethod
+    def of(cls, rule: BranchingRule, branching_ub: int | None, largest: int) -> Rule:
+        """Rule for bounds of which ``largest`` means that there is no child."""
+        minmin = rule is BranchingRule.MINMIN
+        threshold = int(minmin)
+        if rule is BranchingRule.MINBRANCH:
+            threshold = max(0, min(branching_ub or 0, largest))
+        return cls(-1 if minmin else 0, threshold, _FIXED_SIDES.get(rule, -1))
+
+
+_FIXED_SIDES = {
+    BranchingRule.FRONT: 0,
+    BranchingRule.BACK: 1,
+    BranchingRule.ALTERNATE: 2,
+}
+
+
+@inlined
+def decisive(rule: Rule, least: Vector) -> Vector:
+    """Vector that bounds must be below for a child to count in the choice of side.
+
+    MinMin counts children of the least bound, MinBranch those below branching_ub,
+    MaxSum none; one comparison for all rules keeps branches out of the hot loop.
+    """
+    return (least & splat(rule.least_counts, least)) + splat(rule.threshold, least)
+
+
+@inlined
+def preference(counted: np.uint64, summed: Vector) -> int:
+    """Sort key of the front less that of the back, for a tile; negative: back.
+
+    The back's number of counted children less the front's comes first, then the sum
+    of bounds of the front's children less that of the back's.
+    """
+    count = popcount(counted & ~FRONT_BITS) - popcount(counted & FRONT_BITS)
+    key: int = (count << COUNT_SHIFT) + reduce_pairs(summed)
+    return key
+
+
+@inlined
+def chosen_side(rule: Rule, depth: int, key: int) -> np.uint64:
+    """Side to take, 0 the front and 1 the back, by the sum of all tiles' keys."""
+    back: np.uint64 = np.uint64(key) >> np.uint64(63)
+    if rule.fixed_side >= 0:
+        back = np.uint64(rule.fixed_side if rule.fixed_side < 2 else depth & 1)
+    return back
+
+
+# -- nodes of any number of children --------------------------------------------------
+
+
+class Room(NamedTuple):
+    """Where the children of one node at a time are bounded.
+
+    An explorer of the CPU engine has fields of the same names for that.
+    """
+
+    slot_jobs: Ints  # (slots,): unscheduled jobs of the node, then any
+    scratch: Lanes  # of the model
+    columns: Lanes  # job table of these jobs
+    taken: Lanes  # per slot a pair: the largest value if no child, else 0
+    bounds: Lanes  # per slot a pair
+
+    @classmethod
+    def of(cls, model: Any, n_jobs: int, dtype: DTypeLike) -> Room:  # noqa: ANN401
+        """Room for nodes of up to ``n_jobs`` unscheduled jobs."""
+        groups = -(-n_jobs // GROUP_JOBS)
+        lanes = PAIR_LANES * groups
+        rows = -(-model.height // GROUP_JOBS) * GROUP_JOBS
+        return cls(
+            slot_jobs=np.zeros(groups * GROUP_JOBS, np.int64),
+            scratch=aligned_zeros(model.scratch_lanes, dtype),
+            columns=aligned_zeros(rows * lanes, dtype),
+            taken=aligned_zeros(lanes, dtype),
+            bounds=aligned_zeros(lanes + TILE_4, dtype),
+        )
+
+
+@inlined
+def bound_tile(
+    model: Any,  # noqa: ANN401
+    nodes: Lanes,
+    at: int,
+    room: Any,  # noqa: ANN401
+    start: int,
+    stride: int,
+    taken: int,
+    lane: int,
+    like: Vector,
+) -> Vector:
+    """Bounds of the tile at a lane of a job table, to memory and as a value."""
+    found = bounds(
+        model, nodes, at, room.scratch, room.columns, start + lane, stride, like
+    )
+    found = maximum(found, load(room.taken, taken + lane, like))
+    store(room.bounds, lane, found)
+    return found
+
+
+@inlined
+def bound_all(
+    model: Any,  # noqa: ANN401
+    nodes: Lanes,
+    at: int,
+    room: Any,  # noqa: ANN401
+    start: int,
+    taken: int,
+    groups: int,
+    largest: int,
+) -> int:
+    """Bound the children of a prepared node, to ``room.bounds``, in whole words.
+
+    Parameters
+    ----------
+    room
+        An explorer or a ``Room``.
+    start, taken
+        Where the job table begins in ``room.columns`` and ``room.taken``.
+    groups
+        Of the job table.
+
+    Returns
+    -------
+    int
+        The least bound.
+    """
+    one = zeros(nodes, PAIR_LANES)
+    two = zeros(nodes, TILE_2)
+    four = zeros(nodes, TILE_4)
+    stride = PAIR_LANES * groups
+    whole = groups // 4 * 4
+    least = largest
+    if whole:
+        lows = splat(least, four)
+        for group in range(0, whole, 4):
+            lane = PAIR_LANES * group
+            lows = minimum(
+                lows,
+                bound_tile(model, nodes, at, room, start, stride, taken, lane, four),
+            )
+        least = min(least, reduce_min(lows))
+    tail = whole
+    if groups & 2:
+        lane = PAIR_LANES * tail
+        lows2 = bound_tile(model, nodes, at, room, start, stride, taken, lane, two)
+        least = min(least, reduce_min(lows2))
+        tail += 2
+    if groups & 1:
+        lane = PAIR_LANES * tail
+        lows1 = bound_tile(model, nodes, at, room, start, stride, taken, lane, one)
+        least = min(least, reduce_min(lows1))
+    tail += groups & 1
+    while tail & 3:  # whole words: no child in the rest
+        store(room.bounds, PAIR_LANES * tail, splat(largest, one))
+        tail += 1
+    return least
+
+
+@inlined
+def best_side(
+    rule: Rule,
+    depth: int,
+    room: Any,  # noqa: ANN401
+    groups: int,
+    least: int,
+) -> np.uint64:
+    """Side that a node at a depth takes by ``room.bounds``: 0 the front, 1 the back."""
+    four = zeros(room.bounds, TILE_4)
+    limit = decisive(rule, splat(least, four))
+    key = 0
+    for word in range((groups + 3) // 4):
+        found = load(room.bounds, word * TILE_4, four)
+        key += preference(less(found, limit), found)
+    return chosen_side(rule, depth, key)
+
+
+@helper
+def bound_children(
+    model: Any,  # noqa: ANN401
+    nodes: Lanes,
+    at: int,
+    room: Room,
+    n_children: int,
+    largest: int,
+) -> int:
+    """Bound the children of a node that take the first of ``room.slot_jobs``.
+
+    Returns
+    -------
+    int
+        The least bound. All are in ``room.bounds``, a pair for each of these jobs.
+    """
+    groups = (n_children + GROUP_JOBS - 1) // GROUP_JOBS
+    gather(model, room.slot_jobs, int64(0), groups, room.columns, int64(0))
+    like = zeros(nodes, PAIR_LANES)
+    for group in range(groups):
+        store(room.taken, PAIR_LANES * group, like)
+    for slot in range(n_children, GROUP_JOBS * groups):
+        room.taken[2 * slot] = largest
+        room.taken[2 * slot + 1] = largest
+    prepare(model, nodes, at, room.scratch)
+    least: int = int64(
+        bound_all(model, nodes, at, room, int64(0), int64(0), groups, largest)
+    )
+    return least

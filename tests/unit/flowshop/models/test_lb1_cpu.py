@@ -1,0 +1,168 @@
+"""The flow shop's tables for compiled searches, and what is computed with them."""
+
+import numpy as np
+import pytest
+
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.flowshop.models.lb1_cpu import Lb1, front_at
+from dpbb.flowshop.times import MAX_TOTAL_TIME
+from dpbb.kernels import models
+from dpbb.kernels.compiling import entry, int64
+from dpbb.kernels.pairs import PAIR_LANES, Room, bound_children
+from dpbb.kernels.pointers import addresses, pointer_of, pointers
+
+TIMES = np.random.default_rng(3).integers(0, 100, (21, 11))
+
+
+def problem_of(times):
+    return FlowShopProblem(FlowShopInstance("test", np.array(times)))
+
+
+def random_problem(seed, n_jobs, n_machines, high=100):
+    rng = np.random.default_rng(seed)
+    return problem_of(rng.integers(0, high, (n_jobs, n_machines)))
+
+
+# -- range of integers --------------------------------------------------------------
+
+
+def test_16_bits_are_left_where_a_bound_could_reach_the_largest_value():
+    """The parent's bound plus the longest job must stay below 32767, exactly."""
+    times = np.array([[1000, 500], [700, 900], [400, 300]])
+    problem = problem_of(times)
+    longest = 1600
+    assert problem.root_bound < problem.trivial_ub
+    for scale, dtype in ((1, np.int16), (50, np.int32)):
+        assert Lb1.narrowest_dtype(problem_of(times * scale), 10**9) is dtype
+    # one job more or less at the border, where root bound and limit are one job's sum
+    for total, dtype in ((16383, np.int16), (16384, np.int32)):
+        problem = problem_of([[total, 0], [0, 0]])
+        assert problem.root_bound == total
+        assert Lb1.narrowest_dtype(problem, 0) is dtype
+    assert longest == times.sum(axis=1).max()
+
+
+def test_largest_times_of_an_instance_fit():
+    """The job that all the time belongs to, below a bound that no schedule has."""
+    problem = problem_of([[MAX_TOTAL_TIME]])
+    assert Lb1.narrowest_dtype(problem, problem.trivial_ub) is np.int32
+
+
+def test_a_low_upper_bound_makes_16_bits_enough():
+    problem = random_problem(1, 400, 5)
+    assert Lb1.narrowest_dtype(problem, problem.trivial_ub) is np.int32
+    assert Lb1.narrowest_dtype(problem, problem.root_bound + 100) is np.int16
+
+
+# -- tables -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.int32])
+def test_steps_are_prefix_sums_of_both_directions(dtype):
+    tables = Lb1.of(problem_of(TIMES), None, dtype)
+    steps = tables.steps[:-PAIR_LANES].reshape(len(TIMES), -1, 2)
+    for job, times in enumerate(TIMES):
+        for side, row in enumerate((times, times[::-1])):
+            sums = np.concatenate([[0], row.cumsum()])
+            np.testing.assert_array_equal(steps[job, : len(sums), side], sums)
+            assert np.all(steps[job, len(sums) :, side] == sums[-1])
+
+
+def test_shifted_rows_mirror_when_reversed():
+    """Reversing all lanes of a shifted row gives the unshifted row of pairs."""
+    tables = Lb1.of(problem_of(TIMES), None, np.int16)
+    assert tables.row % PAIR_LANES == 0
+    rows = tables.shifted[:-PAIR_LANES].reshape(len(TIMES), tables.row)[:, ::-1]
+    m = TIMES.shape[1]
+    np.testing.assert_array_equal(rows[:, 0 : 2 * m : 2], TIMES)
+    np.testing.assert_array_equal(rows[:, 1 : 2 * m : 2], TIMES[:, ::-1])
+
+
+def test_the_root_has_least_heads_and_tails_and_all_the_work():
+    problem = problem_of(TIMES)
+    model = Lb1.of(problem, None, np.int16)
+    m = TIMES.shape[1]
+    np.testing.assert_array_equal(model.root[0 : 2 * m : 2], problem.least_heads)
+    np.testing.assert_array_equal(model.root[1 : 2 * m : 2], problem.least_tails[::-1])
+    remain = model.root[2 * model.row - 2 * m : 2 * model.row : 2]
+    np.testing.assert_array_equal(remain, TIMES.sum(axis=0))
+    assert not model.root[2 * model.row :].any()  # both sides are empty
+
+
+def test_jobs_are_in_root_order():
+    order = tuple(np.random.default_rng(1).permutation(len(TIMES)).tolist())
+    model = Lb1.of(problem_of(TIMES), order, np.int16)
+    np.testing.assert_array_equal(model.times, TIMES[list(order)])
+    np.testing.assert_array_equal(model.job_table(24)[:, :21, 0], TIMES[list(order)].T)
+
+
+# -- compiled -------------------------------------------------------------------------
+
+
+@entry
+def children_of(model_in, room_in, lane, node, n_children, version):
+    """Bounds of the children, to the room."""
+    model = pointers(model_in, lane)
+    room = pointers(room_in, lane)
+    nodes = pointer_of(node)
+    bound_children(model, nodes, int64(0), room, int64(n_children), model.largest)
+
+
+@entry
+def child_of(model_in, room_in, lane, node, job, side, child, fronts, version):
+    """Write a child and its fronts and backs."""
+    model = pointers(model_in, lane)
+    room = pointers(room_in, lane)
+    to = pointer_of(child)
+    zero = int64(0)
+    models.step(model, pointer_of(node), zero, to, zero, room.scratch, job, side)
+    for machine in range(model.height):
+        for which in range(2):
+            fronts[which, machine] = front_at(to, zero, machine, which)
+
+
+@entry
+def cost_of(model_in, lane, jobs, scratch, version):
+    """Cost of the permutation."""
+    model = pointers(model_in, lane)
+    return models.cost(model, pointer_of(jobs), int64(0), pointer_of(scratch))
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.int32])
+@pytest.mark.parametrize(("n_jobs", "n_machines"), [(5, 1), (9, 20), (33, 8), (75, 3)])
+def test_bounds_and_states_are_those_of_the_problem(dtype, n_jobs, n_machines):
+    """Along a random path, for tiles of every width, both sides at a time."""
+    rng = np.random.default_rng(n_jobs)
+    problem = problem_of(rng.integers(0, 100, (n_jobs, n_machines)))
+    model = Lb1.of(problem, None, dtype)
+    room = Room.of(model, n_jobs, dtype)
+    at = addresses(model), addresses(room), dtype(0)
+    node, state = model.root.copy(), problem.root_state()
+    jobs = np.arange(n_jobs)
+    while len(jobs) > 1:
+        room.slot_jobs[: len(jobs)] = jobs
+        children_of(*at, node, len(jobs))
+        found = room.bounds[: 2 * len(jobs)].reshape(-1, 2)
+        for side in (0, 1):
+            expected = problem.child_bounds(state, jobs, back=bool(side))
+            np.testing.assert_array_equal(found[:, side], expected)
+        side, job = int(rng.integers(2)), int(rng.choice(jobs))
+        fronts = np.zeros((2, n_machines), np.int64)
+        child = np.zeros_like(node)
+        child_of(*at, node, job, side, child, fronts)
+        node, state = child, problem.extend(state, job, back=bool(side))
+        front = problem.least_heads if state.prefix_empty else state.front
+        back = problem.least_tails if state.suffix_empty else state.back
+        np.testing.assert_array_equal(fronts[0], front)
+        np.testing.assert_array_equal(fronts[1], back[::-1])
+        jobs = jobs[jobs != job]
+
+
+def test_a_cost_is_the_makespan():
+    """Also beyond the lanes' type."""
+    problem = problem_of(TIMES * 1000)
+    model = Lb1.of(problem, None, np.int32)
+    order = np.random.default_rng(2).permutation(len(TIMES))
+    scratch = np.zeros(model.cost_ints, np.int64)
+    found = cost_of(addresses(model), np.int16(0), order, scratch)
+    assert found == problem.evaluate(order)
