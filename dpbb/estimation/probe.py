@@ -226,7 +226,7 @@ def probe(
     samples: int,
     state: NDArray[np.uint64],
     sizes: NDArray[np.float64],
-    version: int,
+    version: int = 0,
 ) -> tuple[float, float, int, int, int]:
     """Estimate the number of nodes below some roots.
 
@@ -317,7 +317,7 @@ def walk(
     order: NDArray[np.intp],
     ub: int,
     width: int,
-    version: int,
+    version: int = 0,
 ) -> tuple[Level, NDArray[np.bool_]]:
     """Walk to roots named by their paths.
 

@@ -52,8 +52,9 @@ def inlined(function: Kernel) -> Kernel:
 def entry(function: Kernel) -> Kernel:
     """Compile for calls from Python, once per machine and model; releases the GIL.
 
-    Its last parameter is ``version``, which is not passed: a default value is part of
-    the signature, and so of the key of the cache. It is a checksum of the sources in
+    Its last parameter is ``version: int = 0``, which is not passed: a default value is
+    part of the signature, and so of the key of the cache. The one that is put in place
+    of 0 is a checksum of the sources in
     ``dpbb.kernels``, beside the function and, if its first argument is a model or has
     one as its attribute ``model``, beside the class of that model.
     """

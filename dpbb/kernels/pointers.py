@@ -5,8 +5,8 @@ with addresses in place of the arrays, which cost nothing to pass and little to 
 there they become the same tuples with pointers. Whoever calls keeps the arrays alive.
 
 The annotation of a field says what its pointer is to: ``Lanes``, ``Ints`` or ``Words``;
-a field of another annotation stays as it is, and named tuples may hold each other. (So
-their modules need ``from __future__ import annotations`` or these very names.)
+a field of another annotation stays as it is, and named tuples may hold each other.
+Their modules need ``from __future__ import annotations``, which leaves the names.
 """
 
 # ruff: noqa: ANN401  (Numba and llvmlite hand over untyped objects)
@@ -68,21 +68,21 @@ def pointers(typing_context: Any, at: Any, lane: Any) -> Any:
     return result(at, lane), generate
 
 
-def _pointed(at: Any, lane: Any) -> types.BaseNamedTuple:
-    if not isinstance(at, types.BaseNamedTuple) or not isinstance(lane, types.Integer):
+def _pointed(at: Any, lane: Any) -> Any:
+    """Type of the tuple with pointers."""
+    if not all((isinstance(at, types.BaseNamedTuple), isinstance(lane, types.Integer))):
         raise TypingError(f"expected a named tuple and an integer, got {at}, {lane}")
     elements = {"Lanes": lane, "Ints": types.int64, "Words": types.uint64}
-    parts = []
-    for annotation, part in zip(
-        at.instance_class.__annotations__.values(), at.types, strict=True
-    ):
+    parts: list[Any] = []
+    annotations = at.instance_class.__annotations__.values()
+    for annotation, part in zip(annotations, at.types, strict=True):
         element = elements.get(getattr(annotation, "__forward_arg__", annotation))
         if element is not None:
             parts.append(types.CPointer(element))
+        elif isinstance(part, types.BaseNamedTuple):
+            parts.append(_pointed(part, lane))
         else:
-            parts.append(
-                _pointed(part, lane) if isinstance(part, types.BaseNamedTuple) else part
-            )
+            parts.append(part)
     return types.BaseTuple.from_types(parts, at.instance_class)
 
 

@@ -121,7 +121,8 @@ def wait(
 ) -> int:
     """Idle time that the child's job adds on a machine that is not its first."""
     before = front_at(child, to, machine - 1, side)
-    return int64(max(0, before - real_front(nodes, at, machine, side, used)))
+    added: int = int64(max(0, before - real_front(nodes, at, machine, side, used)))
+    return added
 
 
 @helper
@@ -138,7 +139,8 @@ def side_below(room: Room, n_children: int, ub: int) -> int:
         bounds = load(room.bounds, word * TILE_4, four)
         alive = less(bounds, limit)
         key += preference(alive, blend(alive, bounds, four))
-    return int64(key < 0)
+    side: int = int64(key < 0)
+    return side
 
 
 @entry
@@ -154,7 +156,7 @@ def expand(
     gap: bool,
     spare: NDArray[Any],
     out: Candidates,
-    version: int,
+    version: int = 0,
 ) -> int:
     """Bound the children of the nodes ``first`` to ``last`` - 1; return how many live.
 
@@ -230,7 +232,7 @@ def make_nodes(
     level: Level,
     chosen: Candidates,
     below: Level,
-    version: int,
+    version: int = 0,
 ) -> None:
     """Write the nodes of the chosen candidates."""
     model = pointers(model_in, lane)

@@ -31,7 +31,7 @@ class Outer(NamedTuple):
 
 
 @entry
-def double(outer_in, lane, version):
+def double(outer_in, lane, version=0):
     """Double every element."""
     outer = pointers(outer_in, lane)
     for index in range(outer.inner.size):
@@ -41,7 +41,7 @@ def double(outer_in, lane, version):
 
 
 @entry
-def second(array, version):
+def second(array, version=0):
     """Return the second element."""
     return pointer_of(array)[1]
 

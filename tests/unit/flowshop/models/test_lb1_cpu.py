@@ -100,7 +100,7 @@ def test_jobs_are_in_root_order():
 
 
 @entry
-def children_of(model_in, room_in, lane, node, n_children, version):
+def children_of(model_in, room_in, lane, node, n_children, version=0):
     """Bounds of the children, to the room."""
     model = pointers(model_in, lane)
     room = pointers(room_in, lane)
@@ -109,7 +109,7 @@ def children_of(model_in, room_in, lane, node, n_children, version):
 
 
 @entry
-def child_of(model_in, room_in, lane, node, job, side, child, fronts, version):
+def child_of(model_in, room_in, lane, node, job, side, child, fronts, version=0):
     """Write a child and its fronts and backs."""
     model = pointers(model_in, lane)
     room = pointers(room_in, lane)
@@ -122,7 +122,7 @@ def child_of(model_in, room_in, lane, node, job, side, child, fronts, version):
 
 
 @entry
-def cost_of(model_in, lane, jobs, scratch, version):
+def cost_of(model_in, lane, jobs, scratch, version=0):
     """Cost of the permutation."""
     model = pointers(model_in, lane)
     return models.cost(model, pointer_of(jobs), int64(0), pointer_of(scratch))
