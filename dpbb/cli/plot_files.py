@@ -15,8 +15,7 @@ from dpbb.coordination.checkpoint_format import MAGIC
 from dpbb.errors import InstanceError, OptionError
 from dpbb.options import kinds
 from dpbb.options.permutations import check_permutation
-from dpbb.result import Result
-from dpbb.result import fields as result_fields
+from dpbb.result import Result, json_form
 from dpbb.result.schedule import COLUMNS, Schedule
 
 if TYPE_CHECKING:
@@ -108,14 +107,14 @@ def _snapshot(values: Any, file: str) -> Snapshot:  # noqa: ANN401
     """Return a snapshot of a log, without what no plot needs."""
     from dpbb.coordination.snapshot import RunState, Snapshot
 
-    drawn = result_fields.of_object(
+    drawn = json_form.of_object(
         {
-            "instance": result_fields.text,
+            "instance": json_form.text,
             "state": kinds.choice(RunState).check,
-            "seconds": result_fields.seconds,
-            "value": result_fields.or_null(result_fields.cost),
-            "lower_bound": result_fields.or_null(result_fields.cost),
-            "trajectory": result_fields.CHECKS["trajectory"],
+            "seconds": json_form.seconds,
+            "value": json_form.or_null(json_form.cost),
+            "lower_bound": json_form.or_null(json_form.cost),
+            "trajectory": json_form.CHECKS["trajectory"],
         }
     )
     others = {item.name for item in fields(Snapshot) if item.name in values}

@@ -267,9 +267,9 @@ class Result:
         schedule
             Whether to include start and end of every operation.
         """
-        from dpbb.result import json_form as result_json
+        from dpbb.result import json_form
 
-        return result_json.to_json(self, schedule=schedule, indent=indent)
+        return json_form.to_json(self, schedule=schedule, indent=indent)
 
     @classmethod
     def from_json(cls, text: str) -> Result:
@@ -280,9 +280,9 @@ class Result:
         DpbbError
             Not JSON, not a result, or written by a newer dpbb.
         """
-        from dpbb.result import json_form as result_json
+        from dpbb.result import json_form
 
-        return result_json.from_json(text)
+        return json_form.from_json(text)
 
     def summary(self) -> str:
         """Return a few aligned lines for people."""
