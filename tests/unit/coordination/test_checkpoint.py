@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
@@ -14,16 +16,17 @@ from dpbb.coordination.checkpoint_format import (
     header_length,
     to_bytes,
 )
-from dpbb.errors import CheckpointError
+from dpbb.errors import CheckpointError, OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import (
-    Balance,
+    OPTIONS,
     BranchingRule,
-    Estimates,
     RunOptions,
+    SolveOptions,
     TreeOptions,
     Tuning,
 )
+from dpbb.options.rows import Where
 from dpbb.problems import FAMILIES, Family
 from dpbb.result import Termination
 from dpbb.tree.work_unit import WorkUnit
@@ -159,23 +162,31 @@ def flow_shop_state(rounds=12):
     return replace(saved, extras={"note": b"abc"})
 
 
+def other_value(row):
+    """Return a value of an option that is not its default."""
+    for value in (32, 0.25, "folder", True, *re.findall(r'"(\w+)"', row.kind.given)):
+        with contextlib.suppress(OptionError):
+            if row.kind.check(value, row.name) != row.default:
+                return value
+    raise AssertionError(f"{row.name}: no value but its default")
+
+
+OTHER = SolveOptions(
+    **{
+        name: other_value(row)
+        for name, row in OPTIONS.items()
+        if row.where in (Where.RUN, Where.ENGINE)
+    }
+)
+
+
 def test_every_field_of_a_run_is_saved():
     """But for the deadline, which whoever goes on takes from the request, or anew."""
     spec = flow_shop_state().spec
     others = {
         "engine": "cpu",
-        "options": RunOptions(
-            node_limit=10**6,
-            gap_limit=0.25,
-            all_optima=True,
-            report_interval_s=9.0,
-            checkpoint_interval_s=8.0,
-            checkpoint="folder",
-            checkpoint_keep=5,
-            units_per_seat=7,
-            estimates=Estimates.OFF,
-        ),
-        "tuning": Tuning(64, 32, Balance.STEAL, 0.5),
+        "options": RunOptions.of(OTHER),
+        "tuning": Tuning.of(OTHER),
         "lease_timeout_s": 6.0,
         "certificate": True,
         "instance": "another",
