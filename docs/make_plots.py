@@ -89,7 +89,7 @@ def watch(name: str) -> list:
     from dpbb.coordination.messages import RunSpec
     from dpbb.flowshop.problem import FlowShopProblem
     from dpbb.flowshop.taillard import taillard_instance
-    from dpbb.options import TreeOptions
+    from dpbb.options import RunOptions, TreeOptions
 
     problem = FlowShopProblem(taillard_instance(name))
     spec = RunSpec(
@@ -99,8 +99,7 @@ def watch(name: str) -> list:
         instance=name,
         engine="cpu",
         permutation=tuple(range(problem.n_jobs)),
-        full_interval_s=1.0,
-        report_interval_s=0.2,
+        options=RunOptions(report_interval_s=0.2, checkpoint_interval_s=1.0),
     )
     with (
         LocalCluster(

@@ -30,7 +30,7 @@ def main() -> int:
     from dpbb.coordination.messages import RunSpec
     from dpbb.flowshop.problem import FlowShopProblem
     from dpbb.flowshop.taillard import taillard_instance
-    from dpbb.options import TreeOptions
+    from dpbb.options import RunOptions, TreeOptions
     from tests.browser import support
 
     parser = argparse.ArgumentParser(description=__doc__)
@@ -46,8 +46,7 @@ def main() -> int:
         instance=options.instance,
         engine="cpu",
         permutation=tuple(range(problem.n_jobs)),
-        full_interval_s=4.0,
-        report_interval_s=0.2,
+        options=RunOptions(report_interval_s=0.2, checkpoint_interval_s=4.0),
     )
     with (
         tempfile.TemporaryDirectory() as folder,
