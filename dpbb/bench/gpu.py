@@ -286,7 +286,7 @@ def _occupancy(session: GpuSession) -> float:
     """Warps on the device over those that it could hold."""
     import cupy
 
-    kernels = session._kernels
+    kernels = session.kernels
     attributes = cupy.cuda.Device(kernels.device).attributes
     most = attributes["MaxThreadsPerMultiProcessor"] // 32 * kernels.n_multiprocessors
     return float(min(kernels.resident_warps, session.statistics["n_warps"]) / most)

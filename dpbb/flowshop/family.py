@@ -39,5 +39,11 @@ def read_problem(source: Any, **how: Any) -> Problem[Any]:  # noqa: ANN401
     return FlowShopProblem(read_instance(source, **how))
 
 
-FAMILY = Family(decode, models={("cpu", "lb1"): "dpbb.flowshop.models.lb1_cpu:Lb1"})
+FAMILY = Family(
+    decode,
+    models={
+        ("cpu", "lb1"): "dpbb.flowshop.models.lb1_cpu:Lb1",
+        ("cuda", "lb1"): "dpbb.flowshop.models.lb1_cuda:Lb1",
+    },
+)
 """Problems named ``"flowshop-makespan"``."""

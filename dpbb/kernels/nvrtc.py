@@ -1,4 +1,4 @@
-"""Compile CUDA sources for one instance shape, once per process and device.
+"""Compile CUDA sources for one set of macros, once per process and device.
 
 The sources are files of the package. A translation unit is nothing but ``#define``
 lines and ``#include`` lines, so a digest of every file that may be included goes into
@@ -41,7 +41,7 @@ def translation_unit(
     sources
         Files to include, in order.
     defines
-        Macros: the shape of the instance.
+        Macros: what is fixed when the kernels are compiled.
     """
     directories = [CUDA_DIRECTORY]
     for source in sources:

@@ -1,7 +1,7 @@
 // In place of the file of this name in dpbb/kernels/cuda: see cuda.h.
 #pragma once
 
-#include "pair.cuh"
+#include "words.cuh"
 
 inline void store_release(u32 *address, u32 value) {
   __atomic_store_n(address, value, __ATOMIC_RELEASE);

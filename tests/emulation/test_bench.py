@@ -26,7 +26,7 @@ class TunedSession:
 
     def __init__(self, clock):
         self._clock = clock
-        self._kernels = SimpleNamespace(device=0, resident_warps=8, n_multiprocessors=2)
+        self.kernels = SimpleNamespace(device=0, resident_warps=8, n_multiprocessors=2)
         self._warps = [8, 2]
         self.statistics = dict.fromkeys(("busy_ns", "idle_ns", "batches"), 0.0)
         self.statistics |= {"children": 0.0, "block_size": 64}

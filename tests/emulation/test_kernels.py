@@ -8,14 +8,17 @@ from itertools import pairwise
 import pytest
 
 from dpbb.engines import explore_to_end
-from dpbb.engines.gpu import launches as launches_module
+from dpbb.engines.gpu import explode as explode_module
 from dpbb.engines.gpu.device import DeviceError
+from dpbb.engines.gpu.explode import Exploding
+from dpbb.engines.gpu.kernels import Kernels
+from dpbb.engines.gpu.layout import PageLayout
 from dpbb.engines.gpu.memory import MemoryPlan
-from dpbb.engines.gpu.shape import NARROW_LIMIT
 from dpbb.errors import InvariantError
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
+from dpbb.kernels.cuda_pairs import NARROW_LIMIT
 from dpbb.options import BranchingRule, TreeOptions, Tuning
 from dpbb.tree import Interval, WorkUnit, n_leaves
 from tests.emulation.cupy_on_host import OutOfMemoryError
@@ -111,7 +114,7 @@ def test_values_of_32_bits(gpu):
 def test_paths_of_more_than_256_jobs(gpu, monkeypatch):
     """Digits of 16 bits; memory for the worst case would be a gigabyte."""
     have(monkeypatch, 5000)
-    monkeypatch.setattr(launches_module.Launches, "_pages_per_explorer", 100)
+    monkeypatch.setattr(PageLayout, "pages_per_warp", 100)
     rng = random.Random(300)
     times = [[rng.randint(1, 99) for _ in range(3)] for _ in range(300)]
     problem = FlowShopProblem(FlowShopInstance("300x3", times))
@@ -220,16 +223,16 @@ def test_an_interrupt_while_a_launch_is_made_ready_reaches_it(gpu, orders, monke
         pytest.skip("phases are short in this arm: none is ended before its time")
     problem = problem_of("ta041")
     ub = problem.trivial_ub  # little is pruned: soon there is work for all
-    limited = launches_module.Launches._limited
+    limited = Exploding._limited
 
-    def disturbed(session):
+    def disturbed(arm):
         session.interrupt()
-        return limited(session)
+        return limited(arm)
 
     with gpu.session(problem, TreeOptions(), ub=ub) as session:
-        while not session._is_saturated:
+        while not session._is_saturated(session._arm):
             assert not session.advance(ub, 0.01).exhausted
-        monkeypatch.setattr(launches_module.Launches, "_limited", disturbed)
+        monkeypatch.setattr(Exploding, "_limited", disturbed)
         orders.clear()
         session.advance(ub, 10.0)
         assert len(orders) == 1
@@ -241,12 +244,15 @@ def test_a_session_is_lost_with_the_first_failure(gpu, monkeypatch, error, place
     """What the device has is not what the host believes: no count may come of it."""
     name, ub, _ = TA014
     with gpu.session(problem_of(name), TreeOptions(), ub=ub) as session:
+        launch = Kernels.launch
 
-        def fail(*_arguments, **_options):
-            raise error("no more")
+        def fail(kernels, name, *arguments, **options):
+            if name == place:
+                raise error("no more")
+            launch(kernels, name, *arguments, **options)
 
         with monkeypatch.context() as patch:
-            patch.setattr(type(session._kernels), place, fail)
+            patch.setattr(Kernels, "launch", fail)
             expected = DeviceError if error is OutOfMemoryError else error
             with pytest.raises(expected, match="no more"):
                 session.advance(ub, 0.0)
@@ -269,7 +275,7 @@ def pages(gpu):
 
 def have(monkeypatch, n_pages, n_warps=8):
     plan = MemoryPlan(n_pages, n_warps, 1)
-    monkeypatch.setattr(launches_module, "plan_memory", lambda *a, **k: plan)
+    monkeypatch.setattr(explode_module, "plan_memory", lambda *a, **k: plan)
 
 
 @pytest.mark.parametrize("n_pages", [1465, 1520, 3000])
@@ -296,7 +302,7 @@ def test_a_hopeless_tree_does_not_fill_the_memory(pages, monkeypatch):
         while n_launches < 300 or decomposed < 3000:
             decomposed += session.advance(ub, 0.0).decomposed
             n_launches += 1
-        assert session._budget.limit is not None
+        assert session._arm.budget.limit is not None
         session.remaining().check()
 
 
@@ -307,7 +313,7 @@ def test_pages_without_hope_are_freed_at_a_better_upper_bound(pages, monkeypatch
     ub = problem.trivial_ub
     with pages.session(problem, TreeOptions(), ub=ub) as session:
         parts = []
-        while session._budget.limit != 1:
+        while session._arm.budget.limit != 1:
             parts.append(session.advance(ub, 0.0))
             assert not parts[-1].exhausted
         rest = session.remaining()

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from dpbb.engines.gpu import intervals as intervals_module
-from dpbb.engines.gpu import launches as launches_module
 from dpbb.engines.gpu import memory as memory_module
-from dpbb.engines.gpu import steal_session as steal_module
+from dpbb.engines.gpu import pool as pool_module
+from dpbb.engines.gpu import steal as steal_module
+from dpbb.engines.gpu.kernels import Kernels
 from dpbb.engines.gpu.layout import Stop
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop.instance import FlowShopInstance
@@ -96,13 +97,13 @@ def taken(monkeypatch):
     def use(n_failures):
         tried = []
 
-        def allocate(shape, packed, plan, **options):
+        def allocate(layout, rows, root, plan, **options):
             tried.append(plan.n_warps)
             if len(tried) <= n_failures:
                 raise OutOfMemoryError("taken by others")
-            return memory_module.DeviceMemory(shape, packed, plan, **options)
+            return memory_module.DeviceMemory(layout, rows, root, plan, **options)
 
-        monkeypatch.setattr(launches_module, "DeviceMemory", allocate)
+        monkeypatch.setattr(pool_module, "DeviceMemory", allocate)
         return tried
 
     return use
@@ -194,7 +195,7 @@ def test_a_device_that_fails_at_every_call_after_a_fault(gpu, monkeypatch):
             raise cupy.cuda.runtime.CUDARuntimeError("illegal address")
 
         with monkeypatch.context() as patch:
-            patch.setattr(type(session._kernels), "walk", fail)
+            patch.setattr(Kernels, "launch", fail)
             patch.setattr(cupy.cuda.Device, "__exit__", fail)
             with pytest.raises(DeviceError, match="void"):
                 session.advance(ub, 0.1)

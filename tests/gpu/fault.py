@@ -21,7 +21,7 @@ NOWHERE = 1 << 62
 
 def spoil(session):
     """Have all kernels take their pages for somewhere else."""
-    for arena in session._memory.arenas:
+    for arena in session._arm.pool.memory.arenas:
         words = arena.get().view(ARENA)
         words["pages"] = NOWHERE
         arena.set(words.view("u1"))

@@ -6,7 +6,7 @@ The whole table with as many explorers as the device holds is in ``tests/parity`
 import pytest
 
 from dpbb.engines import explore_to_end
-from dpbb.engines.gpu import launches as launches_module
+from dpbb.engines.gpu import memory as memory_module
 from dpbb.options import Tuning
 from dpbb.tree import WorkUnit, n_leaves
 from tests.parity.tables import golden_problem, rows
@@ -24,7 +24,7 @@ ROWS = [row for row in rows() if row[3] <= MOST_NODES]
 @pytest.mark.parametrize("row", ROWS, ids=[f"{r[0]}@{r[1]}-{r[2]}" for r in ROWS])
 def test_golden_tree_with_so_many_explorers(gpu, monkeypatch, row, explorers):
     """Lanes of the arm that explodes nodes."""
-    monkeypatch.setattr(launches_module, "free_device_bytes", lambda: FREE_BYTES)
+    monkeypatch.setattr(memory_module, "free_device_bytes", lambda: FREE_BYTES)
     instance, ub, rule, decomposed, leaves = row
     problem, tree = golden_problem(instance, ub, rule)
     tuning = Tuning(explorers, balance="explode")

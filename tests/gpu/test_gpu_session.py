@@ -7,10 +7,12 @@ import time
 import pytest
 
 from dpbb.engines import explore_to_end
-from dpbb.engines.gpu import launches as launches_module
+from dpbb.engines.gpu import explode as explode_module
+from dpbb.engines.gpu import memory as memory_module
 from dpbb.engines.gpu import settings as settings_module
 from dpbb.engines.gpu import tuning as tuning_module
 from dpbb.engines.gpu.device import DeviceError
+from dpbb.engines.gpu.kernels import Kernels
 from dpbb.engines.gpu.memory import MemoryPlan
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop.problem import FlowShopProblem
@@ -29,7 +31,7 @@ def few_pages(monkeypatch):
 
     def use(n_pages, n_warps):
         plan = MemoryPlan(n_pages, n_warps, 1)
-        monkeypatch.setattr(launches_module, "plan_memory", lambda *a, **k: plan)
+        monkeypatch.setattr(explode_module, "plan_memory", lambda *a, **k: plan)
 
     return use
 
@@ -61,7 +63,7 @@ def test_a_hopeless_tree_keeps_to_its_pages_until_a_better_upper_bound(gpu, few_
     ub = problem.trivial_ub
     session = open_session(gpu, "ta041", ub)
     parts = []
-    while session._budget.limit != 1:
+    while session._arm.budget.limit != 1:
         parts.append(session.advance(ub, 0.0))
         assert not parts[-1].exhausted
     rest = session.remaining()
@@ -90,10 +92,14 @@ def test_a_failed_launch_ends_the_session(gpu, monkeypatch):
     name, ub, _ = TA030
     session = open_session(gpu, name, ub)
 
-    def fail(*_):
-        raise cupy.cuda.runtime.CUDARuntimeError(700)  # an illegal memory access
+    launch = Kernels.launch
 
-    monkeypatch.setattr(type(session._kernels), "settle", fail)
+    def fail(kernels, name, *arguments, **options):
+        if name == "settle":
+            raise cupy.cuda.runtime.CUDARuntimeError(700)  # an illegal memory access
+        launch(kernels, name, *arguments, **options)
+
+    monkeypatch.setattr(Kernels, "launch", fail)
     with pytest.raises(DeviceError, match="void"):
         session.advance(ub, 0.1)
     with pytest.raises(ValueError, match="closed"):
@@ -103,7 +109,7 @@ def test_a_failed_launch_ends_the_session(gpu, monkeypatch):
 
 @pytest.mark.parametrize("balance", ["explode", "steal"])
 def test_memory_is_refused_early(gpu, monkeypatch, balance):
-    monkeypatch.setattr(launches_module, "free_device_bytes", lambda: 1 << 20)
+    monkeypatch.setattr(memory_module, "free_device_bytes", lambda: 1 << 20)
     with pytest.raises(EngineUnavailable, match="GiB"):
         open_session(gpu, *TA030[:2], tuning=Tuning(balance=balance))
 

@@ -8,8 +8,7 @@ in global memory.
 import pytest
 
 from dpbb.engines import explore_to_end
-from dpbb.engines.gpu import engine as engine_module
-from dpbb.engines.gpu.shape import needs_wide
+from dpbb.flowshop.models import lb1_cuda
 from dpbb.options import Balance, TreeOptions, Tuning
 from dpbb.tree import WorkUnit, n_leaves
 from tests.parity.tables import benchmark_problem, shape_rows
@@ -49,8 +48,7 @@ def test_the_table_has_wide_and_narrow_instances():
     kinds = set()
     for name, ub, _, _ in ROWS:
         problem = benchmark_problem(name)
-        times = problem.instance.times
-        kinds.add(needs_wide(times, problem.root_bound, ub))
+        kinds.add(lb1_cuda.needs_wide(problem, ub))
     assert kinds == {False, True}
 
 
@@ -71,6 +69,6 @@ def test_counts_do_not_depend_on_the_tuning(gpu, explorers, block_size, balance)
 
 
 def test_counts_of_the_wide_form_are_those_of_the_narrow_one(gpu, monkeypatch):
-    monkeypatch.setattr(engine_module, "needs_wide", lambda *_: True)
+    monkeypatch.setattr(lb1_cuda, "needs_wide", lambda *_: True)
     counters = explore(gpu, benchmark_problem("ta030"), 2178).counters
     assert (counters.decomposed, counters.leaves) == (2797688, 43)

@@ -78,7 +78,7 @@ async def _serve(worker_class: Any, order: dict[str, Any], parent: int) -> None:
 def _import_engine() -> None:
     """Import the engine while Dask is imported and the scheduler starts."""
     first = seat_kinds(os.environ)[0]
-    modules = {"cpu": "dpbb.engines.cpu.session", "gpu": "dpbb.engines.gpu.kernels"}
+    modules = {"cpu": "dpbb.engines.cpu.session", "gpu": "dpbb.engines.gpu.session"}
     with contextlib.suppress(ImportError):  # whoever uses it will say so
         if first == "gpu":
             import_module("cupy")

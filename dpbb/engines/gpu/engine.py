@@ -1,4 +1,4 @@
-"""The GPU engine: LB1 trees of the permutation flow shop on CUDA devices.
+"""The GPU engine: trees of permutations on CUDA devices, by models of problems.
 
 CuPy is imported when a device is asked about, never with the package.
 """
@@ -12,24 +12,28 @@ from uuid import UUID
 import numpy as np
 
 from dpbb.engines.base import Device
+from dpbb.engines.gpu.explode import Exploding
+from dpbb.engines.gpu.kernels import Kernels
+from dpbb.engines.gpu.session import GpuSession
 from dpbb.engines.gpu.settings import BLOCK_SIZE
-from dpbb.engines.gpu.shape import (
-    MAX_JOBS,
-    MAX_MACHINES,
-    KernelShape,
-    needs_wide,
-    too_large,
-)
+from dpbb.engines.gpu.shape import KernelShape
+from dpbb.engines.gpu.steal import Stealing
 from dpbb.errors import EngineUnavailable, OptionError
-from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.options import BLOCK_SIZE_RANGE, Balance, Bound, Tuning
+from dpbb.options import BLOCK_SIZE_RANGE, Balance, Tuning
+from dpbb.problems import model_of, models_known
 from dpbb.tree.branching import refusal
 
 if TYPE_CHECKING:
-    from dpbb.engines.gpu.session import GpuSession
+    from dpbb.engines.gpu.arm import Arm
+    from dpbb.engines.gpu.model import CudaModel
     from dpbb.options import TreeOptions
     from dpbb.problem import Problem
 
+ARMS: dict[Balance, type[Arm]] = {
+    Balance.EXPLODE: Exploding,
+    Balance.STEAL: Stealing,
+}
+"""Ways of balancing."""
 LEAST_CAPABILITY = (7, 5)
 INSTALL = "pip install 'dpbb[cuda13]' (drivers from 580) or 'dpbb[cuda12]'"
 
@@ -73,21 +77,14 @@ class GpuEngine:
         return None
 
     def supports(self, problem: Problem[Any], tree: TreeOptions) -> str | None:
-        """None if it is a flow shop with LB1 of a size that the kernels take."""
-        if not isinstance(problem, FlowShopProblem):
-            return f"engine gpu takes the flow shop, not {problem.name}"
-        if tree.bound != Bound.LB1:
-            return f"engine gpu takes the bound lb1, not {tree.bound}"
-        reason = refusal(problem, tree)
-        if reason is not None:
-            return reason
-        n_jobs, n_machines = problem.instance.times.shape
-        if n_jobs > MAX_JOBS or n_machines > MAX_MACHINES:
-            return (
-                f"engine gpu takes up to {MAX_JOBS} jobs and {MAX_MACHINES} machines, "
-                f"not {n_jobs} and {n_machines}"
-            )
-        return too_large(problem.instance.times, problem.root_bound)
+        """None if there is a CUDA model of the problem, and one that it fits."""
+        model: type[CudaModel] | None = model_of(problem, "cuda", tree.bound)
+        if model is not None:
+            return refusal(problem, tree) or model.obstacle(problem)
+        bounds = models_known(problem, "cuda")
+        if not bounds:
+            return f"engine gpu has no model of {problem.name}"
+        return f"engine gpu takes the bound {' or '.join(bounds)}, not {tree.bound}"
 
     def devices(self, threads: int | None = None) -> list[Device]:
         """All usable devices that CUDA_VISIBLE_DEVICES leaves; threads are ignored."""
@@ -126,39 +123,23 @@ class GpuEngine:
         reason = self.availability() or self.supports(problem, tree)
         if reason is not None:
             raise EngineUnavailable(reason)
-        if not isinstance(problem, FlowShopProblem):  # for the type checker
-            raise EngineUnavailable("engine gpu takes the flow shop")
         ub = problem.trivial_ub if ub is None else min(ub, problem.trivial_ub)
-        shape = self._shape(problem, tree, ub, tuning)
+        tuning = tuning or Tuning()
+        arm = _arm(tuning.balance)
+        shape = _shape(problem, tree, ub, tuning)
         order = np.arange(problem.n_jobs, dtype=np.intp)
         if tree.root_order is not None:
             order = np.array(tree.root_order, np.intp)
-        kernels, session = _arm(tuning.balance if tuning else None)
-        return session(
+        return GpuSession(
             problem,
             tree,
-            kernels(shape, device.index),
+            Kernels(shape, device.index, arm.exploration),
+            arm,
             order,
             ub=ub,
             all_optima=all_optima,
-            tuning=tuning or Tuning(),
+            tuning=tuning,
         )
-
-    @staticmethod
-    def _shape(
-        problem: FlowShopProblem, tree: TreeOptions, ub: int, tuning: Tuning | None
-    ) -> KernelShape:
-        threads = tuning.block_size if tuning and tuning.block_size else BLOCK_SIZE
-        least, most = BLOCK_SIZE_RANGE
-        if threads % 32 or not least <= threads <= most:
-            raise OptionError(
-                f"block_size: expected a multiple of 32 from {least} to {most}, "
-                f"got {threads}"
-            )
-        times = problem.instance.times
-        n_jobs, n_machines = times.shape
-        wide = needs_wide(times, problem.root_bound, ub)
-        return KernelShape(n_jobs, n_machines, wide, tree.branching, threads // 32)
 
     @staticmethod
     def _usable(count: int) -> list[int]:
@@ -172,19 +153,28 @@ class GpuEngine:
         ]
 
 
-def _arm(balance: str | None) -> tuple[type[Any], type[GpuSession]]:
-    """Kernels and session of a way of balancing; the faster one by default."""
-    if balance in (None, Balance.EXPLODE):
-        from dpbb.engines.gpu.kernels import Kernels
-        from dpbb.engines.gpu.session import GpuSession
+def _shape(
+    problem: Problem[Any], tree: TreeOptions, ub: int, tuning: Tuning
+) -> KernelShape:
+    threads = tuning.block_size or BLOCK_SIZE
+    least, most = BLOCK_SIZE_RANGE
+    if threads % 32 or not least <= threads <= most:
+        raise OptionError(
+            f"block_size: expected a multiple of 32 from {least} to {most}, "
+            f"got {threads}"
+        )
+    model: CudaModel = model_of(problem, "cuda", tree.bound).of(problem, ub)
+    return KernelShape(model, tree.branching, threads // 32)
 
-        return Kernels, GpuSession
-    if balance == Balance.STEAL:
-        from dpbb.engines.gpu.steal_kernels import StealKernels
-        from dpbb.engines.gpu.steal_session import StealSession
 
-        return StealKernels, StealSession
-    raise OptionError(f"balance: expected explode or steal, got {balance!r}")
+def _arm(balance: str | None) -> type[Arm]:
+    """Return a way of balancing; the faster one by default."""
+    try:
+        return ARMS[Balance(balance or Balance.EXPLODE)]
+    except ValueError:
+        raise OptionError(
+            f"balance: expected explode or steal, got {balance!r}"
+        ) from None
 
 
 def _uuid(index: int) -> str:

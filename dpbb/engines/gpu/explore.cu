@@ -1,4 +1,4 @@
-// Exploration of permutation flow-shop trees: one lane decomposes one node at a time.
+// Exploration of trees of permutations: one lane decomposes one node at a time.
 //
 // An explorer is a warp. It holds its open nodes in pages of 32 nodes of one depth
 // (pages.cuh) and always decomposes a whole page: the deepest full one, so that memory
@@ -121,7 +121,7 @@ __device__ __forceinline__ void keep_leaf(u32 *to, u32 *page, int value, int lan
     __stcg(to + 1 + word - MASK_AT, *word_at(page, lane, word));
 }
 
-// A leaf whose makespan is below ub: keep the best one. One lane at a time.
+// A leaf whose value is below ub: keep the best one. One lane at a time.
 __device__ __noinline__ void keep_best(
     Control *control, u32 *leaves, u32 *page, bool better, int value, int lane) {
   for (u32 left = __ballot_sync(ALL_LANES, better); left; left &= left - 1) {
@@ -140,7 +140,7 @@ __device__ __noinline__ void keep_best(
   }
 }
 
-// All leaves whose makespan is not above the best one; the host drops the others.
+// All leaves whose value is not above the best one; the host drops the others.
 __device__ __noinline__ void keep_all(
     Control *control, u32 *leaves, u32 *page, bool good, int value, int lane) {
   if (good) {
@@ -322,24 +322,19 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     u32 *const page = page_at(arena, page_id);
     const int slot = lane < records ? lane : 0;  // idle lanes copy: always valid data
 
-    Node node;
-    {
-      Pair remain[HALF];
-      load_state(page, slot, node.x, remain);
-      fill_y(node, remain);
-    }
+    const Node node = node_of(state_of_record(page, slot));
     // the tree's root is decomposed whatever its bound (architecture I4)
     const bool alive = lane < records && (depth == 0 || node_bound(node) < ub);
     const int n_alive = __popc(__ballot_sync(ALL_LANES, alive));
 
-    // ---- bound the children, choose a direction ------------------------------------------
+    // ---- bound the children on both sides -------------------------------------------------
     u32 front[N_MASK], back[N_MASK];
     Selector selector;
     children += bound_children(
         node, rows, page, slot, ub, branching_ub, front, back, selector);
     ++batches;
 
-    if (depth == N - 1) {  // leaves: the one child's bound is the makespan
+    if (depth == N - 1) {  // leaves
       u32 kept = 0;
       if (arena.all_optima && lane == 0) kept = *(volatile u32 *)&control->n_optima;
       kept = __shfl_sync(ALL_LANES, kept, 0);
@@ -353,18 +348,16 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
 #pragma unroll
       for (int w = 0; w < N_MASK; ++w) below |= front[w] != 0;
       if (__any_sync(ALL_LANES, alive && below)) {
-        int makespan = 0x7fffffff;
+        int value = 0x7fffffff;
         for (int w = 0; w < N_MASK; ++w) {
           const u32 job = *word_at(page, slot, MASK_AT + w);
-          if (job)
-            makespan =
-                front_of(child_bounds(node, rows + (w * 32 + __ffs(job) - 1) * ROW));
+          if (job) value = leaf_value(node, rows + (w * 32 + __ffs(job) - 1) * ROW);
         }
-        const bool good = alive && makespan < ub;
+        const bool good = alive && value < ub;
         if (arena.all_optima)
-          keep_all(control, arena.leaves, page, good, makespan, lane);
+          keep_all(control, arena.leaves, page, good, value, lane);
         else
-          keep_best(control, arena.leaves, page, good, makespan, lane);
+          keep_best(control, arena.leaves, page, good, value, lane);
       }
       leaves += n_alive;
       if (lane == 0) own.closed[depth] += records;
@@ -372,6 +365,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
       continue;
     }
 
+    // ---- the survivors on that side --------------------------------------------------------
     const bool goes_back = selector.back(depth);
     const u32 directions = __ballot_sync(ALL_LANES, goes_back);
     int survivors = 0;
@@ -439,27 +433,24 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
       const int to_slot = place % LANES;
       const bool makes = lane < n_now;
 
-      Pair x[M], remain[HALF];
-      load_state(page, parent, x, remain);
-      extend(x, remain, rows + job * ROW, child_back);
-      Quad quad;
-#pragma unroll
-      for (int k = 0; k < X_WORDS / WORDS_PER_PAIR; ++k) {
-        pair_to_words(k < M ? x[k] : pair_of(0, 0),
-                      quad.word + k % PAIRS_PER_LOAD * WORDS_PER_PAIR);
-        if (k % PAIRS_PER_LOAD == PAIRS_PER_LOAD - 1 && makes)
-          store_record_quad(to, to_slot, k / PAIRS_PER_LOAD, quad);
-      }
+      State state = state_of_record(page, parent);
+      extend(state, rows + job * ROW, child_back);
       int digit = 0;
 #pragma unroll
-      for (int at = X_WORDS; at < PATH_AT; at += 4) {
-        quad = load_record_quad(page, parent, at / 4);
+      for (int at = 0; at < ALIGNED_WORDS; at += 4) {
+        Quad quad;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) quad.word[i] = state_word(state, at + i);
+        if (makes) store_record_quad(to, to_slot, at / 4, quad);
+      }
+#pragma unroll
+      for (int at = ALIGNED_WORDS; at < PATH_AT; at += 4) {
+        Quad quad = load_record_quad(page, parent, at / 4);
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           const int here = at + i;
           if (here < MASK_AT) {
-            if ((here - X_WORDS) % WORDS_PER_PAIR == 0)
-              pair_to_words(remain[(here - X_WORDS) / WORDS_PER_PAIR], quad.word + i);
+            quad.word[i] = state_word(state, here);
           } else if (here < DIRECTIONS_AT) {
             const int w = here - MASK_AT;
             const u32 bit = 1u << (job & 31);
@@ -476,7 +467,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
         if (makes) store_record_quad(to, to_slot, at / 4, quad);
       }
       for (int q = 0; q <= depth / DIGITS_PER_QUAD; ++q) {
-        quad = load_record_quad(page, parent, PATH_AT / 4 + q);
+        Quad quad = load_record_quad(page, parent, PATH_AT / 4 + q);
         if (q == depth / DIGITS_PER_QUAD) {
           const int w = depth / DIGITS_PER_WORD % 4;
           const u32 bits = (u32)digit << depth % DIGITS_PER_WORD * DIGIT_BITS;

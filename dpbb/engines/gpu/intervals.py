@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpbb.engines.gpu.layout import up
 from dpbb.engines.gpu.memory import MemoryPlan, leaf_capacity
-from dpbb.engines.gpu.shape import up
 from dpbb.errors import EngineUnavailable
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ PAGES_SHARE = 0.1
 
 def head_words(shape: KernelShape) -> int:
     """Words of an explorer's levels, directions, position and end."""
-    return up(2 * shape.mask_words + 2 * ((shape.n_jobs + 1) // 2), 4)
+    return up(2 * shape.pages.mask_words + 2 * ((shape.n_jobs + 1) // 2), 4)
 
 
 def level_words(shape: KernelShape) -> int:
     """Words of a level: a decomposed node and its open children."""
-    return up(shape.mask_at + 2 * shape.mask_words, 4)
+    return up(shape.pages.mask_at + 2 * shape.pages.mask_words, 4)
 
 
 def diver_bytes(shape: KernelShape) -> int:
@@ -78,7 +78,7 @@ def plan_intervals(
     while wanted > shape.warps and wanted * explorer_bytes(shape) > budget:
         wanted //= 2
     wanted = max(shape.warps, wanted // shape.warps * shape.warps)
-    per_page = shape.page_bytes + 24
+    per_page = shape.pages.page_bytes + 24
     n_pages = min(POOL_PAGES, int(free_bytes * PAGES_SHARE) // per_page)
     if wanted * explorer_bytes(shape) > budget or n_pages < LEAST_PAGES:
         least = max(
@@ -86,7 +86,7 @@ def plan_intervals(
             LEAST_PAGES * per_page / PAGES_SHARE,
         )
         raise EngineUnavailable(
-            f"{shape.n_jobs} jobs on {shape.n_machines} machines need "
+            f"{shape.model.described} need "
             f"{least / 2**30:.3f} GiB of free device memory, there are "
             f"{free_bytes / 2**30:.3f} GiB"
         )

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LANES = 32
+"""Lanes of a warp, and records of a page."""
 
 CONTROL = np.dtype(
     [
@@ -55,3 +63,82 @@ class Stop(IntEnum):
     OUT_OF_PAGES = 2
     ALL_DONE = 3
     OPTIMA_FULL = 4
+
+
+def up(value: int, multiple: int) -> int:
+    """Return the value, or the next multiple above it."""
+    return -(-value // multiple) * multiple
+
+
+@dataclass(frozen=True, slots=True)
+class PageLayout:
+    """A page of 32 records; of a node it knows the jobs and the size of its state.
+
+    Parameters
+    ----------
+    n_jobs
+        Number of jobs.
+    state_words
+        Words of a state, with which a record begins.
+    """
+
+    n_jobs: int
+    state_words: int
+
+    @property
+    def mask_words(self) -> int:
+        """Words of a set of jobs."""
+        return up(self.n_jobs, 32) // 32
+
+    @property
+    def mask_at(self) -> int:
+        """First word of the unscheduled jobs in a record."""
+        return self.state_words
+
+    @property
+    def directions_at(self) -> int:
+        """First word of the directions in a record."""
+        return self.mask_at + self.mask_words
+
+    @property
+    def path_at(self) -> int:
+        """First word of the path in a record."""
+        return up(self.directions_at + self.mask_words, 4)
+
+    @property
+    def digit_bits(self) -> int:
+        """Bits of a digit of a path."""
+        return 8 if self.n_jobs <= 256 else 16
+
+    @property
+    def record_words(self) -> int:
+        """Words of a record."""
+        return self.path_at + up(self.n_jobs * self.digit_bits, 128) // 32
+
+    @property
+    def leaf_words(self) -> int:
+        """Words of a reported leaf: its value, then its record from the mask on."""
+        return self.record_words - self.mask_at + 1
+
+    @property
+    def page_bytes(self) -> int:
+        """Bytes of a page."""
+        return self.record_words * LANES * 4
+
+    @property
+    def pages_per_warp(self) -> int:
+        """Pages that one warp can ever hold.
+
+        At every depth less than a page and the children of one page: the depth
+        below is worked on first as long as it has a full page.
+        """
+        n = self.n_jobs
+        return sum(n - depth + 2 for depth in range(n))
+
+    def page_of(self, state: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """Words of a page whose first record holds the state; the others are empty."""
+        page = np.zeros((self.record_words // 4, LANES, 4), np.uint32)
+        record = np.zeros(self.record_words, np.uint32)
+        record[: len(state)] = state
+        page[:, 0, :] = record.reshape(-1, 4)
+        return page.reshape(-1)

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from dpbb.engines.gpu.device import free_device_bytes
 from dpbb.engines.gpu.layout import ARENA, CONTROL, NONE
 from dpbb.errors import EngineUnavailable
 
 if TYPE_CHECKING:
-    from dpbb.engines.gpu.shape import KernelShape, PackedInstance
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from dpbb.engines.gpu.layout import PageLayout
+    from dpbb.engines.gpu.shape import KernelShape
+
+MadeT = TypeVar("MadeT")
 
 MEMORY_SHARE = 0.5
 """Part of the free device memory that a session's pages may take."""
@@ -53,23 +61,64 @@ def plan_memory(
     EngineUnavailable
         Not even the smallest number of explorers fits.
     """
+    pages = shape.pages
     budget = int(free_bytes * MEMORY_SHARE)
-    per_page = shape.page_bytes + 4 * 6  # next, meta, pool, out, twice in the ring
-    least = shape.pages_per_warp + 64
+    per_page = pages.page_bytes + 4 * 6  # next, meta, pool, out, twice in the ring
+    least = pages.pages_per_warp + 64
     while True:
         n_leaves = leaf_capacity(32 * n_warps, all_optima=all_optima)
-        leaf_bytes = n_leaves * 4 * (shape.leaf_words)
+        leaf_bytes = n_leaves * 4 * pages.leaf_words
         n_pages = (budget - leaf_bytes) // per_page
         if n_pages >= least + 32 * n_warps:
-            wanted = n_warps * shape.pages_per_warp + SPARE_PAGES
+            wanted = n_warps * pages.pages_per_warp + SPARE_PAGES
             return MemoryPlan(int(min(n_pages, wanted, 1 << 30)), n_warps, n_leaves)
         if n_warps <= shape.warps:
             raise EngineUnavailable(
-                f"{shape.n_jobs} jobs on {shape.n_machines} machines need "
+                f"{shape.model.described} need "
                 f"{per_page * (least + 32 * n_warps) / MEMORY_SHARE / 2**30:.1f} GiB "
                 f"of free device memory, there are {free_bytes / 2**30:.1f} GiB"
             )
         n_warps = max(shape.warps, n_warps // 2)
+
+
+def allocate(
+    plan: Callable[[int, int], MemoryPlan],
+    make: Callable[[MemoryPlan], MadeT],
+    wanted: int,
+    least: int,
+) -> MadeT:
+    """Allocate what fits the device, although others take memory meanwhile.
+
+    Parameters
+    ----------
+    plan
+        ``plan(n_warps, free_bytes)``.
+    make
+        Allocates what a plan says; its result is returned.
+    wanted, least
+        Warps that explore: the most, and those of a block.
+
+    Raises
+    ------
+    EngineUnavailable
+        Not even the least number of warps has memory.
+    """
+    import cupy
+    from cupy.cuda.memory import OutOfMemoryError
+
+    free = free_device_bytes()
+    while True:
+        planned = plan(wanted, free)
+        try:
+            return make(planned)
+        except OutOfMemoryError as error:
+            reason = str(error)
+        # not above: as long as the error is there, so are the arrays that fitted
+        cupy.get_default_memory_pool().free_all_blocks()
+        if planned.n_warps <= least:
+            raise EngineUnavailable(f"device memory is used up by others: {reason}")
+        wanted = max(least, planned.n_warps // 2)
+        free = min(free // 2, free_device_bytes())
 
 
 def _ring_length(count: int) -> int:
@@ -78,12 +127,23 @@ def _ring_length(count: int) -> int:
 
 
 class DeviceMemory:
-    """The arrays of one session, on the current device."""
+    """The arrays of one session, on the current device.
+
+    Parameters
+    ----------
+    layout
+        What a page is.
+    rows, root
+        What ``CudaModel.pack`` returns.
+    plan
+        How many there are of everything.
+    """
 
     def __init__(
         self,
-        shape: KernelShape,
-        packed: PackedInstance,
+        layout: PageLayout,
+        rows: NDArray[np.uint32],
+        root: NDArray[np.uint32],
         plan: MemoryPlan,
         *,
         all_optima: bool,
@@ -96,17 +156,17 @@ class DeviceMemory:
         gift_length = _ring_length(4 * plan.n_warps)
         free_ring = np.full(free_length, NONE, np.uint32)
         free_ring[:n_pages] = np.arange(n_pages, dtype=np.uint32)
-        page_words = shape.page_bytes // 4
+        page_words = layout.page_bytes // 4
         self.pages = cupy.empty(n_pages * page_words, np.uint32)
         self.next = cupy.empty(n_pages, np.uint32)
         self.meta = cupy.empty(n_pages, np.uint32)
         self.free_ring = cupy.asarray(free_ring)
         self.gift_ring = cupy.asarray(np.full(gift_length, NONE, np.uint32))
         self.pools = [cupy.empty(n_pages, np.uint32) for _ in range(2)]
-        self.rows = cupy.asarray(packed.rows)
-        self.root = cupy.asarray(packed.root)
-        self.closed = cupy.asarray(np.zeros(shape.n_jobs + 1, np.uint64))
-        self.leaves = cupy.empty(plan.n_leaves * shape.leaf_words, np.uint32)
+        self.rows = cupy.asarray(rows)
+        self.root = cupy.asarray(layout.page_of(root))
+        self.closed = cupy.asarray(np.zeros(layout.n_jobs + 1, np.uint64))
+        self.leaves = cupy.empty(plan.n_leaves * layout.leaf_words, np.uint32)
         self.control = cupy.empty(CONTROL.itemsize, np.uint8)
         self.arenas = [self._arena(side, plan, all_optima) for side in range(2)]
 

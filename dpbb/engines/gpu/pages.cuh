@@ -1,17 +1,20 @@
 // Open nodes in pages of 32 nodes of one depth: the store, its allocator, the exchange.
 //
-// A record is PAGE_ROWS quads of words: x (M pairs), remain (HALF pairs), mask of the
-// unscheduled jobs, directions (bit d: the job of depth d went to the back), path (the
-// digits of architecture I2, one byte or two each). Record s of a page has its q-th
-// quad at word (q * 32 + s) * 4: a warp that handles 32 records reads whole lines.
+// A record is quads of words: the model's state, mask of the unscheduled jobs,
+// directions (bit d: the job of depth d went to the back), path (the digits of
+// architecture I2, one byte or two each). Record s of a page has its q-th quad at word
+// (q * 32 + s) * 4: a warp that handles 32 records reads whole lines.
+//
+// The unit includes the model of the problem first (dpbb.engines.gpu.model).
+// Twin: dpbb.engines.gpu.layout.
 #pragma once
 
-#include "bound.cuh"
+#include "branching.cuh"
+#include "warp.cuh"
 
-constexpr int LANES = 32;
-constexpr int X_WORDS = (M * WORDS_PER_PAIR + 3) / 4 * 4;
-constexpr int REMAIN_WORDS = HALF * WORDS_PER_PAIR;
-constexpr int MASK_AT = X_WORDS + REMAIN_WORDS;
+constexpr int N = N_JOBS;
+constexpr int N_MASK = (N + 31) / 32;
+constexpr int MASK_AT = STATE_WORDS;
 constexpr int DIRECTIONS_AT = MASK_AT + N_MASK;
 constexpr int PATH_AT = (DIRECTIONS_AT + N_MASK + 3) / 4 * 4;
 constexpr int DIGIT_BITS = N <= 256 ? 8 : 16;
@@ -59,8 +62,8 @@ struct Arena {
   u32 *gift_ring;   // pages on their way to idle warps
   u32 *pool;        // pages to start from
   u32 *out;         // pages left at the end of a launch
-  const u32 *rows;  // N * ROW: packed processing times
-  const u32 *root;  // X_WORDS + REMAIN_WORDS: the tree's root
+  const u32 *rows;  // N * ROW: what the model knows of the jobs
+  const u32 *root;  // a page; its first record has the state of the tree's root
   u64 *closed;      // N + 1
   u32 *leaves;      // best leaf, or with all optima n_leaves of them: LEAF_WORDS each
   u32 free_bits, gift_bits;  // ring lengths less 1
@@ -82,21 +85,8 @@ __device__ __forceinline__ void store_record_quad(
       make_uint4(v.word[0], v.word[1], v.word[2], v.word[3]);
 }
 
-// The words of x and remain of one record (or of the root, with stride 1).
-__device__ __forceinline__ void load_state(
-    const u32 *page, int slot, Pair (&x)[M], Pair (&remain)[HALF]) {
-  Quad quad;
-#pragma unroll
-  for (int k = 0; k < M; ++k) {
-    if (k % PAIRS_PER_LOAD == 0) quad = load_record_quad(page, slot, k / PAIRS_PER_LOAD);
-    x[k] = quad.pair(k % PAIRS_PER_LOAD);
-  }
-#pragma unroll
-  for (int k = 0; k < HALF; ++k) {
-    if (k % PAIRS_PER_LOAD == 0)
-      quad = load_record_quad(page, slot, X_WORDS / 4 + k / PAIRS_PER_LOAD);
-    remain[k] = quad.pair(k % PAIRS_PER_LOAD);
-  }
+__device__ __forceinline__ State state_of_record(const u32 *page, int slot) {
+  return load_state([=](int quad) { return load_record_quad(page, slot, quad); });
 }
 
 // Free pages of one warp: a register of 32, and a claim on the common ring.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.engines.gpu.shape import LANES
+from dpbb.engines.gpu.layout import LANES
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:

@@ -46,13 +46,13 @@ class Settings:
     def __init__(self, kernels: Kernels, tuning: Tuning, *, tunes_launch: bool) -> None:
         shape = kernels.shape
         self._first = kernels
-        self._made: dict[int, Kernels | None] = {32 * shape.warps: kernels}
+        self._made: dict[int, Kernels | None] = {shape.threads: kernels}
         self._making: set[int] = set()
         self._key: Hashable = None
         self._tuner: Autotuner | None = None
-        start = Setting(tuning.slice_s or SLICES_S[1], 1.0, 32 * shape.warps)
+        start = Setting(tuning.slice_s or SLICES_S[1], 1.0, shape.threads)
         if (tuning.slice_s, tuning.explorers, tuning.block_size) == (None, None, None):
-            self._key = (type(kernels), kernels.device, replace(shape, warps=1))
+            self._key = (kernels.exploration, kernels.device, replace(shape, warps=1))
             found = _found.get(self._key)
             if found is not None:
                 self._fixed = found
@@ -105,9 +105,8 @@ class Settings:
         return False
 
     def _make(self, block_size: int) -> None:
-        shape = replace(self._first.shape, warps=block_size // 32)
         try:
-            kernels = type(self._first)(shape, self._first.device)
+            kernels = self._first.of_block(block_size)
         except Exception as error:  # noqa: BLE001
             # whatever it is, the session goes on with what it has, and the tuner, which
             # waits for an answer, with the next candidate

@@ -79,30 +79,15 @@ __device__ __forceinline__ u32 word_or_0(const u32 *words, int lane) {
   return lane < N_MASK ? words[lane] : 0u;
 }
 
-__device__ __forceinline__ void load_level(
-    const u32 *level, Pair (&x)[M], Pair (&remain)[HALF]) {
-  Quad quad;
-#pragma unroll
-  for (int k = 0; k < M; ++k) {
-    if (k % PAIRS_PER_LOAD == 0) quad = load_quad(level + k * WORDS_PER_PAIR);
-    x[k] = quad.pair(k % PAIRS_PER_LOAD);
-  }
-#pragma unroll
-  for (int k = 0; k < HALF; ++k) {
-    if (k % PAIRS_PER_LOAD == 0) quad = load_quad(level + X_WORDS + k * WORDS_PER_PAIR);
-    remain[k] = quad.pair(k % PAIRS_PER_LOAD);
-  }
+__device__ __forceinline__ State state_of_level(const u32 *level) {
+  return load_state([=](int quad) { return load_quad(level + 4 * quad); });
 }
 
-// Every lane holds the same pairs: one of them stores.
-__device__ __forceinline__ void store_level(
-    u32 *level, const Pair (&x)[M], const Pair (&remain)[HALF], int lane) {
+// Every lane holds the same state: one of them stores it.
+__device__ __forceinline__ void store_level(u32 *level, const State &state, int lane) {
   if (lane) return;
 #pragma unroll
-  for (int k = 0; k < M; ++k) pair_to_words(x[k], level + k * WORDS_PER_PAIR);
-#pragma unroll
-  for (int k = 0; k < HALF; ++k)
-    pair_to_words(remain[k], level + X_WORDS + k * WORDS_PER_PAIR);
+  for (int word = 0; word < STATE_WORDS; ++word) level[word] = state_word(state, word);
 }
 
 // Jobs of a set in root order.
@@ -221,10 +206,9 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
   __syncwarp();
   bool idle = !__any_sync(ALL_LANES, levels != 0);  // counted among the tickets
 
-  Node node;
-  Pair remain[HALF];
+  State state;
   u32 mask = 0, open = 0;
-  int in_hand = -1;  // level whose node, mask, open children and jobs are in registers
+  int in_hand = -1;  // level whose state, mask, open children and jobs are in registers
   const int branching_ub = (int)control->branching_ub;
   u32 decomposed = 0, leaves = 0, rounds = 0;
 
@@ -251,7 +235,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     if (level >= 0) {
       u32 *const from = level_at(all, me, level);
       if (in_hand != level) {
-        load_level(from, node.x, remain);
+        state = state_of_level(from);
         mask = word_or_0(from + MASK_AT, lane);
         open = word_or_0(from + OPEN_AT, lane);
         list_jobs(own.job_of_rank, mask, lane);
@@ -265,7 +249,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
       mask &= ~own_bit(job, lane);
       const bool back =
           __shfl_sync(ALL_LANES, directions, level >> 5) >> (level & 31) & 1;
-      extend(node.x, remain, rows + job * ROW, back);
+      extend(state, rows + job * ROW, back);
       depth = level + 1;
     } else {
       u32 slot = 0, page_id = NONE;
@@ -281,7 +265,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
       slot = __shfl_sync(ALL_LANES, slot, 0);
       u32 *const page = page_at(arena, page_id);
       depth = (int)(__ldcg(arena.meta + page_id) >> 8);
-      load_state(page, (int)slot, node.x, remain);
+      state = state_of_record(page, (int)slot);
       mask = lane < N_MASK ? *word_at(page, (int)slot, MASK_AT + lane) : 0u;
       directions = lane < N_MASK ? *word_at(page, (int)slot, DIRECTIONS_AT + lane) : 0u;
       u16 *const end = reinterpret_cast<u16 *>(head + END_AT);
@@ -299,19 +283,18 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     in_hand = -1;
 
     // ---- decompose it -----------------------------------------------------------------
-    fill_y(node, remain);
+    const Node node = node_of(state);
     // the tree's root is decomposed whatever its bound (architecture I4)
     if (depth && node_bound(node) >= ub) {
       if (lane == 0) ++own.closed[depth];
       continue;
     }
     if (depth == N - 1) {
-      const int makespan =
-          front_of(child_bounds(node, rows + lowest_in(mask) * ROW));
+      const int value = leaf_value(node, rows + lowest_in(mask) * ROW);
       ++leaves;
       if (lane == 0) ++own.closed[depth];
-      if (makespan < ub)
-        report_leaf(arena, makespan, mask, directions, own.position, lane);
+      if (value < ub)
+        report_leaf(arena, value, mask, directions, own.position, lane);
       continue;
     }
     list_jobs(own.job_of_rank, mask, lane);
@@ -354,7 +337,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     else
       directions &= ~own_bit(depth, lane);
     u32 *const to = level_at(all, me, depth);
-    store_level(to, node.x, remain, lane);
+    store_level(to, state, lane);
     if (lane < N_MASK) {
       to[MASK_AT + lane] = mask;
       to[OPEN_AT + lane] = open;
@@ -585,10 +568,7 @@ extern "C" __global__ void survey_intervals(
   int least = 0x7fffffff, open = 0;
   for (int level; (level = lowest_in(levels)) >= 0; levels &= ~own_bit(level, lane)) {
     u32 *const from = level_at(all, me, level);
-    Node node;
-    Pair remain[HALF];
-    load_level(from, node.x, remain);
-    fill_y(node, remain);
+    const Node node = node_of(state_of_level(from));
     list_jobs(job_of_rank, word_or_0(from + MASK_AT, lane), lane);
     const bool back = __shfl_sync(ALL_LANES, directions, level >> 5) >> (level & 31) & 1;
     const u32 word = word_or_0(from + OPEN_AT, lane);

@@ -20,6 +20,12 @@ extern "C" __global__ void settle(const Arena *arena_at) {
     arena.out[atomicAdd(&control->n_out, 1u)] = arena.pool[i];
 }
 
+// The node of a lane's record; lanes beyond the last record take the first.
+__device__ __forceinline__ Node node_of_record(
+    const Arena &arena, u32 page, int records, int lane) {
+  return node_of(state_of_record(page_at(arena, page), lane < records ? lane : 0));
+}
+
 // Free the pages of the pool on which no node is below the upper bound any more; the
 // others go to `out`. Grid: any; block: WARPS * 32.
 extern "C" __global__ void prune(const Arena *arena_at) {
@@ -33,10 +39,7 @@ extern "C" __global__ void prune(const Arena *arena_at) {
     const u32 page = arena.pool[i];
     const u32 meta = arena.meta[page];
     const int records = (int)(meta & 255), depth = (int)(meta >> 8);
-    Node node;
-    Pair remain[HALF];
-    load_state(page_at(arena, page), lane < records ? lane : 0, node.x, remain);
-    fill_y(node, remain);
+    const Node node = node_of_record(arena, page, records, lane);
     // as in explore: the tree's root is decomposed whatever its bound
     if (depth == 0 || __any_sync(ALL_LANES, node_bound(node) < control->ub)) {
       if (lane == 0) arena.out[atomicAdd(&control->n_out, 1u)] = page;
@@ -60,10 +63,7 @@ extern "C" __global__ void survey(const Arena *arena_at) {
   for (u32 i = warp; i < control->pool_size; i += n_warps) {
     const u32 page = arena.pool[i];
     const int records = (int)(arena.meta[page] & 255);
-    Node node;
-    Pair remain[HALF];
-    load_state(page_at(arena, page), lane < records ? lane : 0, node.x, remain);
-    fill_y(node, remain);
+    const Node node = node_of_record(arena, page, records, lane);
     if (records) least = min(least, node_bound(node));
     open += records;
   }
@@ -107,12 +107,10 @@ extern "C" __global__ void walk(
                                                          : (1u << left) - 1;
     }
     int zeros = 0;
-    Node node;
-    Pair remain[HALF];
-    load_state(arena.root, 0, node.x, remain);
+    State state = state_of_record(arena.root, 0);
     int visited = depth;  // ancestors visited before the path was pruned
     for (int level = 0; level < depth; ++level) {
-      fill_y(node, remain);
+      const Node node = node_of(state);
       const int digit = path[level];
       zeros = digit ? 0 : zeros + 1;
       int job = 0, seen = 0;
@@ -133,14 +131,13 @@ extern "C" __global__ void walk(
       const bool back = selector.back(level);
       if (visited == depth && (back ? back_of(taken) : front_of(taken)) >= ub)
         visited = level;
-      extend(node.x, remain, arena.rows + job * ROW, back);
+      extend(state, arena.rows + job * ROW, back);
       *word_at(page, lane, MASK_AT + (job >> 5)) &= ~(1u << (job & 31));
       *word_at(page, lane, DIRECTIONS_AT + (level >> 5)) |= (u32)back << (level & 31);
       *word_at(page, lane, PATH_AT + level / DIGITS_PER_WORD) |=
           (u32)digit << level % DIGITS_PER_WORD * DIGIT_BITS;
     }
     // visited == depth: alive, or pruned last of all when its own bound is too large
-    fill_y(node, remain);
     const bool real = lane < records;
     const bool alive = real && visited == depth;
     // a path pruned at level v has visited its ancestors at depths 0 .. v
@@ -155,18 +152,9 @@ extern "C" __global__ void walk(
       __syncwarp();
     }
     if (alive) {
-      u32 words[2];
 #pragma unroll
-      for (int k = 0; k < M; ++k) {
-        pair_to_words(node.x[k], words);
-        for (int i = 0; i < WORDS_PER_PAIR; ++i)
-          *word_at(page, rank, k * WORDS_PER_PAIR + i) = words[i];
-        if (k < HALF) {
-          pair_to_words(remain[k], words);
-          for (int i = 0; i < WORDS_PER_PAIR; ++i)
-            *word_at(page, rank, X_WORDS + k * WORDS_PER_PAIR + i) = words[i];
-        }
-      }
+      for (int word = 0; word < STATE_WORDS; ++word)
+        *word_at(page, rank, word) = state_word(state, word);
     }
     const int n_missed = warp_sum(missed);
     const int n_pruned = __popc(__ballot_sync(ALL_LANES, real && !alive));

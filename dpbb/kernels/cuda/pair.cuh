@@ -1,18 +1,15 @@
-// A Pair is one value of the prefix and one of the suffix, handled by one instruction.
+// A Pair is one value of the front and one of the back, handled by one instruction.
 //
-// The recursion over the suffix is the recursion over the prefix on the mirrored
-// machines. So word k holds (front of machine k, back of machine M-1-k), a job's row
-// holds (p[k], p[M-1-k]), and one pass over k bounds a child in both directions.
+// A tree grows from both ends of a permutation: what is computed for a job that comes
+// next is often the same recursion on both sides, and so are the comparisons of bounds.
 //
 // WIDE 0: two 16-bit halves of a word and the DPX instructions of sm_90 (emulated by
 //         the CUDA headers below it). The host guarantees that no value reaches 2^15.
 // WIDE 1: two 32-bit integers, for instances with larger values.
+// Twin: dpbb.kernels.pairs.
 #pragma once
 
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
+#include "words.cuh"
 
 #if WIDE
 
@@ -21,13 +18,12 @@ struct Pair {
 };
 constexpr int WORDS_PER_PAIR = 2;
 
-__device__ __forceinline__ Pair pair_of(int front, int back) { return {front, back}; }
 __device__ __forceinline__ Pair pair_from_words(const u32 *w) {
   return {(int)w[0], (int)w[1]};
 }
-__device__ __forceinline__ void pair_to_words(Pair a, u32 *w) {
-  w[0] = (u32)a.front;
-  w[1] = (u32)a.back;
+// The i-th of its words.
+__device__ __forceinline__ u32 pair_word(Pair a, int i) {
+  return (u32)(i ? a.back : a.front);
 }
 __device__ __forceinline__ int front_of(Pair a) { return a.front; }
 __device__ __forceinline__ int back_of(Pair a) { return a.back; }
@@ -55,11 +51,8 @@ struct Pair {
 };
 constexpr int WORDS_PER_PAIR = 1;
 
-__device__ __forceinline__ Pair pair_of(int front, int back) {
-  return {(u32)front | (u32)back << 16};
-}
 __device__ __forceinline__ Pair pair_from_words(const u32 *w) { return {w[0]}; }
-__device__ __forceinline__ void pair_to_words(Pair a, u32 *w) { w[0] = a.both; }
+__device__ __forceinline__ u32 pair_word(Pair a, int) { return a.both; }
 __device__ __forceinline__ int front_of(Pair a) { return (int)(a.both & 0xffffu); }
 __device__ __forceinline__ int back_of(Pair a) { return (int)(a.both >> 16); }
 // No carry passes between the halves: sums stay below 2^16, differences above -1.
@@ -79,3 +72,9 @@ __device__ __forceinline__ Pair pair_replace(Pair old, Pair now, bool back) {
 #define PAIR_TOP Pair{0x7fff7fffu}
 
 #endif
+
+constexpr int PAIRS_PER_QUAD = 4 / WORDS_PER_PAIR;
+
+__device__ __forceinline__ Pair pair_in(const Quad &quad, int index) {
+  return pair_from_words(quad.word + index * WORDS_PER_PAIR);
+}

@@ -1,7 +1,7 @@
 // What only the assembler can say: loads and stores with an order, and the clock.
 #pragma once
 
-#include "pair.cuh"
+#include "words.cuh"
 
 // What one warp writes before a release is read by another after its acquire, also
 // through the first-level cache, which is not coherent between multiprocessors.

@@ -1,8 +1,9 @@
-// Reductions over the 32 lanes of a warp.
+// A warp and reductions over its lanes.
 #pragma once
 
 #include "ptx.cuh"
 
+constexpr int LANES = 32;
 constexpr u32 ALL_LANES = 0xffffffffu;
 
 __device__ __forceinline__ u32 warp_or(u32 value) {

@@ -11,9 +11,10 @@ from dpbb.engines.gpu.intervals import (
 )
 from dpbb.engines.gpu.shape import KernelShape
 from dpbb.errors import EngineUnavailable
+from dpbb.flowshop.models.lb1_cuda import Lb1
 from dpbb.options import BranchingRule
 
-SHAPE = KernelShape(50, 20, wide=False, rule=BranchingRule.MINMIN)
+SHAPE = KernelShape(Lb1(50, 20, wide=False), BranchingRule.MINMIN)
 
 
 def plan(wanted, free_bytes, shape=SHAPE, *, all_optima=False):
@@ -47,6 +48,6 @@ def test_too_little_memory_is_refused():
 
 
 def test_too_many_jobs_are_refused():
-    shape = KernelShape(1025, 5, wide=False, rule=BranchingRule.MINMIN)
+    shape = KernelShape(Lb1(1025, 5, wide=False), BranchingRule.MINMIN)
     with pytest.raises(EngineUnavailable, match="up to 1024 jobs, not 1025"):
         plan(4, 80 << 30, shape)

@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 
 from dpbb.engines import registry
-from dpbb.engines.gpu.engine import GpuEngine
+from dpbb.engines.gpu.engine import GpuEngine, _shape
 from dpbb.engines.gpu.memory import plan_memory
-from dpbb.engines.gpu.shape import MAX_JOBS, MAX_MACHINES, WIDE_LIMIT, KernelShape
+from dpbb.engines.gpu.shape import KernelShape
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.flowshop.models.lb1_cuda import MAX_JOBS, MAX_MACHINES, Lb1
 from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.kernels.cuda_pairs import WIDE_LIMIT
 from dpbb.options import BLOCK_SIZE_RANGE, BranchingRule, TreeOptions, Tuning
+from tests.waiting import WaitingJobs
 
 ENGINE = GpuEngine()
 
@@ -42,8 +45,17 @@ def test_sizes_that_the_kernels_are_not_made_for_are_refused(n_jobs, n_machines,
 @pytest.mark.parametrize("warps", [2, 4, 8])
 def test_all_sizes_that_are_taken_fit_a_card_of_80_gb(wide, warps):
     """At least a block's explorers."""
-    shape = KernelShape(MAX_JOBS, MAX_MACHINES, wide, BranchingRule.MINMIN, warps)
+    model = Lb1(MAX_JOBS, MAX_MACHINES, wide)
+    shape = KernelShape(model, BranchingRule.MINMIN, warps)
     assert plan_memory(shape, 8, 60 << 30, all_optima=False).n_warps >= warps
+
+
+def test_problems_and_bounds_without_a_model_are_refused_by_name():
+    other = WaitingJobs((1, 2), (1, 1), (9, 9), (frozenset(),) * 2)
+    reason = ENGINE.supports(other, TreeOptions())
+    assert reason == "engine gpu has no model of waiting-jobs"
+    reason = ENGINE.supports(shop(3, 4), TreeOptions(bound="lb9"))
+    assert reason == "engine gpu takes the bound lb1, not lb9"
 
 
 def test_values_that_no_form_holds_are_refused():
@@ -68,4 +80,4 @@ def test_what_the_gpu_does_not_take_the_cpu_explores():
 def test_blocks_of_sizes_that_are_not_allowed_are_refused(threads):
     """Also where no options were checked before."""
     with pytest.raises(OptionError, match=f"32 from 32 to 512, got {threads}$"):
-        ENGINE._shape(shop(5, 3), TreeOptions(), 100, Tuning(block_size=threads))
+        _shape(shop(5, 3), TreeOptions(), 100, Tuning(block_size=threads))

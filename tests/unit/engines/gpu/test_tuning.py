@@ -9,6 +9,7 @@ from dpbb.engines.gpu.settings import Settings
 from dpbb.engines.gpu.shape import KernelShape
 from dpbb.engines.gpu.tuning import SLICES_S, TURN_S, Autotuner, Setting
 from dpbb.errors import EngineUnavailable, OptionError
+from dpbb.flowshop.models.lb1_cuda import Lb1
 from dpbb.options import BranchingRule, Tuning
 
 START = Setting(SLICES_S[1], 1.0, 128)
@@ -115,18 +116,23 @@ def test_block_sizes_are_tried_when_they_are_there():
 
 # -- settings --------------------------------------------------------------------------
 
-SHAPE = KernelShape(20, 20, False, BranchingRule.MINMIN)
+MODEL = Lb1(20, 20, wide=False)
+SHAPE = KernelShape(MODEL, BranchingRule.MINMIN)
 
 
 @dataclass
 class FakeKernels:
     shape: KernelShape
     device: int = 0
+    exploration = "explore"
     failure = EngineUnavailable("no registers")
 
     def __post_init__(self):
         if self.shape.warps == 2:
             raise self.failure
+
+    def of_block(self, threads):
+        return replace(self, shape=replace(self.shape, warps=threads // 32))
 
 
 @pytest.fixture(autouse=True)
@@ -154,7 +160,8 @@ def test_what_was_found_is_kept_for_the_next_session_of_the_shape():
     second = Settings(FakeKernels(SHAPE), Tuning(), tunes_launch=True)
     assert second.now == first.now
     assert second.kernels.shape.warps == 8
-    for other in (replace(SHAPE, n_jobs=21), replace(SHAPE, wide=True)):
+    for model in (replace(MODEL, n_jobs=21), replace(MODEL, wide=True)):
+        other = replace(SHAPE, model=model)
         assert Settings(FakeKernels(other), Tuning(), tunes_launch=True).now == START
     elsewhere = Settings(FakeKernels(SHAPE, 1), Tuning(), tunes_launch=True)
     assert elsewhere.now == START

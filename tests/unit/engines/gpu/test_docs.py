@@ -9,9 +9,10 @@ from dpbb.engines.gpu.intervals import plan_intervals
 from dpbb.engines.gpu.memory import plan_memory
 from dpbb.engines.gpu.shape import KernelShape
 from dpbb.errors import EngineUnavailable
+from dpbb.flowshop.models.lb1_cuda import Lb1
 from dpbb.options import BranchingRule
 
-DOCS = Path(__file__).parents[3] / "docs" / "gpus.md"
+DOCS = Path(__file__).parents[4] / "docs" / "gpus.md"
 ROW = re.compile(
     r"\| (\d+) x (\d+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", re.MULTILINE
 )
@@ -45,7 +46,7 @@ def test_free_memory_that_one_block_needs(row):
         (plan_memory, True),
         (plan_intervals, False),
     ):
-        shape = KernelShape(n_jobs, n_machines, wide, BranchingRule.MINMIN)
+        shape = KernelShape(Lb1(n_jobs, n_machines, wide), BranchingRule.MINMIN)
         needs.append(least_free(plan, shape))
     for need, shown in zip(needs, row[2:], strict=True):
         digits = len(shown.partition(".")[2])

@@ -1,0 +1,160 @@
+"""Balancing by pages of open nodes: an idle warp is given one by a busy warp."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dpbb.engines.gpu.device import DeviceError
+from dpbb.engines.gpu.kernels import Exploration
+from dpbb.engines.gpu.layout import LANES, NO_VALUE, Stop, up
+from dpbb.engines.gpu.memory import plan_memory
+from dpbb.engines.gpu.page_budget import PageBudget
+from dpbb.errors import InvariantError
+from dpbb.tree.work_unit import WorkUnit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpbb.engines.gpu.kernels import Kernels
+    from dpbb.engines.gpu.memory import MemoryPlan
+    from dpbb.engines.gpu.orders import Orders
+    from dpbb.engines.gpu.pool import PagePool
+    from dpbb.engines.gpu.shape import KernelShape
+
+logger = logging.getLogger(__name__)
+
+DRAIN_BATCHES = 64
+"""Batches that a warp closes at the end of a launch, deepest nodes first."""
+
+
+def warp_bytes(shape: KernelShape) -> int:
+    """Bytes of a warp in the shared memory of ``explore``."""
+    n = shape.n_jobs
+    return up(4 * n + 4 * n + 4 * (n + 1) + 2 * 2 * LANES + n, 4)
+
+
+class Exploding:
+    """See ``Arm``; an explorer is a lane. The kernel is ``explore.cu``."""
+
+    exploration: ClassVar = Exploration("explore.cu", "explore", warp_bytes)
+    explorers_per_warp: ClassVar = LANES
+    tunes_launch: ClassVar = True
+
+    def __init__(self, kernels: Kernels, pool: PagePool, plan: MemoryPlan) -> None:
+        self.pool = pool
+        self.budget = PageBudget(plan.n_pages, pool.layout.pages_per_warp)
+        self.n_warps = self._most_warps = plan.n_warps
+        self._kernels = kernels
+        self._pruned_at = NO_VALUE
+
+    @staticmethod
+    def wanted_warps(kernels: Kernels, explorers: int | None) -> int:
+        """Warps for so many lanes, and not more than the device holds at a time."""
+        if explorers is None:
+            return kernels.resident_warps
+        warps = up(max(1, explorers), LANES * kernels.shape.warps) // LANES
+        return min(kernels.resident_warps, warps)
+
+    @staticmethod
+    def plan(
+        shape: KernelShape, n_warps: int, free_bytes: int, *, all_optima: bool
+    ) -> MemoryPlan:
+        """Return what fits; see ``plan_memory``."""
+        return plan_memory(shape, n_warps, free_bytes, all_optima=all_optima)
+
+    def use(self, kernels: Kernels, share: float) -> None:
+        """Explore with these from now on, and with so many of the explorers."""
+        self._kernels = kernels
+        warps = kernels.shape.warps
+        most = min(self._most_warps, kernels.resident_warps)
+        self.n_warps = max(warps, int(most * share) // warps * warps)
+
+    @property
+    def explores(self) -> bool:
+        """Whether there are open nodes on the device."""
+        return self.pool.size > 0
+
+    def launch(
+        self, seconds: float, totals: NDArray[Any], orders: Orders | None
+    ) -> None:
+        """Explore for about so long; see ``Arm.launch``."""
+        pool, control = self.pool, self.pool.control
+        n_warps = self._limited()
+        control.reset(n_warps)
+        control["spare_pages"] = self.budget.spare
+        control["drain_batches"] = DRAIN_BATCHES
+        control["budget_ns"] = int(seconds * 1e9)
+        blocks = -(-n_warps // self._kernels.shape.warps)
+        control.send()
+        self._kernels.explore(pool.stream, blocks, pool.arena)
+        pool.settle()
+        with nullcontext() if orders is None else orders.reach(control.address):
+            control.receive(totals)
+        pool.take_out()
+        self._check_end()
+
+    def _limited(self) -> int:
+        """Warps of the next launch; where pages limit them, the pool in order.
+
+        Pages that a better upper bound has left without a node to explore are freed
+        then. Explorers close such nodes, too, but there may be one explorer for all of
+        them.
+        """
+        budget, pool = self.budget, self.pool
+        ub = pool.control["ub"]
+        if budget.limit is not None and ub < self._pruned_at:
+            self._pruned_at = ub
+            pool.prune()
+        budget.look(pool.free_pages)
+        if budget.limit is None:
+            return self.n_warps
+        pool.begin_with_deepest()
+        return min(self.n_warps, budget.limit)
+
+    def _check_end(self) -> None:
+        """Look why a launch has ended; fewer warps go on when pages are used up."""
+        pool, control, budget = self.pool, self.pool.control, self.budget
+        stop = Stop(control["stop"])
+        if stop is Stop.ALL_DONE and pool.size:
+            raise InvariantError(
+                f"the device reported an empty pool and left {pool.size} pages"
+            )
+        pages = pool.free_pages + pool.size
+        if pages != pool.n_pages:
+            raise InvariantError(
+                f"{pages} of {pool.n_pages} pages are left after a launch"
+            )
+        if stop is not Stop.OUT_OF_PAGES:
+            return
+        if budget.is_last and not control["batches"]:
+            raise DeviceError(
+                f"{pool.n_pages} pages of device memory are used up by open "
+                "nodes; use a device with more free memory, or the cpu engine"
+            )
+        before = budget.limit
+        budget.used_up(control["n_warps"], pool.free_pages)
+        if budget.limit != before:
+            logger.warning(
+                "pages of device memory used up: going on with %d of %d warps "
+                "(balance=steal needs less memory)",
+                budget.limit,
+                self.n_warps,
+            )
+
+    def survey(self) -> tuple[int, int]:
+        """Count and bound the open roots; see ``PagePool.survey``."""
+        return self.pool.survey()
+
+    def held(self) -> WorkUnit:
+        """Nothing: between launches all open nodes are in the pool."""
+        return WorkUnit.empty(self.pool.layout.n_jobs)
+
+    def drop_held(self) -> None:
+        """Nothing is held."""
+
+    @property
+    def statistics(self) -> dict[str, float]:
+        """Nothing but the counters."""
+        return {}

@@ -1,0 +1,108 @@
+"""What the kernels need of a problem and its bound: a header and its twin.
+
+A model is found by ``dpbb.problems.model_of(problem, "cuda", bound)``: a class whose
+instances are what a kernel is compiled for. The kernels include its header before
+everything else. They handle states of nodes and know nothing of the problem but that:
+
+``State``
+    What a record holds of a partial schedule, in ``STATE_WORDS`` words of which the
+    first ``ALIGNED_WORDS`` fill quads of their own. ``load_state(quad_at)`` makes it of
+    the quads that ``quad_at(q)`` returns, ``state_word(state, w)`` is word w of it.
+``Node``
+    A state that ``node_of(state)`` has made ready to bound the node and its children.
+``node_bound(node)``
+    Lower bound of the node itself: it is compared with the upper bound once more before
+    the node is decomposed.
+``child_bounds(node, row)``
+    Lower bounds of the child that takes a job next, as a ``Pair``: appended to the
+    prefix and put before the suffix. ``row`` points to the job's ``ROW`` words, a
+    multiple of four.
+``leaf_value(node, row)``
+    Cost of the permutation when this job is the last one left.
+``extend(state, row, back)``
+    Makes the state that of the child.
+
+The values of ``child_bounds`` choose the side. A bound that is dearer and stronger, but
+does not choose, has its place in ``explore.cu`` and ``steal.cu`` after that, where the
+survivors of the chosen side are known.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class CudaModel(Protocol):
+    """A model for one size of problem and width of values; equal ones compile alike."""
+
+    @property
+    def header(self) -> Path:
+        """The CUDA header."""
+
+    @staticmethod
+    def obstacle(problem: Any) -> str | None:  # noqa: ANN401
+        """Why no kernels are made for the problem, at whatever upper bound."""
+
+    @classmethod
+    def of(cls, problem: Any, ub: int) -> CudaModel:  # noqa: ANN401
+        """Return the model for a problem with costs below ``ub``.
+
+        Raises
+        ------
+        EngineUnavailable
+            The values of the problem have no form that is wide enough.
+        """
+
+    @property
+    def n_jobs(self) -> int:
+        """Length of the permutation."""
+
+    @property
+    def wide(self) -> bool:
+        """Whether a value has 32 bits, as no packed one of 16 holds it."""
+
+    @property
+    def row_words(self) -> int:
+        """``ROW``."""
+
+    @property
+    def state_words(self) -> int:
+        """``STATE_WORDS``."""
+
+    @property
+    def warps_wanted(self) -> int:
+        """Warps of a multiprocessor that registers must allow."""
+
+    @property
+    def defines(self) -> dict[str, int | str]:
+        """Macros of the header, ``N_JOBS`` and ``WIDE`` aside."""
+
+    @property
+    def described(self) -> str:
+        """Size of the problem, for people."""
+
+    def pack(
+        self,
+        problem: Any,  # noqa: ANN401
+        order: NDArray[np.intp],
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """Arrays that the kernels read.
+
+        Parameters
+        ----------
+        order : ndarray of intp, shape (n_jobs,)
+            Root order.
+
+        Returns
+        -------
+        rows : ndarray of uint32, shape (n_jobs, row_words)
+            Rows of the jobs in root order.
+        root : ndarray of uint32, shape (state_words,)
+            State of the tree's root.
+        """

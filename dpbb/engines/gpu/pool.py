@@ -1,0 +1,289 @@
+"""The open nodes of a session in pages of device memory, between its launches.
+
+Those of them that warps begin with are the *pool*. Roots cross the bus only when they
+are loaded, given away or asked for. The kernels are those of ``transfer.cu``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.engines.gpu.control import Control
+from dpbb.engines.gpu.layout import LANES, NO_VALUE
+from dpbb.engines.gpu.memory import DeviceMemory
+from dpbb.engines.gpu.roots import halve_pages, pages_of_unit, unit_of_device_paths
+from dpbb.tree.work_unit import WorkUnit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from dpbb.engines.gpu.kernels import Kernels
+    from dpbb.engines.gpu.memory import MemoryPlan
+
+WALK_CLAIM = 16
+"""Pages that a warp of ``walk`` claims at a time (``PageCache::reserve``)."""
+READ_BYTES = 1 << 32
+"""Device memory that paths on their way out take at a time."""
+
+
+class PagePool:
+    """Pages, the pool, and what the host does with them.
+
+    Attributes
+    ----------
+    control
+        Orders to the kernels and what they count; its ``ub`` is the session's.
+    memory
+        The arrays on the device.
+    n_pages
+        All pages.
+
+    Parameters
+    ----------
+    kernels
+        Compiled for the shape; of whatever block size.
+    packed
+        Rows of the jobs and state of the root (``CudaModel.pack``).
+    plan
+        How much there is of everything.
+    stream
+        A stream of the current device, on which everything takes its turn.
+    ub, branching_ub
+        Upper bound, and that of the branching rule.
+    all_optima
+        Whether all optimal leaves are reported.
+    """
+
+    def __init__(
+        self,
+        kernels: Kernels,
+        packed: tuple[NDArray[np.uint32], NDArray[np.uint32]],
+        plan: MemoryPlan,
+        stream: Any,  # noqa: ANN401
+        *,
+        ub: int,
+        branching_ub: int | None,
+        all_optima: bool,
+    ) -> None:
+        self.layout = kernels.shape.pages
+        self.memory = DeviceMemory(self.layout, *packed, plan, all_optima=all_optima)
+        self.n_pages = plan.n_pages
+        self.stream = stream
+        self.control = Control(
+            self.memory.control,
+            stream,
+            free_end=plan.n_pages,
+            best=NO_VALUE,
+            ub=ub,
+            # no bound is at the limit, so a larger value is no other
+            branching_ub=min(branching_ub or 0, kernels.shape.value_limit),
+        )
+        self._kernels = kernels
+        self._side = 0
+
+    @property
+    def arena(self) -> Any:  # noqa: ANN401
+        """Addresses of everything, for a kernel."""
+        return self.memory.arenas[self._side]
+
+    @property
+    def size(self) -> int:
+        """Pages of the pool."""
+        return self.control["pool_size"]
+
+    @property
+    def free_pages(self) -> int:
+        """Pages that hold nothing."""
+        return (self.control["free_end"] - self.control["free_next"]) % 2**32
+
+    # -- the pool ---------------------------------------------------------------------
+
+    def pages(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """Pages of the pool and their meta words: depth << 8 | records."""
+        pages = self._pool[: self.size].get()
+        return pages, self.memory.meta.get()[pages]
+
+    def begin_with_deepest(self) -> None:
+        """Put the pages of the pool in order of depth."""
+        pages, meta = self.pages()
+        deepest_first = np.argsort((meta >> 8).astype(np.uint16), kind="stable")[::-1]
+        self._pool[: len(pages)].set(pages[deepest_first])
+
+    def settle(self) -> None:
+        """Queue the collection of all pages that a launch leaves, in ``out``."""
+        self._launch("settle", 1, (self.arena,), threads=256)
+
+    def take_out(self) -> None:
+        """Make what the last kernel has left in ``out`` the pool."""
+        self._side = 1 - self._side
+        self.control["pool_size"] = self.control["n_out"]
+        self.control["pool_next"] = 0
+
+    def prune(self) -> None:
+        """Free the pages without a node below the upper bound."""
+        self.control["n_out"] = 0
+        self.control.send()
+        self._launch("prune", 2, (self.arena,))
+        self.control.receive()
+        self.take_out()
+
+    def drop_taken(self) -> None:
+        """Free the pages at the beginning of the pool that explorers have taken."""
+        taken, size = self.control["pool_next"], self.size
+        if not taken:
+            return
+        pages = self._pool[:taken].copy()
+        self._pool[: size - taken] = self._pool[taken:size].copy()
+        self.control["pool_size"] = size - taken
+        self.control["pool_next"] = 0
+        self._release(pages)
+
+    def survey(self, others: Callable[[], None] | None = None) -> tuple[int, int]:
+        """Count and bound the open roots.
+
+        Parameters
+        ----------
+        others
+            Queues a kernel that does so with those that are not in the pool.
+
+        Returns
+        -------
+        open_roots, least_bound : int
+        """
+        self.control["least_bound"] = NO_VALUE
+        self.control.send()
+        self._launch("survey", 2, (self.arena,))
+        if others is not None:
+            others()
+        self.control.receive()
+        return self.control["open_roots"], self.control["least_bound"]
+
+    # -- roots that come and go -------------------------------------------------------
+
+    def load(self, unit: WorkUnit, free: int, totals: NDArray[Any]) -> WorkUnit:
+        """Walk to roots and put those that are not pruned into the pool.
+
+        Parameters
+        ----------
+        unit
+            Roots that the pool does not have.
+        free
+            Pages that they may take.
+        totals : ndarray of CONTROL, shape (1,)
+            What the walk counts is added to it.
+
+        Returns
+        -------
+        WorkUnit
+            The roots that no pages are left for.
+        """
+        import cupy
+
+        order, first, count, depths = pages_of_unit(unit)
+        most_warps = self._kernels.n_multiprocessors * 2 * self._kernels.shape.warps
+        n_warps = min(most_warps, max(1, free // (4 * WALK_CLAIM)))
+        n_pages = min(len(first), free - WALK_CLAIM * n_warps)
+        if n_pages <= 0:
+            return unit
+        rest = WorkUnit.empty(unit.n_jobs)
+        if n_pages < len(first):
+            rows = int(first[n_pages])
+            rest = unit.take(np.sort(order[rows:]))
+            order = order[:rows]
+        digits, *pages = (
+            cupy.asarray(np.ascontiguousarray(array))
+            for array in (
+                unit.digits[order],
+                first[:n_pages].astype(np.uint32),
+                count[:n_pages].astype(np.uint32),
+                depths[:n_pages].astype(np.uint16),
+            )
+        )
+        width = np.int32(unit.digits.shape[1])
+        arguments = (self.arena, digits, width, *pages, np.uint32(n_pages))
+        blocks = -(-n_warps // self._kernels.shape.warps)
+        self.control["spare_pages"] = 0
+        self.control.send()
+        self._kernels.launch("walk", self.stream, blocks, arguments)
+        self.control.receive(totals)
+        return rest
+
+    def roots(self) -> WorkUnit:
+        """All roots of the pool; changes nothing."""
+        pages, meta = self.pages()
+        return self._read(np.stack([pages, meta, np.zeros_like(meta), meta & 255]))
+
+    def give(self, max_roots: int) -> WorkUnit:
+        """Remove about half of the roots of every depth, shallowest first."""
+        import cupy
+
+        pages, meta = self.pages()
+        records = meta & 255
+        given = halve_pages(meta, max_roots)
+        unit = self._read(np.stack([pages, meta, records - given, given])[:, given > 0])
+        everything = self.memory.meta.get()
+        everything[pages] = meta - given
+        self.memory.meta.set(everything)
+        kept = pages[records > given]
+        self._pool[: len(kept)].set(kept)
+        self.control["pool_size"] = len(kept)
+        freed = cupy.asarray(pages[records == given])
+        if len(freed):
+            self._release(freed)
+        return unit
+
+    def _read(self, parts: NDArray[np.uint32]) -> WorkUnit:
+        """Roots of parts of pages.
+
+        Parameters
+        ----------
+        parts : ndarray of uint32, shape (4, n_parts)
+            Page, its meta word, first record and number of records of every part.
+        """
+        import cupy
+
+        n_jobs = self.layout.n_jobs
+        at_a_time = max(1, READ_BYTES // (2 * LANES * n_jobs))
+        units = []
+        for at in range(0, max(1, parts.shape[1]), at_a_time):
+            pages, meta, start, count = parts[:, at : at + at_a_time]
+            rows = np.zeros(len(count) + 1, np.uint64)
+            np.cumsum(count, out=rows[1:])
+            digits = cupy.empty((int(rows[-1]), n_jobs), np.uint16)
+            arrays = [
+                cupy.asarray(np.ascontiguousarray(array))
+                for array in (pages, start, count, rows[:-1])
+            ]
+            arguments = (self.arena, *arrays, np.uint32(len(pages)), digits)
+            self._launch("paths", 4, arguments)
+            depths = np.repeat((meta >> 8).astype(np.uint16), count)
+            units.append(unit_of_device_paths(n_jobs, cupy.asarray(depths), digits))
+        return units[0] if len(units) == 1 else WorkUnit.concatenate(units)
+
+    # -- kernels ----------------------------------------------------------------------
+
+    @property
+    def _pool(self) -> Any:  # noqa: ANN401
+        return self.memory.pools[self._side]
+
+    def _release(self, pages: Any) -> None:  # noqa: ANN401
+        """Give pages back to the free ring."""
+        self.control.send()
+        arguments = (self.arena, pages, np.uint32(len(pages)))
+        self._kernels.launch("release", self.stream, 1, arguments, threads=256)
+        self.control.receive()
+
+    def _launch(
+        self,
+        name: str,
+        per_multiprocessor: int,
+        arguments: tuple[Any, ...],
+        *,
+        threads: int | None = None,
+    ) -> None:
+        blocks = self._kernels.n_multiprocessors * per_multiprocessor
+        self._kernels.launch(name, self.stream, blocks, arguments, threads=threads)

@@ -1,0 +1,216 @@
+"""Balancing by intervals of leaves: an idle warp takes half of that of a busy one.
+
+What balancing by pages is compared with. Open nodes lie with the explorers; roots that
+are asked for are listed from there.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dpbb.engines.gpu.intervals import (
+    INTERVALS,
+    IntervalMemory,
+    diver_bytes,
+    plan_intervals,
+)
+from dpbb.engines.gpu.kernels import Exploration
+from dpbb.engines.gpu.layout import up
+from dpbb.engines.gpu.page_budget import PageBudget
+from dpbb.engines.gpu.roots import unit_of_device_paths
+from dpbb.errors import InvariantError
+from dpbb.tree.work_unit import WorkUnit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpbb.engines.gpu.kernels import Kernels
+    from dpbb.engines.gpu.memory import MemoryPlan
+    from dpbb.engines.gpu.orders import Orders
+    from dpbb.engines.gpu.pool import PagePool
+    from dpbb.engines.gpu.shape import KernelShape
+
+EXPLORERS_PER_WARP = 4
+"""Default number of explorers for each warp that the device can hold at a time."""
+ACTIVE_SHARE = 0.8
+"""Below this share of active explorers a phase ends and the idle ones steal."""
+RAMP_PHASES = 8
+"""Phases without a word to the host, as long as too few explorers are active."""
+PHASE_S = (0.004, 0.016)
+"""A phase without stealing is made longer below, shorter above these times."""
+QUANTUM = (64, 1 << 16)
+"""Least and largest number of steps of an explorer in a phase."""
+LIST_ROWS = 1 << 20
+"""Roots listed at a time."""
+
+
+class Stealing:
+    """See ``Arm``; an explorer is a warp, and more of them than fit take turns.
+
+    The kernels are those of ``steal.cu``.
+    """
+
+    exploration: ClassVar = Exploration("steal.cu", "explore_intervals", diver_bytes)
+    explorers_per_warp: ClassVar = 1
+    tunes_launch: ClassVar = False
+
+    def __init__(self, kernels: Kernels, pool: PagePool, plan: MemoryPlan) -> None:
+        self.pool = pool
+        self.budget = PageBudget(plan.n_pages, 0)
+        self.n_warps = self._idle = plan.n_warps
+        self._kernels = kernels
+        self._intervals = IntervalMemory(kernels.shape, plan.n_warps)
+        self._struct = self._intervals.addresses()
+        self._quantum = 256
+        self._steals = True
+        self._phases = self._stolen = 0
+
+    @staticmethod
+    def wanted_warps(kernels: Kernels, explorers: int | None) -> int:
+        """Return one for each explorer, in whole blocks."""
+        wanted = explorers or EXPLORERS_PER_WARP * kernels.resident_warps
+        return up(wanted, kernels.shape.warps)
+
+    @staticmethod
+    def plan(
+        shape: KernelShape, n_warps: int, free_bytes: int, *, all_optima: bool
+    ) -> MemoryPlan:
+        """Return what fits; see ``plan_intervals``."""
+        return plan_intervals(shape, n_warps, free_bytes, all_optima=all_optima)
+
+    def use(self, kernels: Kernels, share: float) -> None:
+        """Stay with the explorers that have their intervals."""
+
+    # -- phases -----------------------------------------------------------------------
+
+    @property
+    def explores(self) -> bool:
+        """Whether there are open nodes on the device."""
+        return self.pool.size > 0 or self._idle < self.n_warps
+
+    def launch(
+        self, seconds: float, totals: NDArray[Any], orders: Orders | None
+    ) -> None:
+        """Phases of exploring and stealing: several while many explorers are idle.
+
+        They are short: no order ends one before its time.
+        """
+        control, struct = self.pool.control, self._struct
+        n = self.n_warps
+        idle_before = self._idle
+        control.reset(n)
+        control["tickets"] = idle_before
+        struct["quantum"] = self._quantum
+        # without a victim for anybody the next ones would not find any either
+        limit = int((1 - ACTIVE_SHARE) * n) if self._steals else n + 1
+        struct["idle_limit"] = max(1, limit)
+        struct["n_thefts"] = 0
+        phases = RAMP_PHASES if self._steals and idle_before >= limit else 1
+        began = time.perf_counter()
+        control.send()
+        self._intervals.struct.set(struct.view(np.uint8))
+        for _ in range(phases):
+            self._queue_phase()
+        control.receive(totals)
+        struct[:] = self._intervals.struct.get().view(INTERVALS)
+        took = time.perf_counter() - began
+        self._idle = control["tickets"]
+        self._phases += phases
+        self._stolen += int(struct["n_thefts"][0])
+        with_work = int(struct["n_active"][0]) + int(struct["n_stolen"][0])
+        if self._idle != n - with_work:
+            raise InvariantError(
+                f"the device counts {self._idle} idle explorers of {n}, but "
+                f"{with_work} have work"
+            )
+        self._steals = bool(struct["n_thefts"][0]) or not with_work
+        least, most = PHASE_S
+        if took / phases > min(most, seconds):
+            self._quantum = max(QUANTUM[0], self._quantum // 2)
+        elif phases == 1 and took < least:
+            self._quantum = min(QUANTUM[1], self._quantum * 2)
+        idle = (idle_before + self._idle) / 2 / n
+        totals["idle_ns"] += np.uint64(took * idle * n * 1e9)
+        totals["busy_ns"] += np.uint64(took * (1 - idle) * n * 1e9)
+        self.pool.drop_taken()
+
+    def _queue_phase(self) -> None:
+        """Explore, then let the explorers without work steal."""
+        kernels, stream = self._kernels, self.pool.stream
+        both = (self.pool.arena, self._intervals.struct)
+        kernels.explore(stream, self.n_warps // kernels.shape.warps, *both)
+        self._launch("weigh", both)
+        kernels.launch("add_up", stream, kernels.n_multiprocessors, both, threads=256)
+        self._launch("steal", both)
+
+    def _launch(self, name: str, arguments: tuple[Any, ...]) -> None:
+        """Queue a kernel for all explorers: a list of jobs or digits for every warp."""
+        shape = self._kernels.shape
+        self._kernels.launch(
+            name,
+            self.pool.stream,
+            self.n_warps // shape.warps,
+            arguments,
+            shared_bytes=2 * shape.n_jobs * shape.warps,
+        )
+
+    @property
+    def statistics(self) -> dict[str, float]:
+        """Phases, and how many intervals changed hands."""
+        return {"phases": self._phases, "stolen": self._stolen}
+
+    # -- roots that leave the device --------------------------------------------------
+
+    def survey(self) -> tuple[int, int]:
+        """Count and bound the open roots, also those with explorers."""
+        both = (self.pool.arena, self._intervals.struct)
+        return self.pool.survey(lambda: self._launch("survey_intervals", both))
+
+    def drop_held(self) -> None:
+        """Leave all explorers without work."""
+        self._intervals.heads.fill(0)
+        self._idle = self.n_warps
+
+    def held(self) -> WorkUnit:
+        """Open siblings of all explorers."""
+        import cupy
+
+        n_jobs = self.pool.layout.n_jobs
+        units = [WorkUnit.empty(n_jobs)]
+        if self._idle == self.n_warps:
+            return units[0]
+        self.survey()
+        counts = self._intervals.counts.get().astype(np.int64)
+        ends = np.cumsum(counts)
+        first = 0
+        while first < len(counts):
+            before = int(ends[first] - counts[first])
+            last = int(np.searchsorted(ends, before + LIST_ROWS, side="right"))
+            last = max(first + 1, last)
+            rows = int(ends[last - 1]) - before
+            if rows:
+                starts = ends[first:last] - counts[first:last] - before
+                digits = cupy.empty((rows, n_jobs), np.uint16)
+                depths = cupy.empty(rows, np.uint16)
+                row_of = cupy.asarray(starts.astype(np.uint64))
+                self._list(first, last - first, (row_of, digits, depths))
+                units.append(unit_of_device_paths(n_jobs, depths, digits))
+            first = last
+        return WorkUnit.concatenate(units)
+
+    def _list(self, first: int, count: int, arrays: tuple[Any, Any, Any]) -> None:
+        """Write the paths of the open siblings of so many explorers.
+
+        Parameters
+        ----------
+        arrays
+            On the device: first row of each of them (uint64), digits
+            (uint16, shape (rows, n_jobs)), depths (uint16, shape (rows,)).
+        """
+        blocks = -(-count // self._kernels.shape.warps)
+        explorers = np.uint32(first), np.uint32(count)
+        arguments = (self._intervals.struct, *explorers, *arrays)
+        self._kernels.launch("interval_paths", self.pool.stream, blocks, arguments)

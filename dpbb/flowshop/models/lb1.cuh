@@ -1,0 +1,110 @@
+// The flow shop with makespan and LB1 as the kernels see it: see dpbb.engines.gpu.model.
+//
+// A job's row holds (p[k], p[M-1-k]) for the machines k, and a state holds
+// x[k] = (front of machine k, back of machine M-1-k): the recursion over the suffix is
+// the recursion over the prefix on the mirrored machines, so one pass over k bounds a
+// child on both sides. With y[k] = (remain + back of machine k, remain + front of machine
+// M-1-k), for the child that takes the job next, over the machines k:
+//     e = max(e + p[k-1], x[k]);   bound = max(bound, e + y[k])
+// which is Lageweg, Lenstra and Rinnooy Kan's one-machine bound (Oper. Res. 26(1), 1978)
+// of the front child in one half and of the back child in the other.
+// An empty prefix (suffix) holds the least head (tail) over all jobs of the instance.
+// That is also right for the child's own front: no job's head is below the least one.
+// Twin: dpbb.flowshop.models.lb1_cuda.
+#pragma once
+
+#include "pair.cuh"
+
+constexpr int M = N_MACHINES;
+constexpr int HALF = (M + 1) / 2;  // remain is held for these k alone; the rest mirror
+constexpr int ROW = (M * WORDS_PER_PAIR + 3) / 4 * 4;
+constexpr int ALIGNED_WORDS = ROW;
+constexpr int STATE_WORDS = ALIGNED_WORDS + HALF * WORDS_PER_PAIR;
+
+struct State {
+  Pair x[M];
+  Pair remain[HALF];
+};
+
+struct Node {
+  Pair x[M];
+  Pair y[M];
+};
+
+// `quad_at(q)`: the words 4 q to 4 q + 3 of the state.
+template <class QuadAt>
+__device__ __forceinline__ State load_state(QuadAt quad_at) {
+  State state;
+  Quad quad;
+#pragma unroll
+  for (int k = 0; k < M; ++k) {
+    if (k % PAIRS_PER_QUAD == 0) quad = quad_at(k / PAIRS_PER_QUAD);
+    state.x[k] = pair_in(quad, k % PAIRS_PER_QUAD);
+  }
+#pragma unroll
+  for (int k = 0; k < HALF; ++k) {
+    if (k % PAIRS_PER_QUAD == 0) quad = quad_at(ALIGNED_WORDS / 4 + k / PAIRS_PER_QUAD);
+    state.remain[k] = pair_in(quad, k % PAIRS_PER_QUAD);
+  }
+  return state;
+}
+
+__device__ __forceinline__ u32 state_word(const State &state, int word) {
+  const int k = word / WORDS_PER_PAIR, part = word % WORDS_PER_PAIR;
+  if (word >= ALIGNED_WORDS)
+    return pair_word(state.remain[k - ALIGNED_WORDS / WORDS_PER_PAIR], part);
+  return k < M ? pair_word(state.x[k], part) : 0u;
+}
+
+__device__ __forceinline__ Node node_of(const State &state) {
+  Node node;
+#pragma unroll
+  for (int k = 0; k < M; ++k) node.x[k] = state.x[k];
+#pragma unroll
+  for (int k = 0; k < HALF; ++k) {
+    node.y[k] = pair_add(state.remain[k], pair_swap(state.x[M - 1 - k]));
+    node.y[M - 1 - k] = pair_swap(pair_add(state.remain[k], state.x[k]));
+  }
+  return node;
+}
+
+// The largest front + remain + back of a machine.
+__device__ __forceinline__ int node_bound(const Node &node) {
+  Pair bound = pair_add(node.x[0], node.y[0]);
+#pragma unroll
+  for (int k = 1; k < HALF; ++k)
+    bound = pair_add_max(node.x[k], node.y[k], bound);
+  return max(front_of(bound), back_of(bound));
+}
+
+__device__ __forceinline__ Pair child_bounds(const Node &node, const u32 *row) {
+  Pair e = node.x[0];
+  Pair bound = pair_add(e, node.y[0]);
+  Quad quad;
+#pragma unroll
+  for (int k = 1; k < M; ++k) {
+    if ((k - 1) % PAIRS_PER_QUAD == 0) quad = load_quad(row + (k - 1) * WORDS_PER_PAIR);
+    e = pair_add_max(e, pair_in(quad, (k - 1) % PAIRS_PER_QUAD), node.x[k]);
+    bound = pair_add_max(e, node.y[k], bound);
+  }
+  return bound;
+}
+
+// The bound of the one child is the makespan.
+__device__ __forceinline__ int leaf_value(const Node &node, const u32 *row) {
+  return front_of(child_bounds(node, row));
+}
+
+__device__ __forceinline__ void extend(State &state, const u32 *row, bool back) {
+  Pair e = state.x[0];
+  Quad quad;
+#pragma unroll
+  for (int k = 0; k < M; ++k) {
+    if (k % PAIRS_PER_QUAD == 0) quad = load_quad(row + k * WORDS_PER_PAIR);
+    const Pair p = pair_in(quad, k % PAIRS_PER_QUAD);
+    if (k < HALF) state.remain[k] = pair_subtract(state.remain[k], p);
+    const Pair end = pair_add(e, p);
+    if (k + 1 < M) e = pair_add_max(e, p, state.x[k + 1]);
+    state.x[k] = pair_replace(state.x[k], end, back);
+  }
+}

@@ -1,0 +1,165 @@
+"""The flow shop with LB1 for CUDA kernels; the host's side of ``lb1.cuh``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dpbb.errors import EngineUnavailable
+from dpbb.kernels.cuda_pairs import (
+    NARROW_LIMIT,
+    WIDE_LIMIT,
+    pack_pairs,
+    words_per_pair,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpbb.flowshop.problem import FlowShopProblem
+
+MAX_JOBS = 800
+MAX_MACHINES = 60
+"""What the kernels are made for and tested with.
+
+The open nodes of one block's explorers grow with the third power of the jobs: 800 on 60
+machines need 49 GiB of free device memory in the 32-bit form, 1000 need 89.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Lb1:
+    """See ``dpbb.engines.gpu.model.CudaModel``.
+
+    Parameters
+    ----------
+    n_jobs, n_machines
+        Shape of the instance.
+    wide
+        True: 32-bit values; False: two 16-bit values a word.
+    """
+
+    n_jobs: int
+    n_machines: int
+    wide: bool
+
+    header: ClassVar[Path] = Path(__file__).with_name("lb1.cuh")
+
+    @staticmethod
+    def obstacle(problem: FlowShopProblem) -> str | None:
+        """Why no kernels are made for the instance, at whatever upper bound."""
+        n_jobs, n_machines = problem.instance.times.shape
+        if n_jobs > MAX_JOBS or n_machines > MAX_MACHINES:
+            return (
+                f"engine gpu takes up to {MAX_JOBS} jobs and {MAX_MACHINES} machines, "
+                f"not {n_jobs} and {n_machines}"
+            )
+        return too_large(problem)
+
+    @classmethod
+    def of(cls, problem: FlowShopProblem, ub: int) -> Lb1:
+        """Return the model for costs below ``ub``."""
+        n_jobs, n_machines = problem.instance.times.shape
+        return cls(n_jobs, n_machines, needs_wide(problem, ub))
+
+    @property
+    def row_words(self) -> int:
+        """Words of a job's row of processing times."""
+        return _quads(self.n_machines * words_per_pair(wide=self.wide))
+
+    @property
+    def half(self) -> int:
+        """Machines whose remaining work is stored; the others mirror them."""
+        return (self.n_machines + 1) // 2
+
+    @property
+    def state_words(self) -> int:
+        """Words of a state: fronts and backs as long as a row, then remaining work."""
+        return self.row_words + self.half * words_per_pair(wide=self.wide)
+
+    @property
+    def warps_wanted(self) -> int:
+        """Warps of a multiprocessor that registers must allow.
+
+        A lane holds two pairs a machine in registers; more warps hide more latency
+        until the compiler has to spill.
+        """
+        words = self.n_machines * words_per_pair(wide=self.wide)
+        return 16 if words <= 20 else 12 if words <= 40 else 8
+
+    @property
+    def defines(self) -> dict[str, int | str]:
+        """Macros of the header."""
+        return {"N_MACHINES": self.n_machines}
+
+    @property
+    def described(self) -> str:
+        """Size of the instance, for people."""
+        return f"{self.n_jobs} jobs on {self.n_machines} machines"
+
+    def pack(
+        self, problem: FlowShopProblem, order: NDArray[np.intp]
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """Rows of the jobs in root order, and the root's state.
+
+        Returns
+        -------
+        rows : ndarray of uint32, shape (n_jobs, row_words)
+            Row j: (p[j, k], p[j, m-1-k]) for all machines k.
+        root : ndarray of uint32, shape (state_words,)
+            The root's fronts, backs and remaining work.
+        """
+        times = problem.instance.times[order].astype(np.int64)
+        packed = pack_pairs(times, times[:, ::-1], wide=self.wide)
+        rows = np.zeros((self.n_jobs, self.row_words), np.uint32)
+        rows[:, : packed.shape[1]] = packed
+        root = np.zeros(self.state_words, np.uint32)
+        heads, tails = (
+            least.astype(np.int64)
+            for least in (problem.least_heads, problem.least_tails)
+        )
+        state = pack_pairs(heads, tails[::-1], wide=self.wide)
+        root[: len(state)] = state
+        remain = times.sum(axis=0)
+        root[self.row_words :] = pack_pairs(
+            remain[: self.half], remain[::-1][: self.half], wide=self.wide
+        )
+        return rows, root
+
+
+def largest_value(problem: FlowShopProblem, ub: int) -> int:
+    """Return a value that no bound of a visited node's child passes.
+
+    A node is visited only with front + remain + back < ub on every machine (the
+    root whatever its bound), and fronts do not fall from machine to machine, so
+    the bound of a child exceeds that by at most the child's own work.
+    """
+    longest = int(problem.instance.times.sum(axis=1).max())
+    return max(ub, problem.root_bound + 1) + longest
+
+
+def needs_wide(problem: FlowShopProblem, ub: int) -> bool:
+    """Whether the 32-bit form is needed; raises if even that is too narrow."""
+    reason = too_large(problem, ub)
+    if reason is not None:
+        raise EngineUnavailable(reason)
+    return largest_value(problem, ub) >= NARROW_LIMIT
+
+
+def too_large(problem: FlowShopProblem, ub: int = 0) -> str | None:
+    """Return why no form is wide enough, if so; by default at whatever upper bound."""
+    largest = largest_value(problem, ub)
+    if largest < WIDE_LIMIT:
+        return None
+    return (
+        f"engine gpu takes values below {WIDE_LIMIT}, they may reach {largest}; scale "
+        "the processing times"
+    )
+
+
+def _quads(words: int) -> int:
+    """Return the words, or the next multiple of four above them."""
+    return -(-words // 4) * 4

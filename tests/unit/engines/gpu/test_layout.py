@@ -1,0 +1,142 @@
+"""The host's idea of device memory equals the kernels', which compile everywhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dpbb.engines.gpu.explode import Exploding
+from dpbb.engines.gpu.intervals import (
+    INTERVALS,
+    diver_bytes,
+    head_words,
+    level_words,
+)
+from dpbb.engines.gpu.kernels import HERE
+from dpbb.engines.gpu.layout import ARENA, CONTROL, STOP_AT, Stop
+from dpbb.engines.gpu.shape import KernelShape
+from dpbb.engines.gpu.steal import Stealing
+from dpbb.flowshop.models.lb1_cuda import Lb1
+from dpbb.kernels.nvrtc import source_digest, translation_unit
+from dpbb.options import BranchingRule
+from tests.unit.engines.gpu.compiling import compile_unit
+
+SHAPES = [
+    KernelShape(Lb1(1, 1, wide=False), BranchingRule.MINMIN),
+    KernelShape(Lb1(20, 20, wide=False), BranchingRule.MINMIN),
+    KernelShape(Lb1(33, 7, wide=True), BranchingRule.MINBRANCH),
+    KernelShape(Lb1(300, 5, wide=False), BranchingRule.MAXSUM, warps=8),
+    KernelShape(Lb1(800, 60, wide=True), BranchingRule.ALTERNATE, warps=2),
+]
+
+
+def shape_id(shape):
+    return f"{shape.model.described}-{shape.rule}-{'wide' * shape.model.wide}"
+
+
+def unit_of(arm, shape):
+    return translation_unit(arm.exploration.sources(shape), shape.defines)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=shape_id)
+def test_layout_of_the_host_is_that_of_the_kernels(shape):
+    pages = shape.pages
+    text, options = unit_of(Exploding, shape)
+    checks = {
+        "ROW": shape.model.row_words,
+        "STATE_WORDS": shape.model.state_words,
+        "ALIGNED_WORDS % 4": 0,
+        "MASK_AT": pages.mask_at,
+        "DIRECTIONS_AT": pages.directions_at,
+        "PATH_AT": pages.path_at,
+        "RECORD_WORDS": pages.record_words,
+        "LEAF_WORDS": pages.leaf_words,
+        "PAGE_WORDS * 4": pages.page_bytes,
+        "sizeof(Control)": CONTROL.itemsize,
+        "sizeof(Arena)": ARENA.itemsize,
+        "WARPS * sizeof(Explorer) + (SHARED_ROWS ? N * ROW * 4 : 0)": (
+            Exploding.exploration.shared_bytes(shape)
+        ),
+        **{stop.name: int(stop) for stop in Stop},
+    }
+    for expression, value in checks.items():
+        text += f'static_assert({expression} == {value}, "{expression}");\n'
+    compile_unit(text, options)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=shape_id)
+def test_layout_of_explorers_that_steal(shape):
+    text, options = unit_of(Stealing, shape)
+    checks = {
+        "HEAD_WORDS": head_words(shape),
+        "LEVEL_WORDS": level_words(shape),
+        "sizeof(Diver)": diver_bytes(shape),
+        "sizeof(Intervals)": INTERVALS.itemsize,
+    }
+    for expression, value in checks.items():
+        text += f'static_assert({expression} == {value}, "{expression}");\n'
+    compile_unit(text, options)
+
+
+@pytest.mark.parametrize(
+    ("file", "struct", "dtype"),
+    [
+        ("pages.cuh", "Control", CONTROL),
+        ("pages.cuh", "Arena", ARENA),
+        ("steal.cu", "Intervals", INTERVALS),
+    ],
+)
+def test_fields_of_the_host_are_those_of_the_kernels(file, struct, dtype):
+    """Names, order and widths; both sides align every field to its width."""
+    text = (HERE / file).read_text()
+    body = re.search(rf"struct {struct} {{(.*?)\n}};", text, re.DOTALL)[1]
+    widths = {"u32": 4, "int": 4, "u64": 8}
+    fields = []
+    for kind, names in re.findall(r"^  (?:const )?(\w+) ([^;]+);", body, re.MULTILINE):
+        for name in names.split(","):
+            width = 8 if "*" in name else widths.get(kind, 8)
+            fields.append((name.strip(" *"), width))
+    assert fields == [(name, dtype[name].itemsize) for name in dtype.names]
+    assert all(dtype.fields[name][1] % width == 0 for name, width in fields)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "rule", "wide"),
+    [
+        *(("sm_90", rule, False) for rule in BranchingRule),
+        ("sm_90", BranchingRule.MINBRANCH, True),
+        ("sm_80", BranchingRule.MINMIN, False),  # DPX emulated
+        ("sm_75", BranchingRule.MINMIN, False),  # and warp reductions by shuffles
+    ],
+)
+@pytest.mark.parametrize("arm", [Exploding, Stealing])
+def test_kernels_compile_for(arm, architecture, rule, wide):
+    text, options = unit_of(arm, KernelShape(Lb1(40, 5, wide), rule))
+    compile_unit(text, (*options, f"-arch={architecture}"))
+
+
+@pytest.mark.parametrize("arm", [Exploding, Stealing])
+def test_digest_in_the_unit_changes_with_every_included_file(arm, tmp_path):
+    """CuPy's cache key is the unit's text, without what it includes."""
+    text, options = unit_of(arm, SHAPES[1])
+    directories = [Path(option[2:]) for option in options if option.startswith("-I")]
+    assert source_digest(directories) in text
+    included = set()
+    for directory in directories:
+        for path in directory.glob("*.cu*"):
+            copy = tmp_path / path.name
+            assert not copy.exists(), "names say which file is meant"
+            copy.write_bytes(path.read_bytes())
+            included |= set(re.findall(r'#include "(.+)"', path.read_text()))
+    included |= set(re.findall(r'#include "(.+)"', text))
+    assert "lb1.cuh" in included
+    assert included <= {path.name for path in tmp_path.iterdir()}
+    seen = {source_digest([tmp_path])}
+    for path in sorted(tmp_path.iterdir()):
+        path.write_bytes(path.read_bytes() + b"\n")
+        seen.add(source_digest([tmp_path]))
+    assert len(seen) == 1 + len(list(tmp_path.iterdir()))
+
+
+def test_place_of_the_order_to_stop():
+    assert CONTROL.fields["stop"][1] == STOP_AT

@@ -1,0 +1,67 @@
+"""The flow shop with LB1 as kernels read it: packing keeps values, widths suffice."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dpbb.errors import EngineUnavailable
+from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.flowshop.models.lb1_cuda import Lb1, largest_value, needs_wide
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.kernels.cuda_pairs import NARROW_LIMIT
+from dpbb.problems import model_of
+
+
+def test_the_engine_finds_it():
+    problem = problem_of([[1, 2], [3, 4]])
+    assert model_of(problem, "cuda", "lb1") is Lb1
+    assert Lb1.of(problem, 9) == Lb1(2, 2, wide=False)
+
+
+def problem_of(times):
+    return FlowShopProblem(FlowShopInstance("random", np.array(times)))
+
+
+@pytest.mark.parametrize("n_machines", [1, 2, 5, 20])
+@pytest.mark.parametrize("wide", [False, True])
+def test_packed_rows_hold_the_times_and_the_mirrored_times(n_machines, wide):
+    rng = np.random.default_rng(n_machines)
+    times = rng.integers(0, 100, (7, n_machines))
+    problem = problem_of(times)
+    model = Lb1(7, n_machines, wide)
+    order = rng.permutation(7)
+    rows, root = model.pack(problem, order)
+    assert (rows.shape, root.shape) == ((7, model.row_words), (model.state_words,))
+
+    def front_and_back(words, k):
+        if wide:
+            return int(words[2 * k]), int(words[2 * k + 1])
+        return int(words[k] & 0xFFFF), int(words[k] >> 16)
+
+    for job, k in itertools.product(range(7), range(n_machines)):
+        own = times[order[job]]
+        expected = (own[k], own[n_machines - 1 - k])
+        assert front_and_back(rows[job], k) == expected
+    work = times.sum(axis=0)
+    for k in range(n_machines):
+        mirrored = problem.least_tails[n_machines - 1 - k]
+        assert front_and_back(root, k) == (problem.least_heads[k], mirrored)
+    for k in range(model.half):
+        pair = front_and_back(root[model.row_words :], k)
+        assert pair == (work[k], work[n_machines - 1 - k])
+
+
+def test_values_that_pass_16_bits_take_the_wide_form():
+    """No value may reach 2**15: the ub or a root bound, and one job's work."""
+    times = np.full((4, 3), 100)
+    problem = problem_of(times)
+    ub = NARROW_LIMIT - int(times.sum(axis=1).max()) - 1
+    assert largest_value(problem, ub) == NARROW_LIMIT - 1
+    assert not needs_wide(problem, ub)
+    assert needs_wide(problem, ub + 1)
+    assert (Lb1.of(problem, ub).wide, Lb1.of(problem, ub + 1).wide) == (False, True)
+    large = problem_of(times * 100)
+    assert needs_wide(large, 1)
+    with pytest.raises(EngineUnavailable, match="below"):
+        needs_wide(problem, 1 << 30)
