@@ -50,7 +50,7 @@ class TinyFlowShop:
     """The permutation flow shop with LB1, by its definition, as a ``Problem``."""
 
     times: tuple[tuple[int, ...], ...]
-    name: str = field(default="flowshop-makespan", init=False)
+    name: str = field(default="tiny-flowshop-makespan", init=False)
 
     @property
     def n_jobs(self):
