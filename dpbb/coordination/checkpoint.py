@@ -1,4 +1,4 @@
-"""The state of a run that can be written down, and gone on from.
+"""A checkpoint: the state of a run, to be written down and gone on from.
 
 As of the last full reports: the ledger, and the open roots of every unit, wherever it
 was. Taking it copies references only, so the coordinator may do it on its own thread;

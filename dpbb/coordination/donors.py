@@ -83,7 +83,7 @@ class Donors:
     def _first(
         self, kind: int, heap: list[tuple[float, LeaseId]], least: int
     ) -> tuple[float, LeaseId] | None:
-        """Oldest of a class that has enough roots; it stays where it is."""
+        """Return the oldest lease with enough roots; it stays in the heap."""
         poor: list[tuple[float, LeaseId]] = []
         found = None
         while heap and found is None and len(poor) < _LOOKS:

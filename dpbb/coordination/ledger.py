@@ -230,7 +230,7 @@ def check_report(basis: LeaseBasis, report: Report) -> Checked | CheckedGift:
 
 
 def _check_unit(name: str, unit: WorkUnit, n_jobs: int) -> None:
-    """Ordered and disjoint roots of the right tree."""
+    """Raise InvariantError unless roots are of the right tree, ordered and disjoint."""
     if unit.n_jobs != n_jobs:
         raise InvariantError(
             f"expected {name} roots of {n_jobs} jobs, got {unit.n_jobs}"
@@ -242,7 +242,7 @@ def _check_unit(name: str, unit: WorkUnit, n_jobs: int) -> None:
 
 
 def _check_inside(basis: LeaseBasis, roots: WorkUnit) -> WorkUnit:
-    """Inside what remained last and not given away since; returns both together."""
+    """Check that roots lie in the lease and were not given away; return all of both."""
     inside = roots.covered_by(basis.roots)
     if not np.all(inside):
         path = roots.path(int(np.argmin(inside)))
@@ -314,7 +314,7 @@ def _check_conservation(
 
 
 def _check_counts(basis: LeaseBasis, report: Report, full: FullReport) -> None:
-    """Leaves grow, and each was closed as a leaf; an end leaves nothing unsaid."""
+    """Check that leaves only grow, and that no more were counted than closed."""
     most = int(full.closed[-2])  # depth n - 1
     if not basis.counted.leaves <= report.leaves <= most:
         raise InvariantError(

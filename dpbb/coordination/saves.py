@@ -1,4 +1,4 @@
-"""Which seats have yet to report in full before a checkpoint is as of now."""
+"""Waiting for full reports of all seats, so that a checkpoint is up to date."""
 
 from __future__ import annotations
 

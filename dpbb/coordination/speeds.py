@@ -1,4 +1,4 @@
-"""How fast seats are, and what follows from it where they differ by much.
+"""How fast seats are, and how work is dealt out where they differ by much.
 
 A GPU explores a thousand times the nodes of a core. Then what matters is that a slow
 seat never holds the end up: it gets little from a fast one, and gives all it has to a

@@ -113,17 +113,17 @@ class LeaseRecord:
 
     @property
     def decomposed_since_full(self) -> int:
-        """What the ledger does not know of yet."""
+        """Decomposed nodes that the ledger does not know of yet."""
         return self.shown_decomposed - self.basis.counted.decomposed
 
     @property
     def leaves_since_full(self) -> int:
-        """What the ledger does not know of yet."""
+        """Leaves that the ledger does not know of yet."""
         return self.leaves - self.basis.counted.leaves
 
     @property
     def nodes_since_full(self) -> int:
-        """Both kinds together."""
+        """Nodes of both kinds that the ledger does not know of yet."""
         return self.decomposed_since_full + self.leaves_since_full
 
 

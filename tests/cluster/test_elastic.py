@@ -81,7 +81,7 @@ async def test_worker_that_its_cluster_closes_is_not_used_again(c, s, a, b, capl
     assert await c.scheduler.retire_workers(workers=(b.name,)) == {}
     s.extensions["dpbb"].elastic.tick()
     assert s.extensions["dpbb"].hub.table.leaving() == [b.address]
-    assert not busy(b)
+    await until(lambda: not busy(b))
     assert "it is used again" not in caplog.text
     await b.close()
     outcome = await run.result()

@@ -1,4 +1,4 @@
-"""The cluster of one solve on this machine: its scheduler and its worker processes."""
+"""The cluster of one solve on this machine: its scheduler and worker processes."""
 
 from dpbb.cluster.local.embedded import embedded_cluster
 

@@ -1,4 +1,4 @@
-"""Dask's view of an embedded worker process: start, watch, restart, close."""
+"""Starts, watches, restarts and closes an embedded worker process, as Dask asks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Silence of Dask's own log while clusters of this process are open."""
+"""Keeps Dask's own log quiet while clusters of this process are open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worker process of the embedded cluster, ``dpbb.cluster.local.worker_main``.
+"""What a worker process of the embedded cluster runs, from its start to its end.
 
 Started before the scheduler, so that both import at the same time; what to join comes
 as one line of JSON on standard input when the scheduler's address is known. The end of

@@ -1,4 +1,4 @@
-"""What Dask does not see of our work, for scaling, retiring and idling.
+"""Scaling, retiring and idling of a cluster whose work Dask does not see.
 
 Units wait in the coordinators, so adaptive scaling would find nothing to scale for,
 and ``idle_timeout`` would close the scheduler under a run whose workers are all gone.
@@ -32,7 +32,7 @@ CLOSE_S = 30.0
 
 
 class Elastic:
-    """Wraps three of the scheduler's ways; see the module.
+    """Wraps two of the scheduler's handlers and keeps it awake; see the module.
 
     Parameters
     ----------

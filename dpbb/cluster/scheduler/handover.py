@@ -1,4 +1,4 @@
-"""From unit to unit: what a seat gets when its own is finished.
+"""What a seat gets when its unit is finished: the next one, or a while to wait for it.
 
 A seat that has nothing to do gets a unit with a new future. One whose unit has just
 been finished gets the next with the answer to its last report, and its future goes on:

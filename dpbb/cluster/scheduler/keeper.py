@@ -1,4 +1,4 @@
-"""The checkpoints of one run: written into its folder, which it holds meanwhile.
+"""The checkpoints of one run, in a folder that no other run may use meanwhile.
 
 What is written is the state as of the last full reports. A failure is an event that
 people see, and the next checkpoint tries again. A store that hangs costs its own run

@@ -1,4 +1,4 @@
-"""What the hub keeps of a run: open ones with their coordinator, then results."""
+"""What the hub keeps of a run: coordinator and seats while it is open, then its end."""
 
 from __future__ import annotations
 

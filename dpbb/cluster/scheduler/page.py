@@ -1,4 +1,4 @@
-"""Puts the page ``/dpbb`` into the dashboard of a scheduler that is running.
+"""The page ``/dpbb`` in the dashboard of a scheduler that is running.
 
 Dask builds its Bokeh application when the scheduler starts; ours is a second one on
 the same server, with Dask's theme, templates and navigation bar.

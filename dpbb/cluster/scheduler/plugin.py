@@ -130,7 +130,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             self._restoring = asyncio.create_task(restore_all(self._resume, self))
 
     async def before_close(self) -> None:
-        """Leave nothing: no client, thread, task or waiting call of ours."""
+        """End all that is ours: client, threads, tasks, and calls that wait."""
         self._closing = True
         if self._restoring is not None:
             self._restoring.cancel()

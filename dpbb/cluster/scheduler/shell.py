@@ -1,4 +1,4 @@
-"""What the hub has done for it: futures, hints, answers, files."""
+"""What the hub asks for but cannot do itself: futures, hints, answers, files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Shell(Protocol):
-    """What the hub has done for it; none of these may call it back."""
+    """Does what the hub asks for; none of these may call it back."""
 
     def submit(self, run_id: RunId, assignment: Assignment, worker: str) -> None:
         """Pin a future to the worker; ``Hub.ended`` is called at its end."""
@@ -26,7 +26,7 @@ class Shell(Protocol):
         """Let go of a future, wherever it is; ``ended`` may or may not follow."""
 
     def answer(self, run_id: RunId, lease: LeaseId, order: Order) -> None:
-        """Answer the last report on a lease, which ``on_report`` had wait."""
+        """Give the answer to a lease's last report, which ``on_report`` held back."""
 
     def hint(
         self,

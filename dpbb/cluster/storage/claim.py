@@ -1,4 +1,4 @@
-"""Whose a folder of checkpoints is: two runs that go on from one must not both write.
+"""Which run owns a folder of checkpoints: two that go on from one must not both write.
 
 A file ``owner.json`` names the run and the process that writes here, and when it last
 gave a sign of life. It is a lease rather than a lock: object stores have no file locks,
@@ -121,7 +121,7 @@ class Claim:
             self._folder.delete(NAME)
 
     def abandon(self) -> None:
-        """Leave the folder with a run that was not ended: who goes on from it may."""
+        """Leave the folder to whoever goes on with its run, which was not ended."""
         _held.discard(self._nonce)
         owner = read_owner(self._folder)
         if owner is not None and owner.nonce == self._nonce:

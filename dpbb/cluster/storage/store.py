@@ -36,7 +36,7 @@ def shown(url: str) -> str:
 
 
 def _named(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Have whatever a file system raises say what was tried, where, on which host."""
+    """Have what a file system raises say what was tried, where, and on which host."""
 
     def decorate(method: Callable[P, T]) -> Callable[P, T]:
         @wraps(method)
@@ -167,7 +167,7 @@ class Folder:
         return size
 
     def _sync_names(self) -> None:
-        """Have the renaming survive a power failure, where the system can."""
+        """See that a renaming survives a power failure, where the system can."""
         if hasattr(os, "O_DIRECTORY"):
             handle = os.open(self._path, os.O_DIRECTORY)
             try:
