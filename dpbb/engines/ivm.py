@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.problem import Tightens
-from dpbb.tree.branching import choose_back, fixed_side
+from dpbb.tree.branching import bound_children
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
@@ -150,26 +150,17 @@ class Ivm:
         self._open[depth] &= ~pruned
 
     def _bound_children(self, depth: int, ub: int) -> None:
-        """Bound both child sets, or the only one that the rule looks at; keep one.
-
-        A bound that tightens has no say in which: how tight it is depends on the ub.
-        """
-        rule = self._tree.branching
-        state = self._states[depth]
+        """Choose the side of the path's node at this depth; bound its children."""
         jobs = self._matrix[depth, : self.n_jobs - depth]
-        back = fixed_side(rule, depth)
-        if back is None:
-            ahead = self._problem.child_bounds(state, jobs, back=False)
-            behind = self._problem.child_bounds(state, jobs, back=True)
-            back = choose_back(rule, ahead, behind, depth, self._tree.branching_ub)
-            bounds = behind if back else ahead
-        else:
-            bounds = self._problem.child_bounds(state, jobs, back=back)
-        if self._tightens is not None:
-            tight = self._tightens.tighten(state, jobs, bounds, ub, back=back)
-            bounds = np.maximum(bounds, tight)
-        self._to_back[depth] = back
-        self._bounds[depth, : len(jobs)] = bounds
+        self._to_back[depth], self._bounds[depth, : len(jobs)] = bound_children(
+            self._problem,
+            self._tightens,
+            self._tree,
+            self._states[depth],
+            jobs,
+            depth,
+            ub,
+        )
 
     def _take(self, depth: int, digit: int) -> None:
         """Make a child of the path's node at this depth the path's next node."""

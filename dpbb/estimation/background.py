@@ -17,18 +17,19 @@ import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpbb.errors import DpbbError
-from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import Bound, BranchingRule, TreeOptions
+from dpbb.problems import decoded, encoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpbb.estimation.roots import RootSample
+    from dpbb.problem import Problem
 
 PROBES = 4
 LOOK_S = 0.2
@@ -58,7 +59,7 @@ class Remainder:
 
 
 def encode(
-    problem: FlowShopProblem,
+    problem: Problem[Any],
     tree: TreeOptions,
     ub: int,
     roots: RootSample,
@@ -74,6 +75,7 @@ def encode(
     """
     order = tree.root_order
     header = {
+        "problem": encoded(problem),
         "branching": str(tree.branching),
         "branching_ub": tree.branching_ub,
         "bound": str(tree.bound),
@@ -86,7 +88,6 @@ def encode(
     np.savez(
         file,
         header=np.frombuffer(json.dumps(header).encode(), np.uint8),
-        times=problem.instance.times,
         depths=roots.depths,
         digits=roots.digits.astype(np.uint16),
         weights=roots.weights,
@@ -138,12 +139,13 @@ def estimate_apart(request: bytes, is_wanted: Callable[[], bool]) -> Remainder |
 
 def answer(request: bytes) -> Remainder:
     """Estimate what a request asks for, in this process, with one thread."""
+    from dpbb.estimation.plain import sampler_of
     from dpbb.estimation.roots import RootSample
-    from dpbb.estimation.sampling import Sampler, doubts
+    from dpbb.estimation.sampling import doubts
 
     with np.load(io.BytesIO(request), allow_pickle=False) as file:
         header = json.loads(file["header"].tobytes())
-        problem = FlowShopProblem(FlowShopInstance("run", file["times"]))
+        problem = decoded(header["problem"])
         roots = RootSample(
             file["depths"], file["digits"].astype(np.int64), file["weights"]
         )
@@ -154,7 +156,7 @@ def answer(request: bytes) -> Remainder:
         Bound(header["bound"]),
         None if order is None else tuple(order),
     )
-    rounds = Sampler(problem, tree, header["ub"], roots).rounds(
+    rounds = sampler_of(problem, tree, header["ub"], roots).rounds(
         seconds=header["seconds"],
         samples=None,
         probes=PROBES,

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpbb.engines.registry import get_engine
 from dpbb.errors import OptionError
 from dpbb.estimation.rates import RateUnknown, h100_rate, measured_rate
 from dpbb.estimation.result import MOST_NODES, USED_OPTIONS, Estimate
-from dpbb.flowshop import FlowShopProblem
-from dpbb.flowshop.formats import read_instance
+from dpbb.flowshop.family import read_problem
 from dpbb.options import SolveOptions, kinds
-from dpbb.problem import Problem
+from dpbb.problem import (
+    best_known_of,
+    instance_name_of,
+    n_machines_of,
+    objective_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Unpack
 
+    from dpbb.estimation.rates import Rate
+    from dpbb.options import TreeOptions
     from dpbb.options.derived import EstimateKeywords
+    from dpbb.problem import Problem
     from dpbb.tree.work_unit import WorkUnit
 
 SECONDS = 5.0
@@ -42,10 +50,10 @@ def estimate(
     Parameters
     ----------
     instance
-        As in ``solve``; a flow shop.
+        As in ``solve``.
     upper_bound
-        Nodes with LB >= upper_bound are pruned. Default: the best-known makespan of
-        the instance, if it has one.
+        Nodes with LB >= upper_bound are pruned. Default: the best-known cost of the
+        instance, if it has one.
     roots
         Estimate what is below these roots alone, such as what a run has left.
     seconds
@@ -90,7 +98,7 @@ def estimate(
     probes = kinds.whole(2, 64).check(probes, "probes")
     seed = kinds.whole(0).check(seed, "seed")
     gpus = kinds.whole(1).check(gpus, "gpus")
-    problem, name = _problem(instance)
+    problem = read_problem(instance)
     ub = _upper_bound(problem, upper_bound)
     if roots is not None and roots.n_jobs != problem.n_jobs:
         raise OptionError(
@@ -105,12 +113,13 @@ def estimate(
     threshold = ub + chosen.all_optima
 
     from dpbb.engines.cpu.engine import default_threads
+    from dpbb.estimation.plain import sampler_of
     from dpbb.estimation.roots import RootSample
-    from dpbb.estimation.sampling import Sampler, doubts
+    from dpbb.estimation.sampling import doubts
 
     threads = chosen.threads or default_threads()
     sample = None if roots is None else RootSample.of(roots)
-    rounds = Sampler(problem, tree, threshold, sample).rounds(
+    rounds = sampler_of(problem, tree, threshold, sample).rounds(
         seconds=seconds,
         samples=samples,
         probes=probes,
@@ -130,10 +139,10 @@ def estimate(
     last = rounds[-1]
     low, high = last.interval()
     return Estimate(
-        instance=name,
+        instance=instance_name_of(problem),
         digest=problem.digest,
         n_jobs=problem.n_jobs,
-        n_machines=problem.instance.n_machines,
+        n_machines=n_machines_of(problem),
         upper_bound=ub,
         branching=str(tree.branching),
         all_optima=chosen.all_optima,
@@ -151,7 +160,7 @@ def estimate(
         seed=seed,
         here=here,
         unknown=unknown,
-        elsewhere=(h100_rate(problem.n_jobs, problem.instance.n_machines, gpus),),
+        elsewhere=_elsewhere(problem, tree, gpus),
     )
 
 
@@ -170,25 +179,21 @@ def _tree_options(options: dict[str, Any]) -> SolveOptions:
     return SolveOptions().replace(**options)
 
 
-def _problem(instance: Any) -> tuple[FlowShopProblem, str]:  # noqa: ANN401
-    if isinstance(instance, FlowShopProblem):
-        return instance, instance.instance.name
-    if isinstance(instance, Problem):
-        raise OptionError(
-            f"instance: expected a flow shop, got {instance.name}: trees of other "
-            "problems cannot be estimated"
-        )
-    found = read_instance(instance)
-    return FlowShopProblem(found), found.name
-
-
-def _upper_bound(problem: FlowShopProblem, given: int | None) -> int:
+def _upper_bound(problem: Problem[Any], given: int | None) -> int:
     if given is not None:
         return int(kinds.whole(0).check(given, "upper_bound"))
-    known = problem.instance.best_known
+    known = best_known_of(problem)
     if known is None:
         raise OptionError(
-            "upper_bound: expected the makespan of a known schedule, got none, and "
-            f"no best-known one is on record for {problem.instance.name}"
+            f"upper_bound: expected the {objective_of(problem)} of a known schedule, "
+            "got none, and no best-known one is on record for "
+            f"{instance_name_of(problem)}"
         )
     return known.upper_bound
+
+
+def _elsewhere(problem: Problem[Any], tree: TreeOptions, gpus: int) -> tuple[Rate, ...]:
+    """Rates of other devices, of problems that GPUs take."""
+    if get_engine("gpu").supports(problem, tree) is not None:
+        return ()
+    return (h100_rate(problem.n_jobs, n_machines_of(problem), gpus),)

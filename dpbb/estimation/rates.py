@@ -6,15 +6,16 @@ import math
 import time
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpbb.engines.registry import choose_engine
 from dpbb.errors import DpbbError
+from dpbb.problem import objective_of
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    from dpbb.flowshop.problem import FlowShopProblem
     from dpbb.options import TreeOptions
+    from dpbb.problem import Problem
 
 MEASURE_S = {"cpu": 0.4, "cuda": 2.0}
 """Seconds that a rate is measured for, by kind of device: a GPU takes its time to
@@ -59,7 +60,7 @@ class Rate:
 
 
 def measured_rate(
-    problem: FlowShopProblem,
+    problem: Problem[Any],
     tree: TreeOptions,
     ub: int,
     *,
@@ -97,8 +98,8 @@ def measured_rate(
             if exhausted:
                 if best is not None:
                     raise RateUnknown(
-                        f"the {chosen.name} engine found a makespan of {best}, and "
-                        f"nothing was left to explore after {spent:.1g} s"
+                        f"the {chosen.name} engine found a {objective_of(problem)} of "
+                        f"{best}, and nothing was left to explore after {spent:.1g} s"
                     )
                 session.load(WorkUnit.whole(problem.n_jobs))
             began = time.perf_counter()

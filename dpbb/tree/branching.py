@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpbb.options import TreeOptions
+    from dpbb.problem import Tightens
 
 TREE_RULE_VERSION = 1
 """Raised whenever any rule gives another tree; kept in messages and checkpoints."""
@@ -75,6 +76,49 @@ def fixed_side(rule: BranchingRule, depth: int) -> bool | None:
         case BranchingRule.ALTERNATE:
             return depth % 2 == 1
     return None
+
+
+def bound_children(
+    problem: Problem[Any],
+    tightens: Tightens[Any] | None,
+    tree: TreeOptions,
+    state: Any,  # noqa: ANN401  (the problem's own)
+    jobs: NDArray[np.intp],
+    depth: int,
+    ub: int,
+) -> tuple[bool, NDArray[np.int64]]:
+    """Bound both child sets, or the only one that the rule looks at; choose one.
+
+    A bound that tightens has no say in which: how tight it is depends on the ub.
+
+    Parameters
+    ----------
+    tightens
+        The problem, if its bound tightens.
+    state, jobs, ub
+        As of ``Tightens.tighten``.
+    depth
+        Depth of the node.
+
+    Returns
+    -------
+    back : bool
+        Whether the node takes its back children.
+    bounds : ndarray of int64, shape (r,)
+        Lower bounds of the children on that side.
+    """
+    back = fixed_side(tree.branching, depth)
+    if back is None:
+        ahead = problem.child_bounds(state, jobs, back=False)
+        behind = problem.child_bounds(state, jobs, back=True)
+        back = choose_back(tree.branching, ahead, behind, depth, tree.branching_ub)
+        bounds = behind if back else ahead
+    else:
+        bounds = problem.child_bounds(state, jobs, back=back)
+    if tightens is not None:
+        tight = tightens.tighten(state, jobs, bounds, ub, back=back)
+        bounds = np.maximum(bounds, tight)
+    return back, bounds
 
 
 def choose_back(

@@ -12,14 +12,14 @@ import asyncio
 import logging
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpbb.cluster.scheduler.outlook import Forecast
 from dpbb.estimation.result import MOST_NODES
-from dpbb.flowshop import FlowShopProblem
 from dpbb.options import Estimates
+from dpbb.problem import Encodable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dpbb.cluster.scheduler.open_run import OpenRun
     from dpbb.coordination.checkpoint import Checkpoint
     from dpbb.estimation.background import Remainder
+    from dpbb.problem import Problem
 
 logger = logging.getLogger(__name__)
 
@@ -80,8 +81,9 @@ class Forecaster:
                 continue
             if spec.options.estimates is Estimates.OFF or age < outlook.due_s:
                 continue
-            if not isinstance(spec.problem, FlowShopProblem):
-                self._give_up(run, "trees are estimated of flow shops alone")
+            if not isinstance(spec.problem, Encodable):
+                kind = spec.problem.name
+                self._give_up(run, f"kind {kind!r} has no encode() for its process")
                 continue
             outlook.busy_s = age
             task = asyncio.create_task(self._estimate(run, spec.problem))
@@ -119,7 +121,7 @@ class Forecaster:
             explored = snapshot.decomposed + snapshot.leaves
             run.outlook.latest = latest.follow(explored, coordinator.ub)
 
-    async def _estimate(self, run: OpenRun, problem: FlowShopProblem) -> None:
+    async def _estimate(self, run: OpenRun, problem: Problem[Any]) -> None:
         coordinator, outlook = run.coordinator, run.outlook
         saved = coordinator.checkpoint(self._clock())
         age = saved.seconds
@@ -153,7 +155,7 @@ class Forecaster:
 
 def estimate_saved(
     saved: Checkpoint,
-    problem: FlowShopProblem,
+    problem: Problem[Any],
     seed: int,
     is_wanted: Callable[[], bool],
 ) -> Remainder | None:

@@ -39,11 +39,12 @@ def test_the_process_answers_what_this_one_does():
 
 
 def test_a_request_that_is_longer_than_a_pipe_arrives(monkeypatch):
-    """Of 500 jobs it is; the process reads long after the first look at it."""
+    """Of many roots it is; the process reads long after the first look at it."""
     monkeypatch.setattr(background, "LOOK_S", 0.01)
     problem = FlowShopProblem(taillard_instance("ta111"))
     ub = problem.root_bound + 1
-    roots = RootSample.of(WorkUnit.from_paths(500, [(v,) for v in range(500)]))
+    paths = [(v, w) for v in range(60) for w in range(60)]
+    roots = RootSample.of(WorkUnit.from_paths(500, paths))
     long = background.encode(problem, TreeOptions(), ub, roots, 1e-6, 0)
     assert len(long) > 65_536
     end = time.monotonic() + 60

@@ -12,7 +12,6 @@ from dpbb.errors import InstanceError, OptionError
 from dpbb.estimation.rates import Rate
 from dpbb.estimation.result import Estimate, duration, number
 from dpbb.tree.work_unit import WorkUnit
-from tests import oracle
 
 
 def small(**changes):
@@ -105,11 +104,9 @@ def test_bad_input_is_refused(changes, words):
         small(**changes)
 
 
-def test_only_flow_shops_can_be_estimated():
+def test_an_instance_that_is_not_there_is_refused():
     with pytest.raises(InstanceError):
         dpbb.estimate("ta999")
-    with pytest.raises(OptionError, match="expected a flow shop"):
-        dpbb.estimate(oracle.TinyFlowShop(((1, 2), (3, 4))), upper_bound=9)
 
 
 def test_instances_of_all_kinds_are_taken():

@@ -115,7 +115,7 @@ def test_a_run_is_estimated_when_it_is_old_enough(hub, asked):
 def test_runs_that_do_not_want_it_are_left_alone(hub, asked):
     hub.open(spec(estimates=Estimates.OFF), b"")
     own = tiny_spec()
-    hub.open(own, b"")  # no flow shop of ours
+    hub.open(own, b"")  # it cannot encode itself
     hub._clock.now = 1e6
     tick(hub)
     tick(hub)
@@ -127,7 +127,11 @@ def test_runs_that_do_not_want_it_are_left_alone(hub, asked):
         if event.kind == "estimate"
     ]
     (one,) = estimates
-    assert one == (own.run_id, "no estimate: trees are estimated of flow shops alone")
+    kind = own.problem.name
+    assert one == (
+        own.run_id,
+        f"no estimate: kind {kind!r} has no encode() for its process",
+    )
 
 
 def test_a_failure_is_told_once(hub, monkeypatch, caplog):

@@ -1,0 +1,283 @@
+"""The sampler for problems that no fast engine has a model of: the protocol alone.
+
+The same method as ``dpbb.estimation.probe`` (P. C. Chen, SIAM Journal on Computing
+21(2), 1992) in Python: some thousand nodes a second instead of millions.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.engines.registry import get_engine
+from dpbb.errors import OptionError
+from dpbb.estimation.probe import MOST_STRATA, MOST_WEIGHT, Found
+from dpbb.estimation.result import MOST_NODES
+from dpbb.estimation.sampling import (
+    FIRST_SAMPLES,
+    GROWTH,
+    LEAST_STRATA,
+    MOST_UBS,
+    PRECISE,
+    Round,
+    Sampler,
+    steps_to,
+)
+from dpbb.problem import Tightens, root_bound
+from dpbb.tree.branching import bound_children, refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from dpbb.estimation.roots import RootSample
+    from dpbb.options import TreeOptions
+    from dpbb.problem import Problem
+
+MOST_ROOTS = 32
+"""Roots of one depth that each probe walks to; of more, it draws this many."""
+
+
+@dataclass(slots=True)
+class _Node:
+    """A node that was kept: the weight is how many it stands for."""
+
+    state: Any
+    jobs: NDArray[np.intp]
+    weight: float
+    stratum: int  # the least on its path
+
+
+def sampler_of(
+    problem: Problem[Any],
+    tree: TreeOptions,
+    ub: int,
+    roots: RootSample | None = None,
+) -> Sampler | PlainSampler:
+    """Return the fast sampler if the CPU engine takes the problem, else this one.
+
+    Raises
+    ------
+    OptionError
+        The problem has no such tree: another bound, or a rule that does not fit it.
+    """
+    reason = refusal(problem, tree)
+    if reason is not None:
+        raise OptionError(reason)
+    fast = get_engine("cpu").supports(problem, tree) is None
+    chosen: Any = Sampler if fast else PlainSampler
+    sampler: Sampler | PlainSampler = chosen(problem, tree, ub, roots)
+    return sampler
+
+
+class PlainSampler:
+    """Estimates the number of nodes of a tree, or below some of its roots.
+
+    Parameters
+    ----------
+    problem, tree, ub, roots
+        As of ``dpbb.estimation.sampling.Sampler``.
+    """
+
+    def __init__(
+        self,
+        problem: Problem[Any],
+        tree: TreeOptions,
+        ub: int,
+        roots: RootSample | None = None,
+    ) -> None:
+        self._problem, self._tree, self._roots = problem, tree, roots
+        self._tightens = problem if isinstance(problem, Tightens) else None
+        self._above = max(0, ub - problem.trivial_ub)
+        self._ub = min(ub, problem.trivial_ub)
+        self._span = max(1, self._ub - root_bound(problem))
+        self._stratify(MOST_STRATA)
+
+    def rounds(
+        self,
+        *,
+        seconds: float,
+        samples: int | None,
+        probes: int,
+        threads: int,
+        seed: int,
+        should_stop: Callable[[], bool] = lambda: False,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> list[Round]:
+        """Run rounds until the time is up or the estimate is precise.
+
+        See ``dpbb.estimation.sampling.Sampler.rounds``; one thread, as Python has.
+        """
+        began = clock()
+        if samples is None:
+            self._bounded(self._root(), 0)
+            node_s = max(clock() - began, 1e-5)
+            first = FIRST_SAMPLES * self._problem.n_jobs * node_s * probes * GROWTH
+            self._stratify(min(MOST_STRATA, max(LEAST_STRATA, int(seconds / first))))
+        done: list[Round] = []
+        seeds = np.random.SeedSequence(seed)
+        steps = [FIRST_SAMPLES] if samples is None else steps_to(samples)
+        while steps:
+            count, started = steps.pop(0), clock()
+            found, sizes = zip(
+                *(self._probe(count, one) for one in seeds.spawn(probes)), strict=True
+            )
+            now = clock()
+            by_ub = self._by_ub(np.mean(sizes, axis=0))
+            done.append(Round(count, found, now - started, by_ub))
+            if done[-1].exact or should_stop():
+                break
+            if samples is None and done[-1].spread >= PRECISE * math.sqrt(probes):
+                left = began + seconds - now
+                growth = min(GROWTH, 0.8 * left / max(done[-1].seconds, 1e-4))
+                steps = [int(count * growth)] if growth >= 1.5 else []
+        return done
+
+    def _stratify(self, most: int) -> None:
+        """Choose how many values of UB - LB make a stratum."""
+        self._width = -(-self._span // most)
+        self._n_strata = -(-self._span // self._width)
+
+    def _by_ub(self, sizes: NDArray[np.float64]) -> tuple[float, ...]:
+        """Return how many nodes have room for an UB that is smaller by 0, 1, ..."""
+        at_least = sizes[::-1].cumsum()[::-1].repeat(self._width).clip(max=MOST_NODES)
+        same = np.full(min(self._above, MOST_UBS), at_least[0])
+        return tuple(np.concatenate([same, at_least])[:MOST_UBS].tolist())
+
+    def _root(self) -> _Node:
+        order = self._tree.root_order
+        jobs = np.arange(self._problem.n_jobs) if order is None else np.array(order)
+        root = self._problem.root_state()
+        return _Node(root, jobs.astype(np.intp), 1.0, self._n_strata - 1)
+
+    def _bounded(self, node: _Node, depth: int) -> tuple[bool, NDArray[np.int64]]:
+        """Return the side that a node takes, and the bounds of its children there."""
+        return bound_children(
+            self._problem,
+            self._tightens,
+            self._tree,
+            node.state,
+            node.jobs,
+            depth,
+            self._ub,
+        )
+
+    def _child(
+        self, node: _Node, slot: int, weight: float, *, back: bool, bound: int
+    ) -> _Node:
+        state = self._problem.extend(node.state, int(node.jobs[slot]), back=back)
+        stratum = min(node.stratum, (self._ub - 1 - bound) // self._width)
+        return _Node(state, np.delete(node.jobs, slot), weight, stratum)
+
+    def _entries(
+        self, random: np.random.Generator
+    ) -> tuple[dict[int, list[_Node]], bool]:
+        """Roots to start from, by depth; and whether some were drawn from many."""
+        if self._roots is None:
+            return {0: [self._root()]}, False
+        drawn = self._roots.drawn(MOST_ROOTS, random)
+        entries: dict[int, list[_Node]] = defaultdict(list)
+        known: dict[tuple[int, ...], _Node | None] = {(): self._root()}
+        for depth, digits, weight in zip(
+            drawn.depths.tolist(), drawn.digits.tolist(), drawn.weights, strict=True
+        ):
+            node = self._walk(tuple(digits[:depth]), known)
+            if node is not None:
+                kept = _Node(node.state, node.jobs, float(weight), node.stratum)
+                entries[depth].append(kept)
+        return entries, bool((drawn.weights != 1).any())
+
+    def _walk(
+        self, path: tuple[int, ...], known: dict[tuple[int, ...], _Node | None]
+    ) -> _Node | None:
+        """Return the node of a path; None if it is pruned on the way."""
+        if path not in known:
+            above = self._walk(path[:-1], known)
+            known[path] = None
+            if above is not None:
+                back, bounds = self._bounded(above, len(path) - 1)
+                bound = int(bounds[path[-1]])
+                if bound < self._ub:
+                    known[path] = self._child(
+                        above, path[-1], 1.0, back=back, bound=bound
+                    )
+        return known[path]
+
+    def _probe(
+        self, samples: int, seed: np.random.SeedSequence
+    ) -> tuple[Found, NDArray[np.float64]]:
+        random = np.random.default_rng(seed)
+        entries, drawn = self._entries(random)
+        sizes = np.zeros(self._n_strata)
+        level: list[_Node] = []
+        decomposed = leaves = 0.0
+        visited = thinned = widest = 0
+        n_jobs = self._problem.n_jobs
+        for depth in range(n_jobs):
+            level += entries.get(depth, [])
+            visited, widest = visited + len(level), max(widest, len(level))
+            for node in level:
+                size = sizes[node.stratum] + node.weight
+                sizes[node.stratum] = min(size, MOST_WEIGHT)
+            total = min(sum(node.weight for node in level), MOST_WEIGHT)
+            if depth == n_jobs - 1:
+                leaves = total
+                break
+            decomposed = min(decomposed + total, MOST_WEIGHT)
+            level, left_out = self._next_level(level, depth, samples, random)
+            thinned += left_out
+        return Found(decomposed, leaves, visited, thinned, widest, drawn), sizes
+
+    def _next_level(
+        self,
+        level: list[_Node],
+        depth: int,
+        samples: int,
+        random: np.random.Generator,
+    ) -> tuple[list[_Node], int]:
+        """Return the children that are kept, and how many strata had more."""
+        strata: dict[int, list[tuple[_Node, int, bool, int]]] = defaultdict(list)
+        for node in level:
+            back, bounds = self._bounded(node, depth)
+            for slot in np.flatnonzero(bounds < self._ub).tolist():
+                bound = int(bounds[slot])
+                stratum = (self._ub - 1 - bound) // self._width
+                strata[stratum].append((node, slot, back, bound))
+        kept, thinned = [], 0
+        for stratum in sorted(strata):
+            children = strata[stratum]
+            weights = [node.weight for node, *_ in children]
+            if len(children) > samples:
+                thinned += 1
+                weights = thin(weights, samples, random.random())
+            for (node, slot, back, bound), weight in zip(
+                children, weights, strict=True
+            ):
+                if weight:
+                    kept.append(self._child(node, slot, weight, back=back, bound=bound))
+        return kept, thinned
+
+
+def thin(weights: list[float], samples: int, offset: float) -> list[float]:
+    """Return new weights with the same sum, of which at most ``samples`` are not 0.
+
+    Systematic sampling, as ``dpbb.estimation.probe.choose`` has it: every weight is on
+    average what it was.
+
+    Parameters
+    ----------
+    offset
+        A random number in [0, 1).
+    """
+    ends = np.minimum(np.cumsum(weights), MOST_WEIGHT)
+    step = float(ends[-1]) / samples
+    at = (np.arange(samples) + offset) * step
+    hit = np.minimum(np.searchsorted(ends, at, side="right"), len(weights) - 1)
+    hits: list[float] = (np.bincount(hit, minlength=len(weights)) * step).tolist()
+    return hits
