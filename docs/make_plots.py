@@ -23,7 +23,7 @@ MAX_BYTES = 150_000
 DPI = 110
 SIMULATED_S = 600.0  # an ideal run, as ``tests.worlds scale`` has it
 FIRST = "as measured"  # the case of which a line is drawn
-BEYOND = ("--seats", "8192", "16384", "--no-variants")
+BEYOND = ("--seats", "8192", "16384", "--no-variants", "--no-ideal")
 MEASURED = [
     {"series": f"{tree}, {nodes} nodes", "gpus": gpus, "seconds": seconds}
     for tree, nodes, times in (
