@@ -4,16 +4,21 @@
 
 A ``Problem`` says how partial schedules grow, bounds them, and what complete ones cost.
 A bound may be any value that no completion is below: a weak one costs time, a wrong
-one the optimum. The generic engine explores it on any cluster.
+one the optimum. The generic engine explores it on any cluster. What else it has makes
+it as good as a flow shop: ``encode``, ``schedule``, ``sides``, ``objective``.
 """
 
 import tempfile
 from hashlib import sha256
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 
 import dpbb
+from dpbb.plotting.drawing import figure_of
+from dpbb.problems import Family, register
+from dpbb.result.schedule import Schedule
 
 
 class TotalCompletionTime:
@@ -21,6 +26,7 @@ class TotalCompletionTime:
 
     name = "flowshop-total-completion-time"
     objective = "total completion time"
+    sides = ("front",)
 
     def __init__(self, times: np.ndarray) -> None:  # shape (n_jobs, n_machines)
         self.times = times
@@ -39,8 +45,6 @@ class TotalCompletionTime:
         return total + int(end), ends
 
     def child_bounds(self, state, jobs, *, back):
-        if back:  # asked for at the root only: what is true of every schedule
-            return np.full(len(jobs), self.bound(state, jobs))
         children = (self.extend(state, job, back=False) for job in jobs)
         rests = (np.delete(jobs, i) for i in range(len(jobs)))
         return np.array([*map(self.bound, children, rests)])
@@ -58,20 +62,51 @@ class TotalCompletionTime:
             state = self.extend(state, job, back=False)
         return state[0]
 
+    def encode(self):  # for checkpoints, certificates and estimates
+        return {"times": self.times.tolist()}
+
+    def schedule(self, permutation):  # for Gantt charts, tables and CSV files
+        end = np.zeros_like(self.times)
+        ready = np.zeros(self.times.shape[1], dtype=np.int64)
+        for job in permutation:
+            _, ready = self.extend((0, ready), job, back=False)
+            end[job] = ready
+        return Schedule(tuple(map(int, permutation)), end - self.times, end)
+
+
+def decode(data) -> TotalCompletionTime:
+    return TotalCompletionTime(np.array(data["times"]))
+
+
+# An installed package says the same by an entry point; then dpbb resume knows it, too:
+# [project.entry-points."dpbb.problems"]
+# flowshop-total-completion-time = "my_package:FAMILY"
+FAMILY = Family(decode)
+register(TotalCompletionTime.name, FAMILY)
+
 
 def main() -> None:
     problem = TotalCompletionTime(np.random.default_rng(8).integers(1, 30, (8, 3)))
     best = min(map(problem.evaluate, permutations(range(problem.n_jobs))))
     print(f"brute force over {problem.n_jobs}! orders: {best}")
 
-    print(dpbb.solve(problem, branching="front", verbosity="quiet").summary())
-
-    # Below the optimum there is nothing: the same tree, interrupted or not.
-    options = {"branching": "front", "cutoff": best, "verbosity": "quiet"}
-    whole = dpbb.solve(problem, **options)
+    quiet = {"branching": "front", "verbosity": "quiet"}
     with tempfile.TemporaryDirectory() as folder:
-        dpbb.solve(problem, node_limit=20, checkpoint=f"{folder}/run", **options)
-        parts = dpbb.resume(f"{folder}/run", problem=problem, verbosity="quiet")
+        proof, chart = f"{folder}/proof.json.gz", f"{folder}/gantt.png"
+        result = dpbb.solve(problem, certificate=proof, **quiet)
+        print(result.summary())
+        print(result.schedule())
+        print(dpbb.verify(proof).summary())
+        figure_of(result, "gantt").savefig(chart)
+        print(f"Gantt chart: {Path(chart).stat().st_size > 1000}")
+
+        # Below the optimum there is nothing: the same tree, interrupted or not.
+        print(dpbb.estimate(problem, upper_bound=best, branching="front").summary())
+        whole = dpbb.solve(problem, cutoff=best, **quiet)
+        dpbb.solve(
+            problem, cutoff=best, node_limit=20, checkpoint=f"{folder}/run", **quiet
+        )
+        parts = dpbb.resume(f"{folder}/run", verbosity="quiet")
     print(f"{whole.status}: {whole.decomposed} nodes, {parts.decomposed} in two parts")
 
 

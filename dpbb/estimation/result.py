@@ -131,10 +131,13 @@ class Estimate:
         return (() if self.here is None else (self.here,)) + self.elsewhere
 
     def _rows(self) -> list[tuple[str, str]]:
+        size = f"{self.n_jobs} x {self.n_machines}"
+        if not self.n_machines:
+            size = f"{self.n_jobs} jobs"
         sign = "<=" if self.all_optima else "<"
         tree = f"nodes with LB {sign} {self.upper_bound}, {self.branching}"
         rows = [
-            ("instance", f"{self.instance} ({self.n_jobs} x {self.n_machines})"),
+            ("instance", f"{self.instance} ({size})"),
             ("tree", tree),
         ]
         if self.exact:

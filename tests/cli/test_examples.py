@@ -24,6 +24,13 @@ SAYS = {
     "08_own_problem.py": (
         "brute force over 8! orders: 759",
         "total completion time 759",
+        "8 x 3",
+        "    5       0-11      11-13      13-17",
+        "claim       optimal, total completion time 759",
+        "by reference",
+        "the certificate holds",
+        "Gantt chart: True",
+        "49 (counted, not estimated)",
         "nodes, 49 in",
     ),
     "09_job_shop_tree.py": (
