@@ -10,6 +10,7 @@ SUITES = {
     "estimate": "estimates of trees of known size: within a factor 3, how fast",
     "gpu": "golden trees with the GPU engine: counts, nodes a second",
     "idle": "how long a freed seat waits for its next unit",
+    "jobshop": "costs of job-shop schedules: the paper's table, batches, CPU and GPU",
     "multigpu": "one tree through `dpbb.solve` on 1, 2, 4, ... GPUs of this host",
 }
 """Suites and what they show, for the command line's help."""
