@@ -192,7 +192,8 @@ def run(args: argparse.Namespace) -> int:
             bench.write()
     for finding in bench.report.findings:
         print(finding)
-    wrong = [row for row in (*bench.report.table, *bench.report.rates) if not row.exact]
+    wrong = [f"{row}" for row in bench.report.table if not row.exact]
+    wrong += [f"{row}" for row in bench.report.rates if not row.exact]
     for one in wrong:
         print(f"WRONG: {one}")
     return int(bool(wrong or bench.report.failures))
@@ -555,9 +556,10 @@ class Bench:
                 device_s.append(cupy.cuda.get_elapsed_time(begin, end) / 1000)
             for _ in range(self.args.repeat + 1):
                 began = time.perf_counter()
-                paths.matrix.set(matrix)
+                paths.matrix.set(matrix, stream=stream)
                 launch()
-                found = paths.matrix.get()
+                found = paths.matrix.get(stream=stream)
+                stream.synchronize()
                 with_s.append(time.perf_counter() - began)
         return (
             statistics.median(device_s[1:]),
@@ -567,7 +569,7 @@ class Bench:
         )
 
     def _name_crossovers(self) -> None:
-        """Say from how many operations on the GPU needs less time, transfers included."""
+        """Say from how many operations on the GPU needs less time."""
         table = [row for row in self.report.table if row.gpu_paper_with_ms]
         for arm, text in (
             ("gpu_paper_with_ms", "the paper's kernel, with transfers,"),

@@ -40,6 +40,7 @@ COMMANDS = {
     "estimate": "how many nodes a tree has, and how long they take",
     "info": "size, digest, root bounds and best-known makespan",
     "evaluate": "makespan and schedule of a given order",
+    "jobshop": "job shops: exact costs of solutions, what is known of an instance",
     "plot": "pictures: schedule, convergence, search space, speed-up",
     "engines": "which engines can run here, and why not",
     "bench": "benchmarks: counts checked, nodes a second",

@@ -15,6 +15,7 @@ from dpbb.jobshop.solution import (
     criterion_of,
     machine_operations,
 )
+from dpbb.result.bars import Bars
 from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
@@ -92,6 +93,15 @@ class JobShopSchedule:
                 return tuple(reversed(path))
             v = tight[0]
             path.append(v)
+
+    def bars(self) -> Bars:
+        """Return the operations as ``dpbb.plotting.gantt`` draws them."""
+        instance = self.instance
+        return Bars(
+            *(instance.name, tuple(range(instance.n_jobs)), instance.machine_names),
+            *(instance.jobs, instance.machines, self.start, self.end),
+            self.critical_path(),
+        )
 
     def rows(self) -> Iterator[tuple[str, int, str, int, int]]:
         """Operations as (job, place in its route, machine, start, end)."""

@@ -62,12 +62,13 @@ def spread(
             _costs_of_batch, solutions, instance=shop, options=how, pure=False
         )
     array = np.asarray(solutions)
+    if not len(array):
+        return np.empty(0, np.int64)
     n_workers = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
     size = max(1, -(-len(array) // (PARTS_PER_WORKER * n_workers)))
     parts = client.scatter([array[i : i + size] for i in range(0, len(array), size)])
     done = client.map(_costs_of_batch, parts, instance=shop, options=how, pure=False)
-    costs = client.gather(done)
-    return np.concatenate(costs) if costs else np.empty(0, np.int64)
+    return np.concatenate(client.gather(done))
 
 
 def _is_batch(value: Any) -> bool:  # noqa: ANN401

@@ -13,6 +13,7 @@ from dpbb.plotting import style
 from dpbb.plotting.critical import critical_path
 from dpbb.problem import Scheduled, cost_of, instance_name_of, objective_of
 from dpbb.result import Result, Status
+from dpbb.result.bars import Bars, HasBars
 from dpbb.result.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _DIGIT = 0.64  # width of a digit of Matplotlib's own font, as a share of its si
 
 
 def gantt(
-    data: Result | Schedule | tuple[Any, Sequence[int]],
+    data: Result | Schedule | HasBars | tuple[Any, Sequence[int]],
     ax: Axes | None = None,
     *,
     critical: bool = True,
@@ -43,8 +44,8 @@ def gantt(
     Parameters
     ----------
     data
-        A result with a schedule, a schedule, or a problem (or whatever
-        ``read_instance`` takes) and a permutation of its jobs.
+        A result with a schedule, a schedule (also of a job shop), or a problem (or
+        whatever ``read_instance`` takes) and a permutation of its jobs.
     ax
         Where to draw; default: a new pyplot figure.
     critical
@@ -56,49 +57,78 @@ def gantt(
     DpbbError
         The result has no schedule; Matplotlib is not installed.
     """
-    schedule, name, text = _schedule(data)
-    n_jobs, n_machines = schedule.start.shape
+    bars, text = _bars(data)
+    n_jobs, n_machines = len(bars.order), len(bars.machine_names)
     ax = style.axes_for(ax, gantt_size(data))
-    colors = _colors(n_jobs)
-    order = list(schedule.permutation)
-    lengths = schedule.end - schedule.start
+    colors = np.empty((n_jobs, 4))
+    colors[list(bars.order)] = _colors(n_jobs)
+    lengths = bars.end - bars.start
     # of many operations the edges would be all that one sees
     edge = 0.5 if n_jobs <= 60 else 0.15 if n_jobs <= 250 else 0.0
     for machine in range(n_machines):
-        bars = np.column_stack(
-            [schedule.start[order, machine], lengths[order, machine]]
-        )
+        here = bars.machine == machine
+        spans = np.column_stack([bars.start[here], lengths[here]])
         ax.broken_barh(
-            [(float(begin), float(length)) for begin, length in bars],
+            [(float(begin), float(length)) for begin, length in spans],
             (machine - BAR / 2, BAR),
-            facecolors=colors,
+            facecolors=colors[bars.job[here]],
             edgecolors="white",
             linewidth=edge,
         )
     style.dress(ax, x="time (in units of the instance)", y="machine", grid="x")
-    _machine_axis(ax, n_machines)
-    ax.set_xlim(0, max(1, schedule.makespan, *_makespans_beside(ax)) * 1.01)
-    _label_bars(ax, schedule, colors)
-    handles = _mark(ax, schedule) if critical else []
+    _machine_axis(ax, bars.machine_names)
+    ax.set_xlim(0, max(1, bars.makespan, *_makespans_beside(ax)) * 1.01)
+    _label_bars(ax, bars, colors)
+    handles = _mark(ax, bars) if critical and bars.critical else []
     handles.append(
         ax.axvline(
-            schedule.makespan,
+            bars.makespan,
             color=style.BLACK,
             linewidth=1.2,
             linestyle=(0, (4, 2)),
-            label=f"end {schedule.makespan}",
+            label=f"end {bars.makespan}",
         )
     )
-    handles += _color_key(order, colors)
+    handles += _color_key(bars.order, colors)
     style.legend_above(ax, handles)
-    style.title(ax, name, text)
+    style.title(ax, bars.name, text)
     return ax
 
 
 def gantt_size(data: Any) -> tuple[float, float]:  # noqa: ANN401
     """Width and height in inches that suit a schedule."""
-    n_machines = _schedule(data)[0].start.shape[1]
+    n_machines = len(_bars(data)[0].machine_names)
     return 8.0, min(8.0, max(2.6, 1.4 + 0.26 * n_machines))
+
+
+def _bars(data: Any) -> tuple[Bars, str]:  # noqa: ANN401
+    """Return the operations, and what the title says of them after the name."""
+    if isinstance(data, HasBars):
+        bars = data.bars()
+        name, text = bars.name, f": makespan {bars.makespan}"
+    else:
+        schedule, name, text = _schedule(data)
+        bars = _bars_of(schedule, name)
+    text += f"; {len(bars.order)} jobs, {len(bars.machine_names)} machines"
+    return bars, text
+
+
+def _bars_of(schedule: Schedule, name: str) -> Bars:
+    """Return the operations of a schedule by their positions."""
+    order, (n_jobs, n_machines) = list(schedule.permutation), schedule.start.shape
+    place = {job: position * n_machines for position, job in enumerate(order)}
+    try:
+        path = tuple(place[job] + machine for job, machine in critical_path(schedule))
+    except DpbbError:  # of another kind, or operations that wait longer than they must
+        path = ()
+    return Bars(
+        *(name, schedule.permutation, tuple(map(str, range(n_machines)))),
+        np.repeat(np.array(order, np.int64), n_machines),
+        np.tile(np.arange(n_machines), n_jobs),
+        schedule.start[order].reshape(-1),
+        schedule.end[order].reshape(-1),
+        path,
+    )
 
 
 def _schedule(data: Any) -> tuple[Schedule, str, str]:  # noqa: ANN401
@@ -124,8 +154,7 @@ def _schedule(data: Any) -> tuple[Schedule, str, str]:  # noqa: ANN401
         cost = cost_of(problem, np.array(order, np.intp))
         schedule, name = problem.schedule(order), instance_name_of(problem)
         text = f": {objective_of(problem)} {cost}"
-    n_jobs, n_machines = schedule.start.shape
-    return schedule, name, f"{text}; {n_jobs} jobs, {n_machines} machines"
+    return schedule, name, text
 
 
 def _colors(n_jobs: int) -> Any:  # noqa: ANN401
@@ -136,13 +165,17 @@ def _colors(n_jobs: int) -> Any:  # noqa: ANN401
     return colormaps["viridis"](np.linspace(0.12, 0.96, n_jobs))
 
 
-def _machine_axis(ax: Axes, n_machines: int) -> None:
+def _machine_axis(ax: Axes, names: Sequence[str]) -> None:
     from matplotlib.ticker import MaxNLocator
 
+    n_machines = len(names)
     ax.set_ylim(n_machines - 0.5, -0.5)
     ax.yaxis.set_major_locator(MaxNLocator(nbins=25, integer=True, steps=[1, 2, 5, 10]))
     if n_machines <= 25:
         ax.set_yticks(range(n_machines))
+        if list(names) != [str(machine) for machine in range(n_machines)]:
+            shown = [style.shortened(name, style.LEAST_NAME) for name in names]
+            ax.set_yticks(range(n_machines), shown, parse_math=False)
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
 
@@ -155,51 +188,44 @@ def _makespans_beside(ax: Axes) -> list[float]:
     ]
 
 
-def _label_bars(ax: Axes, schedule: Schedule, colors: Any) -> None:  # noqa: ANN401
+def _label_bars(ax: Axes, bars: Bars, colors: Any) -> None:  # noqa: ANN401
     """Write the number of the job into bars, if most have room for it."""
-    n_jobs, n_machines = schedule.start.shape
     in_points = 72.0 / ax.figure.dpi
     box = ax.get_window_extent()
     wide = box.width * in_points / (ax.get_xlim()[1] - ax.get_xlim()[0])
-    high = box.height * in_points * BAR / n_machines
-    lengths = (schedule.end - schedule.start) * wide
-    digits = np.array([len(str(job)) for job in range(n_jobs)])[:, None]
+    high = box.height * in_points * BAR / len(bars.machine_names)
+    lengths = (bars.end - bars.start) * wide
+    digits = np.array([len(str(job)) for job in range(len(bars.order))])[bars.job]
     for size in LABEL_SIZES:
         fits = (lengths >= size * (_DIGIT * digits + 0.3)) & (high >= size * 1.1)
         if fits.mean() >= 0.5:
             break
     else:
         return
-    for position, job in enumerate(schedule.permutation):
-        red, green, blue, _ = colors[position]
+    for bar in np.flatnonzero(fits).tolist():
+        red, green, blue, _ = colors[bars.job[bar]]
         dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
-        for machine in np.flatnonzero(fits[job]).tolist():
-            middle = (schedule.start[job, machine] + schedule.end[job, machine]) / 2
-            ax.text(
-                middle,
-                machine,
-                str(job),
-                fontsize=size,
-                color="white" if dark else "black",
-                ha="center",
-                va="center_baseline",
-                clip_on=True,
-            )
+        ax.text(
+            (bars.start[bar] + bars.end[bar]) / 2,
+            bars.machine[bar],
+            str(bars.job[bar]),
+            fontsize=size,
+            color="white" if dark else "black",
+            ha="center",
+            va="center_baseline",
+            clip_on=True,
+        )
 
 
-def _mark(ax: Axes, schedule: Schedule) -> list[Any]:
-    """Draw the critical path along the upper edges of its bars, if there is one."""
+def _mark(ax: Axes, bars: Bars) -> list[Any]:
+    """Draw the critical path along the upper edges of its bars."""
     from matplotlib.patheffects import Normal, Stroke
 
-    try:
-        path = critical_path(schedule)
-    except DpbbError:  # of another kind, or operations that wait longer than they must
-        return []
     x: list[float] = []
     y: list[float] = []
-    for job, machine in path:
-        x += [float(schedule.start[job, machine]), float(schedule.end[job, machine])]
-        y += [machine - BAR / 2 + 0.06] * 2
+    for bar in bars.critical:
+        x += [float(bars.start[bar]), float(bars.end[bar])]
+        y += [float(bars.machine[bar]) - BAR / 2 + 0.06] * 2
     (line,) = ax.plot(
         x,
         y,
@@ -218,6 +244,6 @@ def _color_key(order: Sequence[int], colors: Any) -> list[Any]:  # noqa: ANN401
     """Legend entries that say what the colors are."""
     from matplotlib.patches import Patch
 
-    first = Patch(color=colors[0], label=f"first job ({order[0]})")
-    last = Patch(color=colors[-1], label=f"last job ({order[-1]})")
+    first = Patch(color=colors[order[0]], label=f"first job ({order[0]})")
+    last = Patch(color=colors[order[-1]], label=f"last job ({order[-1]})")
     return [first, last] if len(order) > 1 else [first]

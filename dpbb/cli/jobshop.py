@@ -1,0 +1,222 @@
+"""``dpbb jobshop``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.errors import OptionError
+from dpbb.jobshop import Criterion, Encoding, best_known, evaluate, load, schedule
+from dpbb.text.files import check_writable, whole_file
+from dpbb.text.json_text import json_text
+
+if TYPE_CHECKING:
+    import argparse
+
+    from dpbb.jobshop import JobShopSchedule
+
+PICTURES = (".png", ".svg", ".pdf")
+
+EPILOG = """\
+INSTANCE is ta01 to ta80, ft06, la01 and so on (with --data), or a file: the standard
+text form ("n m", then a line of machine-time pairs for every job), .csv or .json.
+
+SOLUTIONS is a file: .npy (an array of all), .json (a list), or text with a line of job
+numbers for every sequence; of machine orders with a line for every machine, and an
+empty line behind every solution. Jobs count from 0."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the two commands."""
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    text = "size, bounds and best-known makespan of a job shop"
+    info = commands.add_parser("info", help=text, description=text, allow_abbrev=False)
+    text = "exact costs of solutions of a job shop"
+    costs = commands.add_parser(
+        "evaluate", help=text, description=text, allow_abbrev=False
+    )
+    for command, work in ((info, _info), (costs, _evaluate)):
+        command.add_argument("instance", metavar="INSTANCE", help="a name or a file")
+        if command is costs:
+            command.add_argument("solutions", metavar="SOLUTIONS", help="a file")
+        command.add_argument(
+            "--data", metavar="FOLDER", help="benchmark files; default: $DPBB_DATA"
+        )
+        command.add_argument(
+            "--json", action="store_true", help="one JSON object on stdout"
+        )
+        command.set_defaults(work=work)
+    costs.add_argument(
+        "--encoding",
+        choices=[str(Encoding.SEQUENCE), str(Encoding.MACHINE_ORDERS)],
+        default=str(Encoding.SEQUENCE),
+        help="what a solution is (default: sequence)",
+    )
+    costs.add_argument(
+        "--criterion",
+        choices=[str(criterion) for criterion in Criterion],
+        default=str(Criterion.MAKESPAN),
+        help="what it costs (default: makespan)",
+    )
+    costs.add_argument(
+        "--device",
+        choices=("auto", "cpu", "gpu"),
+        default="auto",
+        help="where to evaluate (default: auto)",
+    )
+    costs.add_argument("--threads", type=int, metavar="N", help="of the CPU")
+    costs.add_argument(
+        "--output",
+        metavar="FILE",
+        help="write the schedule of the best solution: .csv, .json, or a Gantt chart "
+        f"{', '.join(PICTURES)}",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command that was asked for."""
+    return int(args.work(args))
+
+
+def _info(args: argparse.Namespace) -> int:
+    instance = load(args.instance, data_dir=args.data)
+    known = best_known(instance.name)
+    facts = {
+        "instance": instance.name,
+        "n_jobs": instance.n_jobs,
+        "n_machines": instance.n_machines,
+        "n_operations": instance.n_operations,
+        "digest": instance.digest,
+        "least_time": int(instance.times.min()),
+        "largest_time": int(instance.times.max()),
+        "lower_bound": instance.lower_bound,
+        "best_known_lower_bound": None if known is None else known.lower_bound,
+        "best_known_makespan": None if known is None else known.upper_bound,
+    }
+    if args.json:
+        print(json_text(facts))
+        return 0
+    lengths = instance.lengths
+    each = (
+        f"{lengths.min()}"
+        if lengths.min() == lengths.max()
+        else (f"{lengths.min()} to {lengths.max()}")
+    )
+    print(f"instance       {instance.name}")
+    print(f"size           {instance.n_jobs} jobs x {instance.n_machines} machines")
+    print(f"operations     {instance.n_operations}, {each} of a job")
+    print(f"times          {facts['least_time']} to {facts['largest_time']}")
+    print(f"digest         {instance.digest}")
+    print(f"lower bound    {instance.lower_bound} (longest job or machine)")
+    print(f"best known     {'unknown' if known is None else known}")
+    return 0
+
+
+def _evaluate(args: argparse.Namespace) -> int:
+    instance = load(args.instance, data_dir=args.data)
+    if args.output is not None:
+        suffix = Path(args.output).suffix.lower()
+        if suffix not in (".csv", ".json", *PICTURES):
+            raise OptionError(
+                "--output: expected a file ending in .csv, .json, "
+                f"{', '.join(PICTURES)}, got {args.output}"
+            )
+        check_writable(args.output, "--output")
+    encoding = Encoding(args.encoding)
+    solutions = read_solutions(args.solutions, encoding)
+    costs = evaluate(
+        instance,
+        solutions,
+        encoding=encoding,
+        criterion=args.criterion,
+        device=args.device,
+        threads=args.threads,
+    )
+    feasible = np.flatnonzero(costs >= 0)
+    best = int(feasible[costs[feasible].argmin()]) if feasible.size else None
+    if args.output is not None:
+        if best is None:
+            raise OptionError("--output: expected a solution without a cycle, got none")
+        _write(schedule(instance, solutions[best], encoding), Path(args.output))
+    if args.json:
+        values = {
+            "instance": instance.name,
+            "digest": instance.digest,
+            "criterion": args.criterion,
+            "costs": costs.tolist(),
+            "best": best,
+        }
+        print(json_text(values))
+        return 0
+    for number, cost in enumerate(costs.tolist()):
+        print(f"{number:>8}  {'cyclic' if cost < 0 else cost}")
+    if best is not None and len(costs) > 1:
+        print(f"best: solution {best}, {args.criterion} {costs[best]}")
+    return 0
+
+
+def _write(found: JobShopSchedule, path: Path) -> None:
+    """Write a schedule as its suffix says."""
+    with whole_file(path):
+        if path.suffix.lower() == ".csv":
+            found.write_csv(path)
+        elif path.suffix.lower() == ".json":
+            path.write_text(found.to_json() + "\n", encoding="utf-8")
+        else:
+            from dpbb.plotting import figure_of
+
+            figure_of(found, "gantt").savefig(path, dpi=150)
+
+
+def read_solutions(source: str, encoding: Encoding) -> Any:  # noqa: ANN401
+    """Read solutions from a file; what they are is checked by who evaluates them.
+
+    Raises
+    ------
+    OptionError
+        The file cannot be read, or has something else than numbers.
+    """
+    path = Path(source)
+    try:
+        if path.suffix.lower() == ".npy":
+            return np.load(path, allow_pickle=False)
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise OptionError(
+            f"SOLUTIONS: expected a file of solutions, got {source!r}: {error}"
+        ) from error
+    if path.suffix.lower() == ".json":
+        import json
+
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise OptionError(
+                f"{source}: expected JSON, got an error: {error}"
+            ) from error
+    rows = []
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            rows.append([int(token) for token in line.replace(",", " ").split()])
+        except ValueError:
+            raise OptionError(
+                f"{source}, line {number}: expected job numbers, got {line[:40]!r}"
+            ) from None
+    if encoding is Encoding.SEQUENCE:
+        return [row for row in rows if row]
+    return _blocks(rows)
+
+
+def _blocks(rows: list[list[int]]) -> list[list[list[int]]]:
+    """Return machine orders that empty lines part, filled up with -1."""
+    blocks: list[list[list[int]]] = [[]]
+    for row in rows:
+        if row:
+            blocks[-1].append(row)
+        elif blocks[-1]:
+            blocks.append([])
+    blocks = [block for block in blocks if block]
+    width = max((len(row) for block in blocks for row in block), default=0)
+    return [[[*row, *[-1] * (width - len(row))] for row in block] for block in blocks]

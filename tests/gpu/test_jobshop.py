@@ -1,0 +1,145 @@
+"""Job-shop costs on a device: exactly those of the CPU, whatever comes in."""
+
+import numpy as np
+import pytest
+
+from dpbb.errors import InstanceError
+from dpbb.jobshop import Criterion, Encoding, Method, evaluate, load, longest_paths, n5
+from dpbb.jobshop.cpu_batch import costs as cpu_costs
+from dpbb.jobshop.cpu_batch import random_sequences
+from dpbb.jobshop.solution import orders_of_sequence
+from tests.unit.jobshop.shops import SMALL, odd_shop, random_sequence
+
+pytestmark = [pytest.mark.gpu, pytest.mark.timeout(300)]
+
+SEQUENCE = [2, 0, 1, 0, 2, 1, 0, 1]
+SHOPS = {
+    "small": SMALL,
+    "odd": odd_shop(1),
+    "more machines than lanes": odd_shop(2, n_machines=40),
+    "large times": odd_shop(3, longest_time=20_000_000),
+    "ta01": load("ta01"),
+    "ta21": load("ta21"),
+    "ta71": load("ta71"),
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cupy():
+    """Skip, with the reason, where there is no device."""
+    from dpbb.errors import EngineUnavailable
+    from dpbb.jobshop.gpu_batch import require_gpu
+
+    try:
+        return require_gpu()
+    except EngineUnavailable as error:
+        pytest.skip(str(error))
+
+
+def orders_of(shop, sequences, n_cyclic=0):
+    """Machine orders; in the last ones the rows are shuffled: nearly all cyclic."""
+    orders = [orders_of_sequence(shop, one.astype(int)) for one in sequences]
+    rng = np.random.default_rng(1)
+    for one in orders[len(orders) - n_cyclic :]:
+        for row, length in zip(one, shop.machine_lengths, strict=True):
+            row[:length] = rng.permutation(row[:length])
+    return np.array(orders, np.int16)
+
+
+@pytest.mark.parametrize("criterion", Criterion)
+@pytest.mark.parametrize("name", SHOPS)
+def test_costs_are_those_of_the_cpu(name, criterion):
+    shop = SHOPS[name]
+    if shop.due is None and criterion is Criterion.WEIGHTED_TARDINESS:
+        pytest.skip("no due dates")
+    sequences = random_sequences(shop, 5001, seed=1)
+    expected = cpu_costs(shop, sequences, Encoding.SEQUENCE, criterion).tolist()
+    for kind in (np.uint8, np.int16, np.int32, np.int64):
+        given = sequences.astype(kind)
+        found = evaluate(shop, given, criterion=criterion, device="gpu")
+        assert found.tolist() == expected
+    orders = orders_of(shop, sequences[:300], n_cyclic=50)
+    expected = cpu_costs(shop, orders, Encoding.MACHINE_ORDERS, criterion).tolist()
+    found = evaluate(
+        shop, orders, encoding="machine_orders", criterion=criterion, device="gpu"
+    )
+    assert found.tolist() == expected
+
+
+@pytest.mark.data
+def test_all_benchmarks_agree(shared):
+    """ft, la, abz, orb, swv, yn and ta."""
+    files = sorted((shared / "data" / "jobshop" / "instances").glob("*.txt"))
+    assert len(files) == 162
+    for file in files:
+        shop = load(file)
+        sequences = random_sequences(shop, 64, seed=2)
+        orders = orders_of(shop, sequences[:8], n_cyclic=3)
+        for given, encoding in ((sequences, "sequence"), (orders, "machine_orders")):
+            on_cpu = evaluate(shop, given, encoding=encoding, device="cpu")
+            on_gpu = evaluate(shop, given, encoding=encoding, device="gpu")
+            assert on_gpu.tolist() == on_cpu.tolist(), shop.name
+        assert -1 in on_gpu
+
+
+def test_input_on_the_device_is_read_there(cupy):
+    shop = SHOPS["ta21"]
+    sequences = random_sequences(shop, 1000, seed=3)
+    expected = evaluate(shop, sequences, device="cpu").tolist()
+    there = cupy.asarray(sequences)
+    found = evaluate(shop, there)
+    assert isinstance(found, cupy.ndarray)
+    assert found.get().tolist() == expected
+
+    class Foreign:
+        """An array of another library."""
+
+        __cuda_array_interface__ = there.__cuda_array_interface__
+
+    assert evaluate(shop, Foreign()).get().tolist() == expected
+    # rows that do not begin at whole words, and an array that is not in C order
+    shifted = cupy.asarray(
+        np.concatenate([[0], sequences.reshape(-1)]).astype(np.uint8)
+    )
+    odd = shifted[1:].reshape(sequences.shape)
+    assert evaluate(shop, odd).get().tolist() == expected
+    assert evaluate(shop, cupy.asfortranarray(there)).get().tolist() == expected
+
+
+def test_what_is_no_solution_is_refused_and_harms_no_other(cupy):
+    sequences = np.array([SEQUENCE] * 100, np.int16)
+    sequences[7] = 0
+    sequences[50, 3] = -5
+    with pytest.raises(InstanceError, match="solution 7: expected job 0 3 times"):
+        evaluate(SMALL, sequences, device="gpu")
+    found = evaluate(SMALL, cupy.asarray(sequences), check=False).get()
+    assert np.flatnonzero(found == -2).tolist() == [7, 50]
+    assert set(np.delete(found, [7, 50]).tolist()) == {12}
+
+
+@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("name", ["odd", "large times", "ta01", "ta21"])
+def test_longest_paths_are_those_of_the_cpu(name, method):
+    shop = SHOPS[name]
+    sequence = random_sequence(shop, np.random.default_rng(1))
+    found = longest_paths(shop, sequence, method=method, device="gpu")
+    assert (found == longest_paths(shop, sequence)).all()
+
+
+def test_paths_of_2000_operations_are_found():
+    """More than a block has threads: the paper's limit."""
+    shop = SHOPS["ta71"]
+    sequence = random_sequence(shop, np.random.default_rng(1))
+    makespan = evaluate(shop, [sequence], device="cpu")[0]
+    for method in Method:
+        found = longest_paths(shop, sequence, method=method, device="gpu")
+        assert found[0].max() == makespan
+
+
+@pytest.mark.parametrize("name", ["odd", "ta01", "ta71"])
+def test_neighbours_cost_what_they_cost_on_the_cpu(name):
+    shop = SHOPS[name]
+    sequence = random_sequence(shop, np.random.default_rng(2))
+    on_cpu = n5(shop, sequence, "sequence")
+    on_gpu = n5(shop, sequence, "sequence", device="gpu")
+    assert on_gpu.makespans.tolist() == on_cpu.makespans.tolist()
