@@ -56,18 +56,22 @@ def spread(
             dtype=np.int64,
             meta=np.empty(0, np.int64),
         )
-    shop = client.scatter(instance, broadcast=True)
     if isinstance(solutions, list | tuple) and all(map(_is_batch, solutions)):
         return client.map(
-            _costs_of_batch, solutions, instance=shop, options=how, pure=False
+            _costs_of_batch, solutions, instance=instance, options=how, pure=False
         )
     array = np.asarray(solutions)
     if not len(array):
         return np.empty(0, np.int64)
     n_workers = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
     size = max(1, -(-len(array) // (PARTS_PER_WORKER * n_workers)))
-    parts = client.scatter([array[i : i + size] for i in range(0, len(array), size)])
-    done = client.map(_costs_of_batch, parts, instance=shop, options=how, pure=False)
+    parts = client.scatter(
+        [array[i : i + size] for i in range(0, len(array), size)],
+        hash=False,  # a name of its own: an equal part may just be given up
+    )
+    done = client.map(
+        _costs_of_batch, parts, instance=instance, options=how, pure=False
+    )
     return np.concatenate(client.gather(done))
 
 

@@ -54,7 +54,7 @@ def test_a_dask_array_stays_lazy(client, sequences, costs):
 
 def test_batches_and_futures_come_back_as_futures(client, sequences, costs):
     batches = [sequences[:100], sequences[100:]]
-    for given in (batches, client.scatter(batches)):
+    for given in (batches, client.scatter(batches, hash=False)):
         found = client.gather(evaluate(SHOP, given, client=client))
         assert [len(one) for one in found] == [100, 300]
         assert np.concatenate(found).tolist() == costs
