@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+import os
+import subprocess
+import sys
 
 import numba
 import pytest
@@ -60,3 +63,67 @@ def test_without_a_folder_to_write_to_nothing_is_kept(load, monkeypatch):
     assert function(1, 2) == 3
     again = load()
     assert (again(1, 2), hits(again)) == (3, 0)
+
+
+MODEL = """
+from __future__ import annotations
+from typing import NamedTuple
+from dpbb.kernels.pointers import Ints
+
+class Toy(NamedTuple):
+    weights: Ints
+
+    def cost(self, jobs, first, scratch):
+        return self.weights[jobs[first]] * 1
+"""
+
+SEARCH = """
+import numpy as np
+from dpbb.kernels import compiling, models
+from dpbb.kernels.pointers import addresses, pointer_of, pointers
+from toys.model import Toy
+
+dispatchers = []
+plain = compiling.compiled
+def noted(*how, **options):
+    dispatchers.append(plain(*how, **options))
+    return dispatchers[-1]
+compiling.compiled = noted
+
+@compiling.entry
+def cost_of(model_in, jobs, version=0):
+    model = pointers(model_in, np.int16(0))
+    at = pointer_of(jobs)
+    return models.cost(model, at, 0, at)
+
+toy = Toy(np.array([3, 5]))
+found = cost_of(addresses(toy), np.array([1, 0]))
+(dispatcher,) = dispatchers
+print(found, sum(dispatcher.stats.cache_hits.values()))
+"""
+
+
+def test_a_change_of_a_model_compiles_what_is_made_of_it_anew(tmp_path):
+    """Numba itself looks at the file of the function that Python calls alone."""
+    (tmp_path / "toys").mkdir()
+    model = tmp_path / "toys" / "model.py"
+    (tmp_path / "search").mkdir()
+    search = tmp_path / "search" / "search.py"
+    search.write_text(SEARCH)
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    environment = {**os.environ, "PYTHONPATH": path, "NUMBA_CACHE_DIR": str(tmp_path)}
+
+    def run(text):
+        model.write_text(text)
+        done = subprocess.run(  # noqa: S603 - our own script
+            [sys.executable, search],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.split()
+
+    assert run(MODEL) == ["5", "0"]
+    assert run(MODEL) == ["5", "1"]
+    assert run(MODEL.replace("* 1", "* 7")) == ["35", "0"]
