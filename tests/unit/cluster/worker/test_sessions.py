@@ -84,8 +84,8 @@ def test_auto_is_what_the_device_can_run():
 def test_engine_that_cannot_run_is_named(monkeypatch):
     """With the reasons of all that were tried."""
     seat, spec = SeatSessions(Device("cpu", "x")), tiny_spec(engine="cpu")
-    with pytest.raises(EngineUnavailable, match="flow shops alone"):
+    with pytest.raises(EngineUnavailable, match="no model of tiny"):
         seat._engine(spec)
     monkeypatch.setitem(module.AUTO_ENGINES, "cpu", ("cpu",))
-    with pytest.raises(EngineUnavailable, match="flow shops alone"):
+    with pytest.raises(EngineUnavailable, match="no model of tiny"):
         seat._engine(tiny_spec())

@@ -279,7 +279,7 @@ def test_devices_are_one_processor_with_all_its_cores():
 @pytest.mark.parametrize(
     ("problem", "tree", "reason"),
     [
-        (TinyFlowShop(((1, 2), (3, 4))), TreeOptions(), "TinyFlowShop"),
+        (TinyFlowShop(((1, 2), (3, 4))), TreeOptions(), "no model of tiny"),
         (
             problem_of([[1, 2], [3, 4]]),
             TreeOptions(BranchingRule.MINBRANCH),

@@ -1,4 +1,4 @@
-"""The CPU engine explores a problem that is no flow shop, from its model alone."""
+"""A search compiled for a model: the CPU engine explores what is no flow shop."""
 
 from __future__ import annotations
 
