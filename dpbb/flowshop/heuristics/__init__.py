@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from dpbb.errors import OptionError
@@ -28,7 +29,18 @@ if TYPE_CHECKING:
 
     from dpbb.flowshop.instance import FlowShopInstance
 
-__all__ = ["Incumbent", "Search", "default_time_s", "first_incumbent"]
+__all__ = ["HEURISTICS", "Incumbent", "Search", "default_time_s", "first_incumbent"]
+
+
+HEURISTICS: dict[str, tuple[str, str]] = {
+    "neh": ("dpbb.flowshop.heuristics.neh:neh", "cpu"),
+    "ig": ("dpbb.flowshop.heuristics.iterated_greedy:iterated_greedy", "cpu"),
+    "beam": ("dpbb.flowshop.heuristics.beam:beam", "cpu"),
+}
+"""Of every heuristic: where it is, ``"module:function"``, and what kind of device it
+runs on. The function is a ``Heuristic``; a function ``load`` of the same module, if
+there is one, loads what it compiles. The option ``heuristics`` has these names, and a
+test compares them."""
 
 
 def default_time_s(n_jobs: int, n_machines: int) -> float:
@@ -108,9 +120,7 @@ def first_incumbent(
     if method == Heuristics.NONE or (incumbent is not None and incumbent.proved):
         return incumbent
 
-    from dpbb.flowshop.heuristics.neh import neh
-
-    incumbent = neh(search, incumbent)
+    incumbent = _loaded(Heuristics.NEH)(search, incumbent)
     if method == Heuristics.NEH or incumbent.proved:
         return incumbent
     if time_limit_s is None:
@@ -147,14 +157,11 @@ def _stages(
     )
 
 
-def _loaded(method: Heuristics) -> Heuristic:
+def _loaded(name: str) -> Heuristic:
     """Import a heuristic and load its compiled code."""
-    if method == Heuristics.BEAM:
-        from dpbb.flowshop.heuristics.beam import beam, load
-
-        load()
-        return beam
-    from dpbb.flowshop.heuristics.iterated_greedy import iterated_greedy, load
-
-    load()
-    return iterated_greedy
+    path, _, function = HEURISTICS[name][0].partition(":")
+    module = import_module(path)
+    if hasattr(module, "load"):
+        module.load()
+    heuristic: Heuristic = getattr(module, function)
+    return heuristic
