@@ -39,6 +39,7 @@ SAYS = {
         "359 decomposed, 6 leaves",
         "18-27      27-28        1-6       6-10      30-37      10-18",
     ),
+    "10_job_shop_tabu.py": ("ft06: makespan 55 after", "best known 55 (optimal)"),
 }
 
 pytestmark = pytest.mark.cluster
@@ -73,3 +74,19 @@ def test_example_takes_a_file(tmp_path):
     schedule = (tmp_path / "schedule.csv").read_text()
     assert schedule.startswith("position,job,machine,start,end\n0,1,0,0,1")
     assert (tmp_path / "gantt.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.data
+def test_tabu_search_reaches_the_best_known_of_lawrence(shared):
+    command = [sys.executable, EXAMPLES / "10_job_shop_tabu.py", shared / "data"]
+    ran = subprocess.run(  # noqa: S603
+        command, check=True, capture_output=True, text=True, timeout=100
+    )
+    lines = [line for line in ran.stdout.splitlines() if "best known" in line]
+    assert [line.split(":")[0] for line in lines] == [
+        "ft06",
+        *(f"la{number:02d}" for number in range(1, 6)),
+    ]
+    for line in lines:
+        words = line.replace(",", "").split()
+        assert words[2] == words[-2]

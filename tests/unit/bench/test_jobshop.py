@@ -1,0 +1,71 @@
+"""The suite without a device: its table, its files, its findings."""
+
+import json
+
+import pytest
+
+from dpbb.bench import jobshop
+from dpbb.cli import main
+
+
+@pytest.mark.parametrize(
+    ("points", "said"),
+    [
+        ([(225, 0.5), (300, 2.0)], "faster from about 260 operations on"),
+        ([(225, 1.5), (300, 2.0)], "faster from the smallest size on, 225 operations"),
+        ([(300, 0.2), (225, 0.1)], "never faster up to 300 operations"),
+    ],
+)
+def test_a_crossover_is_named(points, said):
+    assert jobshop.crossover(points) == said
+
+
+def test_sets_are_of_the_size_they_say():
+    for name, (_, operations) in jobshop.SETS.items():
+        if name.startswith("ta"):
+            for member in jobshop._members(name)[:: jobshop.SETS[name][0] - 1]:
+                assert jobshop.load(member).n_operations == operations
+
+
+def test_the_suite_writes_what_it_measures(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(jobshop, "SETS", {"ta01-10": (2, 225)})
+    files = {name: tmp_path / f"out.{name}" for name in ("json", "csv", "png")}
+    code = main(
+        [
+            *("bench", "jobshop", "--sizes", "10x10", "--sets", "ta01-10"),
+            *("--solutions", "500", "--repeat", "1", "--json", str(files["json"])),
+            *("--csv", str(files["csv"]), "--plot", str(files["png"])),
+        ]
+    )
+    out = capsys.readouterr().out
+    assert code == 0, out
+    report = json.loads(files["json"].read_text())
+    assert report["failures"] == []
+    (row,) = report["table"]
+    assert (row["operations"], row["instances"], row["exact"]) == (225, 2, True)
+    assert row["cpu_cubic_ms"] > row["cpu_sweep_ms"] > 0
+    assert {rate["exact"] for rate in report["rates"]} == {True}
+    assert files["csv"].read_text().startswith("name,operations,instances")
+    assert files["png"].read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_part_that_fails_loses_no_other(tmp_path, capsys, monkeypatch):
+    def fails(self, name):
+        raise RuntimeError("no luck")
+
+    monkeypatch.setattr(jobshop.Bench, "_set", fails)
+    code = main(
+        [
+            *("bench", "jobshop", "--sizes", "10x10", "--sets", "ta01-10"),
+            *("--solutions", "200", "--repeat", "1"),
+        ]
+    )
+    out = capsys.readouterr().out
+    assert code == 1
+    assert "FAILED: set ta01-10: RuntimeError('no luck')" in out
+    assert "cpu, sequence, 1 thread(s)" in out
+
+
+def test_what_the_budget_leaves_out_is_told(capsys):
+    assert main(["bench", "jobshop", "--budget-s", "0"]) == 0
+    assert "left out, the time is over: set ta01-10" in capsys.readouterr().out

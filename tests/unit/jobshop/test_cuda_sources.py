@@ -1,0 +1,39 @@
+"""The kernels compile for every layout; needs NVRTC but no device."""
+
+import pytest
+
+from dpbb.jobshop import load
+from dpbb.jobshop.gpu_batch import HERE, Layout
+from dpbb.kernels.nvrtc import translation_unit
+from tests.unit.engines.gpu.compiling import compile_unit
+from tests.unit.jobshop.shops import SMALL, odd_shop
+
+SHOPS = {
+    "small": SMALL,
+    "odd": odd_shop(1),
+    "wide": odd_shop(2, n_machines=40, longest_time=20_000_000),
+    "ta71": load("ta71"),
+}
+
+
+def compiles(source, defines):
+    text, options = translation_unit([HERE / source], defines)
+    compile_unit(text, [*options, "--gpu-architecture=compute_90"])
+
+
+@pytest.mark.parametrize("name", SHOPS)
+def test_kernels_of_batches_compile(name):
+    shop = SHOPS[name]
+    layout = Layout.of(shop)
+    for criterion in range(3):
+        defines = {**layout.defines, "CRITERION": criterion, "WARPS": 4}
+        for id_bytes, unit in ((1, 4), (1, 1), (2, 4), (2, 2), (4, 4)):
+            more = {"ID_BYTES": id_bytes, "UNIT": unit}
+            compiles("sequences.cu", {**defines, **more})
+        width = int(shop.machine_lengths.max())
+        compiles("orders.cu", {**defines, "WIDTH": width, "GROUP": layout.group})
+
+
+@pytest.mark.parametrize("narrow", [0, 1])
+def test_kernels_of_paths_compile(narrow):
+    compiles("paths.cu", {"NARROW": narrow})
