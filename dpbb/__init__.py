@@ -97,6 +97,8 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401
             value = getattr(import_module(home), name)
             globals()[name] = value
             return value
+    if name == "jobshop":  # a package; the others need not be known by their names
+        return import_module("dpbb.jobshop")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -87,7 +87,7 @@ class TableRow:
     ----------
     cpu_cubic_ms, cpu_sweep_ms
         One core: O(o^3), compiled (the compiler makes vectors of its inner loop); and
-        the O(o) sweep over machine orders.
+        the O(o) sweep over machine orders, the same ones again and again.
     gpu_*_ms
         The matrix is on the device, all launches in one CUDA graph.
     gpu_*_with_ms

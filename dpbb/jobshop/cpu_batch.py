@@ -1,9 +1,11 @@
 """Costs of many solutions on the cores of this machine.
 
-One core takes one solution after the other, O(o) each, and the threads share a batch.
-The state of a solution (a few hundred bytes) stays in the first-level cache. Vectors
-over solutions were tried and are slower: with a solution a lane, every step needs three
-gathers and two scatters, which take the processor as long as scalar loads and stores.
+One core takes one solution after the other, O(o) each; the threads share a batch. The
+state of a solution (a few hundred bytes) stays in the first-level cache, and operations
+that are independent overlap. Vectors with a solution in every lane were tried: a step
+takes three gathers and two scatters, which cost the processor (AVX-512, 16 lanes) as
+much as scalar loads and stores. With the solutions already transposed to 32-bit numbers
+they made 0.85 to 0.95 of the operations a second of these loops.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ Input that is on the device already, a CuPy array or anything with
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -280,6 +281,7 @@ class GpuBatch:
             with self._cupy.cuda.Device(self._device):
                 kernel = module.get_function(f"evaluate_{name}")
                 kernel.max_dynamic_shared_size_bytes = shared
+                kernel.preferred_shared_memory_carveout = 100  # per cent of the cache
             self._kernels[key] = kernel, warps, shared
         found: tuple[Any, int, int] = self._kernels[key]
         return found
@@ -290,6 +292,14 @@ def address(array: Any) -> int:  # noqa: ANN401
     return int(array.data.ptr)
 
 
+@functools.lru_cache(maxsize=16)
+def batch_of(
+    instance: JobShopInstance, criterion: Criterion, device: int = 0
+) -> GpuBatch:
+    """Return the ``GpuBatch`` of an instance; it stays there for the next call."""
+    return GpuBatch(instance, criterion, device)
+
+
 def costs(
     instance: JobShopInstance,
     solutions: Any,  # noqa: ANN401 (CuPy array)
@@ -298,7 +308,7 @@ def costs(
     device: int = 0,
 ) -> Any:  # noqa: ANN401 (CuPy array)
     """Return the costs of a batch on the device; see ``GpuBatch``."""
-    batch = GpuBatch(instance, criterion, device)
+    batch = batch_of(instance, criterion, device)
     if encoding is Encoding.SEQUENCE:
         return batch.sequences(solutions)
     return batch.orders(solutions)

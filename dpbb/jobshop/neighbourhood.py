@@ -72,7 +72,6 @@ def n5(
     encoding: str | Encoding = Encoding.MACHINE_ORDERS,
     *,
     device: str = "cpu",
-    batch: Any = None,  # noqa: ANN401 (a GpuBatch)
 ) -> Neighbourhood:
     """Return the neighbourhood N5 of a solution, with exact makespans.
 
@@ -80,8 +79,6 @@ def n5(
     ----------
     device
         ``"cpu"``, or ``"gpu"``: a warp for each move.
-    batch
-        A ``GpuBatch`` of this instance and the makespan, kept by who calls this often.
 
     Raises
     ------
@@ -101,7 +98,7 @@ def n5(
     estimates = exchange_estimates(graph, heads, tails, moves)
     makespans = np.empty(0, np.int64)
     if len(moves) and device == "gpu":
-        makespans = _gpu_makespans(instance, graph.orders, places, batch)
+        makespans = _gpu_makespans(instance, graph.orders, places)
     elif len(moves):
         from dpbb.jobshop import cpu_batch
 
@@ -192,12 +189,11 @@ def _gpu_makespans(
     instance: JobShopInstance,
     orders: NDArray[np.int64],
     places: NDArray[np.int64],
-    batch: Any,  # noqa: ANN401
 ) -> NDArray[np.int64]:
     from dpbb.jobshop import gpu_batch
 
     cupy = gpu_batch.require_gpu()
-    batch = batch or gpu_batch.GpuBatch(instance, Criterion.MAKESPAN)
+    batch = gpu_batch.batch_of(instance, Criterion.MAKESPAN)
     moves = np.zeros((len(places), 3), np.int32)
     moves[:, 1:] = places
     found: NDArray[np.int64] = batch.orders(

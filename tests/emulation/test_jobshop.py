@@ -8,6 +8,7 @@ from dpbb.jobshop.cpu_batch import random_sequences
 from dpbb.jobshop.graph import Graph
 from dpbb.jobshop.instance import JobShopInstance
 from dpbb.jobshop.longest_paths import Method, arcs_matrix, longest_paths
+from dpbb.jobshop.neighbourhood import n5
 from dpbb.jobshop.solution import Criterion, Encoding, orders_of_sequence
 from dpbb.jobshop.taillard import taillard_instance
 
@@ -111,6 +112,14 @@ def test_moves_exchange_neighbours(gpu_batch):
     found = batch.orders(put(orders), put(np.array(moves, np.int32))).get()
     assert found.tolist() == expected.tolist()
     assert -1 in expected
+
+
+def test_neighbours_cost_what_they_cost_on_the_cpu(emulated):
+    shop = SHOPS["ta01"]
+    sequence = random_sequences(shop, 1, seed=3)[0]
+    on_cpu, on_gpu = (n5(shop, sequence, "sequence", device=d) for d in ("cpu", "gpu"))
+    assert len(on_cpu) > 2
+    assert on_gpu.makespans.tolist() == on_cpu.makespans.tolist()
 
 
 def test_what_is_no_solution_is_invalid_and_harms_no_other(gpu_batch):

@@ -30,6 +30,14 @@ def test_every_public_name_is_there():
     assert set(dpbb.__all__) <= set(dir(dpbb))
 
 
+def test_job_shops_are_imported_when_they_are_asked_for():
+    probe = "import dpbb; print(dpbb.jobshop.load('ta01').n_operations)"
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", probe], check=True, capture_output=True, text=True
+    )
+    assert done.stdout == "225\n"
+
+
 def test_import_installs_no_log_handler():
     handlers = logging.getLogger("dpbb").handlers
     assert [type(handler) for handler in handlers] == [logging.NullHandler]
