@@ -8,8 +8,8 @@ a problem may have:
 ``objective``
     Text: what its cost is called (``objective_of``).
 ``bound``
-    Text: name of its lower bound (``bound_of``); a problem that has several is made
-    with one of them.
+    Text: name of its lower bound (``bound_of``). Of several (``HasBounds``) a problem
+    is made with one.
 ``sides``
     The sides that partial schedules grow on: ``("front",)``, ``("back",)`` or both,
     which is what is assumed without it (``sides_of``). On another side no bound and
@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from dpbb.errors import OptionError
-from dpbb.options import Bound, Heuristics
+from dpbb.options import LB1, Heuristics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -168,6 +168,18 @@ class Tightens(Protocol[StateT_contra]):
             must depend on the node alone: wherever the result is below ``ub``, it is
             the same for every ``ub``.
         """
+
+
+@runtime_checkable
+class HasBounds(Protocol):
+    """Can be made with one of several bounds."""
+
+    @property
+    def bounds(self) -> Sequence[str]:
+        """Their names."""
+
+    def with_bound(self, bound: str) -> Problem[Any]:
+        """Return the same problem with one of them."""
 
 
 @runtime_checkable
@@ -328,13 +340,34 @@ def sides_of(problem: Problem[Any]) -> tuple[bool, ...]:
 
 
 def bound_of(problem: Problem[Any]) -> str:
-    """Return the name of a problem's bound.
+    """Return the name of a problem's bound: ``"lb1"`` if the problem does not name it.
 
-    A problem that does not name it has one bound of its own, which goes by the default
-    of the option ``bound``.
+    That is the tree's where the option ``bound`` is not given; ``with_bound`` says
+    which other names may be.
     """
     name = getattr(problem, "bound", None)
-    return str(name) if isinstance(name, str) else str(Bound.LB1)
+    return str(name) if isinstance(name, str) else LB1
+
+
+def with_bound(problem: Problem[Any], bound: str | None) -> Problem[Any]:
+    """Return a problem with the bound that somebody asks for.
+
+    None and the name of its own bound give the problem as it is, others a problem of
+    this bound, if it can be made with it.
+
+    Raises
+    ------
+    OptionError
+        It has no such bound.
+    """
+    known: Sequence[str] = (bound_of(problem),)
+    if bound is None or bound in known:
+        return problem
+    if isinstance(problem, HasBounds):
+        known = problem.bounds
+        if bound in known:
+            return problem.with_bound(bound)
+    raise OptionError(f"bound: expected one of {', '.join(known)}, got {bound!r}")
 
 
 def instance_name_of(problem: Problem[Any]) -> str:

@@ -66,7 +66,7 @@ def family_of(kind: str) -> Family | None:
     if found is None:
         entry = _installed().get(kind)
         return None if entry is None else entry.load()
-    return _load(found) if isinstance(found, str) else found
+    return load(found) if isinstance(found, str) else found
 
 
 @cache
@@ -140,7 +140,7 @@ def model_of(problem: Problem[Any], engine: str, bound: str) -> Any:  # noqa: AN
     """
     family = family_of(problem.name)
     path = None if family is None else family.models.get((engine, bound))
-    return None if path is None else _load(path)
+    return None if path is None else load(path)
 
 
 def models_known(problem: Problem[Any], engine: str) -> tuple[str, ...]:
@@ -150,6 +150,7 @@ def models_known(problem: Problem[Any], engine: str) -> tuple[str, ...]:
     return tuple(bound for kind, bound in models if kind == engine)
 
 
-def _load(path: str) -> Any:  # noqa: ANN401
+def load(path: str) -> Any:  # noqa: ANN401
+    """Return what a path ``"module:name"`` names."""
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)

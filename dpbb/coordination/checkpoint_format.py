@@ -27,13 +27,13 @@ from dpbb.coordination.journal import Journal
 from dpbb.coordination.messages import RunId, RunSpec, SeatId, UnitId
 from dpbb.errors import CheckpointError, DpbbError, InstanceError
 from dpbb.options import (
-    Bound,
     BranchingRule,
     RunOptions,
     SolveOptions,
     TreeOptions,
     Tuning,
 )
+from dpbb.problem import with_bound
 from dpbb.problems import decoded, encoded, holds_problem
 from dpbb.result import Improvement
 from dpbb.tree.branching import TREE_RULE_VERSION
@@ -326,14 +326,14 @@ def _decode(
             f"{name}: expected branching rules of version {TREE_RULE_VERSION}, got "
             f"{tree['rule_version']}: another version of dpbb numbers other leaves"
         )
-    found = _problem_of(header["problem"], problem, name)
+    found = with_bound(_problem_of(header["problem"], problem, name), tree["bound"])
     of_run = header["options"] if "options" in header else _options_of_1(header)
     spec = RunSpec(
         problem=found,
         tree=TreeOptions(
             BranchingRule(tree["branching"]),
             tree["branching_ub"],
-            Bound(tree["bound"]),
+            tree["bound"],
             _jobs(tree["root_order"]),
         ),
         options=RunOptions.of(SolveOptions.from_mapping(of_run)),

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.errors import DpbbError
-from dpbb.options import Bound, BranchingRule, TreeOptions
+from dpbb.options import BranchingRule, TreeOptions
 from dpbb.problems import decoded, encoded
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def answer(request: bytes) -> Remainder:
     tree = TreeOptions(
         BranchingRule(header["branching"]),
         header["branching_ub"],
-        Bound(header["bound"]),
+        header["bound"],
         None if order is None else tuple(order),
     )
     rounds = sampler_of(problem, tree, header["ub"], roots).rounds(

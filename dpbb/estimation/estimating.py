@@ -12,9 +12,11 @@ from dpbb.flowshop.family import read_problem
 from dpbb.options import SolveOptions, kinds
 from dpbb.problem import (
     best_known_of,
+    bound_of,
     instance_name_of,
     n_machines_of,
     objective_of,
+    with_bound,
 )
 
 if TYPE_CHECKING:
@@ -98,14 +100,14 @@ def estimate(
     probes = kinds.whole(2, 64).check(probes, "probes")
     seed = kinds.whole(0).check(seed, "seed")
     gpus = kinds.whole(1).check(gpus, "gpus")
-    problem = read_problem(instance)
+    problem = with_bound(read_problem(instance), chosen.bound)
     ub = _upper_bound(problem, upper_bound)
     if roots is not None and roots.n_jobs != problem.n_jobs:
         raise OptionError(
             f"roots: expected roots of a tree of {problem.n_jobs} jobs, got "
             f"{roots.n_jobs}"
         )
-    tree = chosen.tree(ub)
+    tree = chosen.tree(ub, bound_of(problem))
     if tree.root_order is not None and len(tree.root_order) != problem.n_jobs:
         raise OptionError(
             f"root_order: expected {problem.n_jobs} jobs, got {len(tree.root_order)}"

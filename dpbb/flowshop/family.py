@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpbb.flowshop.bounds.table import BOUNDS
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.options import LB1
 from dpbb.problem import Problem
 from dpbb.problems import Family
 
@@ -15,8 +17,12 @@ if TYPE_CHECKING:
 
 
 def decode(data: Mapping[str, Any]) -> FlowShopProblem:
-    """Return the problem of an encoded instance; InstanceError if it is none."""
-    return FlowShopProblem(FlowShopInstance(data["name"], data["times"]))
+    """Return an encoded problem; InstanceError if it is none.
+
+    Without the name of a bound it is LB1.
+    """
+    instance = FlowShopInstance(data["name"], data["times"])
+    return FlowShopProblem(instance, data.get("bound", LB1))
 
 
 def read_problem(source: Any, **how: Any) -> Problem[Any]:  # noqa: ANN401
@@ -42,8 +48,9 @@ def read_problem(source: Any, **how: Any) -> Problem[Any]:  # noqa: ANN401
 FAMILY = Family(
     decode,
     models={
-        ("cpu", "lb1"): "dpbb.flowshop.models.lb1_cpu:Lb1",
-        ("cuda", "lb1"): "dpbb.flowshop.models.lb1_cuda:Lb1",
+        (engine, bound): path
+        for bound, row in BOUNDS.items()
+        for engine, path in row.models.items()
     },
 )
 """Problems named ``"flowshop-makespan"``."""

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.flowshop import bounds
+from dpbb.errors import OptionError
+from dpbb.flowshop.bounds import lb1
+from dpbb.flowshop.bounds.table import BOUNDS
 from dpbb.flowshop.makespan import (
     append_job,
     heads,
@@ -18,7 +20,8 @@ from dpbb.flowshop.makespan import (
     schedule,
     tails,
 )
-from dpbb.options import Bound
+from dpbb.options import LB1
+from dpbb.problems import load
 from dpbb.result.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -52,7 +55,7 @@ class FlowShopState:
     suffix_empty: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FlowShopProblem:
     """Minimize the makespan over the permutations of an instance's jobs.
 
@@ -61,19 +64,27 @@ class FlowShopProblem:
     instance
         The processing times; all else follows from them.
     bound
-        Name of the lower bound; the cost does not depend on it.
+        Name of the lower bound, a row of ``dpbb.flowshop.bounds.table``; the cost does
+        not depend on it. With a bound that tightens LB1 the problem has ``tighten``,
+        too, see ``dpbb.problem.Tightens``.
     least_heads, least_tails : ndarray of int64, shape (n_machines,)
         Minimum over all jobs of the time needed before (after) each machine: stands
         in for the front (back) of an empty prefix (suffix) in bounds, and there only.
     """
 
     instance: FlowShopInstance
-    bound: str = Bound.LB1
+    bound: str = LB1
     least_heads: NDArray[np.int64] = field(init=False, repr=False, compare=False)
     least_tails: NDArray[np.int64] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bound", str(Bound(self.bound)))
+        if self.bound not in BOUNDS:
+            raise OptionError(
+                f"bound: expected one of {', '.join(BOUNDS)}, got {self.bound!r}"
+            )
+        tighten = BOUNDS[self.bound].tighten
+        if tighten is not None:
+            object.__setattr__(self, "tighten", load(tighten)(self.instance))
         times = self.instance.times
         object.__setattr__(self, "least_heads", heads(times).min(axis=0))
         object.__setattr__(self, "least_tails", tails(times).min(axis=0))
@@ -87,6 +98,15 @@ class FlowShopProblem:
     def objective(self) -> str:
         """What the cost is called."""
         return "makespan"
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """Names of all bounds of flow shops."""
+        return tuple(BOUNDS)
+
+    def with_bound(self, bound: str) -> FlowShopProblem:
+        """Return the problem of the same instance with another bound."""
+        return FlowShopProblem(self.instance, bound)
 
     @property
     def instance_name(self) -> str:
@@ -121,7 +141,7 @@ class FlowShopProblem:
     @property
     def root_bound(self) -> int:
         """LB1 of the empty partial schedule."""
-        return bounds.one_machine_bound(
+        return lb1.one_machine_bound(
             self.least_heads, self.least_tails, self.instance.times.sum(axis=0)
         )
 
@@ -138,10 +158,10 @@ class FlowShopProblem:
         back_k = self.least_tails if state.suffix_empty else state.back
         times = self.instance.times[jobs]
         if back:
-            return bounds.child_bounds(
+            return lb1.child_bounds(
                 back_k[::-1], front_k[::-1], state.remain[::-1], times[:, ::-1]
             )
-        return bounds.child_bounds(front_k, back_k, state.remain, times)
+        return lb1.child_bounds(front_k, back_k, state.remain, times)
 
     def extend(self, state: FlowShopState, job: int, *, back: bool) -> FlowShopState:
         """State of the child that appends ``job`` to the prefix (or the suffix)."""
@@ -176,8 +196,9 @@ class FlowShopProblem:
         }
 
     def encode(self) -> dict[str, Any]:
-        """Name and processing times, as JSON values."""
-        return {"name": self.instance.name, "times": self.instance.times.tolist()}
+        """Name, processing times and, other than LB1, the bound, as JSON values."""
+        data = {"name": self.instance.name, "times": self.instance.times.tolist()}
+        return data if self.bound == LB1 else {**data, "bound": self.bound}
 
     def first_incumbent(self, search: StartSearch) -> Incumbent | None:
         """Return the best schedule that the start heuristics find in time."""

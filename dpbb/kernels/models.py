@@ -30,12 +30,11 @@ What Python calls::
     job_table(slots)               ndarray (height, slots, 2): the table of all jobs
 
 *Another bound* that is chosen sides by as well is a model of its own beside the first:
-a class in the family's folder of models, one row in ``Family.models`` (and a name in
-``dpbb.options.Bound``). It may hold the first model's tuple and hand calls on to it. A
-*dearer* bound that only prunes (``dpbb.problem.Tightens``) needs one more function
-here, called by the CPU engine after the side is chosen, where
-``dpbb.engines.cpu.node.open_children`` says so. Its compiled code lies beside the
-class of the model: the cache looks there for changes.
+a class in the family's folder of models and one row in ``Family.models``. It may hold
+the first model's tuple and hand calls on to it. A *dearer* bound that only prunes
+(``dpbb.problem.Tightens``) needs one more function here, called by the CPU engine after
+the side is chosen, where ``dpbb.engines.cpu.node.open_children`` says so. Its compiled
+code lies beside the class of the model: the cache looks there for changes.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 from dpbb.options.derived import RunOptions, SolveKeywords, Tuning
 from dpbb.options.table import (
     BLOCK_SIZE_RANGE,
+    LB1,
     OPTIONS,
     Balance,
-    Bound,
     BranchingRule,
     EngineName,
     Estimates,
@@ -18,9 +18,9 @@ from dpbb.options.table import (
 
 __all__ = [
     "BLOCK_SIZE_RANGE",
+    "LB1",
     "OPTIONS",
     "Balance",
-    "Bound",
     "BranchingRule",
     "EngineName",
     "Estimates",

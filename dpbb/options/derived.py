@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypedDict
 
 from dpbb.options.table import (
     Balance,
-    Bound,
     BranchingRule,
     EngineName,
     Estimates,
@@ -93,7 +92,7 @@ class SolveKeywords(TypedDict, total=False):
     scheduler: str | PathLike[str] | None
     branching: BranchingRule | Literal["minmin", "minbranch", "maxsum", "alternate", "front", "back"]  # noqa: E501
     branching_ub: int | None
-    bound: Bound | Literal["lb1"]
+    bound: str | None
     upper_bound: int | None
     cutoff: int | None
     initial: Iterable[SupportsIndex] | None
@@ -131,7 +130,7 @@ class EstimateKeywords(TypedDict, total=False):
 
     branching: BranchingRule | Literal["minmin", "minbranch", "maxsum", "alternate", "front", "back"]  # noqa: E501
     branching_ub: int | None
-    bound: Bound | Literal["lb1"]
+    bound: str | None
     root_order: Iterable[SupportsIndex] | None
     all_optima: bool
     engine: EngineName | Literal["auto", "cpu", "gpu", "reference"]

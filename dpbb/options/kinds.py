@@ -147,6 +147,17 @@ def choice(values: type[StrEnum]) -> Kind:
     return Kind(allowed, check, check, "|".join(values), given)
 
 
+def name(allowed: str) -> Kind:
+    """Names that the options do not know; whoever uses them checks them."""
+
+    def check(value: Any, option: str) -> str:  # noqa: ANN401
+        if not isinstance(value, str) or not value.strip():
+            _refuse(option, allowed, value)
+        return str(value)
+
+    return Kind(allowed, check, check, "NAME", "str")
+
+
 def text(metavar: str, allowed: str) -> Kind:
     """Non-empty texts; paths become texts."""
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from dpbb.options.derived import OptionKeywords
 
+LB1 = "lb1"
+"""Name of the bound of a problem that does not name it."""
+
 BLOCK_SIZE_RANGE = (32, 512)
 """Threads of a block of the GPU engine."""
 
@@ -38,12 +41,6 @@ class BranchingRule(StrEnum):
     ALTERNATE = "alternate"
     FRONT = "front"
     BACK = "back"
-
-
-class Bound(StrEnum):
-    """Lower bound that prunes children."""
-
-    LB1 = "lb1"
 
 
 class EngineName(StrEnum):
@@ -109,14 +106,14 @@ class TreeOptions:
         Fixed value that MinBranch compares bounds with; required by it, ignored by
         the other rules.
     bound
-        The lower bound.
+        Name of the lower bound.
     root_order
         Jobs in the order in which siblings are numbered; None is 0, 1, ..., n-1.
     """
 
     branching: BranchingRule = BranchingRule.MINMIN
     branching_ub: int | None = None
-    bound: Bound = Bound.LB1
+    bound: str = LB1
     root_order: tuple[int, ...] | None = None
 
 
@@ -176,11 +173,11 @@ class SolveOptions:
         Where.TREE,
         "value that minbranch compares bounds with",
     )
-    bound: Bound = row(
-        Bound.LB1,
-        kinds.choice(Bound),
+    bound: str | None = row(
+        None,
+        kinds.optional(kinds.name("the name of a bound"), "the problem's own"),
         Where.TREE,
-        "lower bound that prunes",
+        "lower bound that prunes, one that the problem has: lb1 of flow shops",
     )
     upper_bound: int | None = row(
         None,
@@ -416,7 +413,7 @@ class SolveOptions:
             for name, value in values.items()
         }
 
-    def tree(self, ub: int | None) -> TreeOptions:
+    def tree(self, ub: int | None, bound: str) -> TreeOptions:
         """Options of the tree.
 
         Parameters
@@ -424,6 +421,8 @@ class SolveOptions:
         ub
             Upper bound after the start heuristics or cutoff: what MinBranch compares
             with unless ``branching_ub`` is given. None when there is neither.
+        bound
+            The problem's own (``dpbb.problem.bound_of``), if the options name none.
         """
         branching_ub = ub if self.branching_ub is None else self.branching_ub
         if self.branching is not BranchingRule.MINBRANCH:
@@ -433,7 +432,9 @@ class SolveOptions:
                 "branching_ub: expected a value, as minbranch compares bounds with it "
                 "and neither a heuristic nor upper_bound, cutoff or initial gives one"
             )
-        return TreeOptions(self.branching, branching_ub, self.bound, self.root_order)
+        return TreeOptions(
+            self.branching, branching_ub, self.bound or bound, self.root_order
+        )
 
 
 OPTIONS = rows_of(SolveOptions)

@@ -13,7 +13,7 @@ from dpbb.engines.base import Device
 from dpbb.engines.driver import explore_to_end
 from dpbb.engines.registry import get_engine
 from dpbb.errors import OptionError
-from dpbb.options import Bound, BranchingRule, TreeOptions
+from dpbb.options import LB1, BranchingRule, TreeOptions
 from dpbb.problem import best_known_of, bound_of, objective_of
 from dpbb.problems import decoded, family_of
 from dpbb.proof import checker
@@ -202,7 +202,7 @@ def _tree_of(content: dict[str, Any]) -> TreeOptions:
     return TreeOptions(
         BranchingRule(tree["branching"]),
         tree["branching_ub"],
-        Bound(tree["bound"]),
+        tree["bound"],
         None if order is None else tuple(order),
     )
 
@@ -219,15 +219,18 @@ def _check_form(content: dict[str, Any]) -> str:
 
 
 def _check_instance(content: dict[str, Any], _notes: list[str]) -> str:
-    """Check problem, options and claim; of other kinds by the problem's own word."""
+    """Check problem, options and claim.
+
+    The checker knows flow shops with LB1; of others the problem's own word is taken.
+    """
     known, tree = _known(content), content["tree"]
-    shop = known["kind"] == checker.KIND
+    shop = known["kind"] == checker.KIND and known.get("bound", LB1) == LB1
     if shop:
         checker.check_instance(content)
     problem = decoded(known)
     if not shop:
         size = problem.n_jobs, problem.trivial_ub
-        found = tree["n_jobs"], tree["trivial_ub"]
+        found = tree.get("n_jobs"), tree.get("trivial_ub")
         if found != size:
             raise checker.Failed(f"expected jobs and trivial UB {size}, got {found}")
         checker.check_options(content, bound_of(problem))

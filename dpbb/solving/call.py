@@ -20,7 +20,7 @@ from dpbb.options import (
     SolveOptions,
     Verbosity,
 )
-from dpbb.problem import instance_name_of
+from dpbb.problem import bound_of, instance_name_of, with_bound
 from dpbb.progress import Progress, make_progress
 from dpbb.proof.certificate import certified
 from dpbb.result import Termination
@@ -112,7 +112,7 @@ class Call:
 
     def _warm_up_tree(self) -> TreeOptions:
         """Tree of the run to come, whatever its upper bound will be."""
-        return self.options.tree(self.problem.trivial_ub)
+        return self.options.tree(self.problem.trivial_ub, bound_of(self.problem))
 
     @contextmanager
     def _start(self, unwanted: Event) -> Iterator[Any]:
@@ -262,7 +262,7 @@ def make_call(
         raise OptionError(f"should_stop: expected a function, got {should_stop!r}")
     chosen = (options or SolveOptions()).replace(**changes, **style_of(progress))
     check_client(client, chosen)
-    problem = read_problem(instance)
+    problem = with_bound(read_problem(instance), chosen.bound)
     check_fit(problem, chosen)
     if chosen.certificate is not None:
         check_writable(chosen.certificate, "certificate")

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.options import OPTIONS, EngineName, RunOptions, SolveOptions, Tuning
-from dpbb.problem import Scheduled, n_machines_of, objective_of
+from dpbb.problem import Scheduled, bound_of, n_machines_of, objective_of
 from dpbb.result import Improvement, Proof, Result, Status, Termination
 from dpbb.result.installed import versions
 
@@ -118,7 +118,7 @@ class Plan:
         return RunSpec(
             run_id=RunId(uuid4().hex[:12]),
             problem=self.problem,
-            tree=options.tree(self.branching_ub),
+            tree=options.tree(self.branching_ub, bound_of(self.problem)),
             instance=self.name,
             options=RunOptions.of(options),
             tuning=Tuning.of(options),

@@ -11,7 +11,14 @@ import numpy as np
 
 from dpbb.errors import InstanceError, OptionError
 from dpbb.options import Heuristics, SolveOptions, TreeOptions
-from dpbb.problem import Encodable, HasHeuristics, StartSearch, cost_of, root_bound
+from dpbb.problem import (
+    Encodable,
+    HasHeuristics,
+    StartSearch,
+    bound_of,
+    cost_of,
+    root_bound,
+)
 from dpbb.problems import decoded, encoded, family_of, holds_problem
 from dpbb.result import Improvement
 from dpbb.solving.plan import Plan
@@ -32,7 +39,10 @@ def check_fit(problem: Problem[Any], options: SolveOptions) -> None:
                 f"{option}: expected {problem.n_jobs} jobs, got {len(jobs)}"
             )
     any_ub = 0  # whether there is one for MinBranch is asked below
-    tree = TreeOptions(options.branching, any_ub, options.bound, options.root_order)
+    own = bound_of(problem)
+    tree = TreeOptions(
+        options.branching, any_ub, options.bound or own, options.root_order
+    )
     reason = refusal(problem, tree)
     if reason is not None:
         raise OptionError(reason)
@@ -48,7 +58,7 @@ def check_fit(problem: Problem[Any], options: SolveOptions) -> None:
     none = options.heuristics is Heuristics.NONE
     if none or not isinstance(problem, HasHeuristics):
         given = (options.initial, options.upper_bound, options.cutoff)
-        options.tree(None if given == (None, None, None) else 0)
+        options.tree(None if given == (None, None, None) else 0, own)
 
 
 def _check_encoding(problem: Problem[Any]) -> None:

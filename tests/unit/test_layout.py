@@ -14,6 +14,8 @@ EXCEPTIONS = {
     "engines/gpu/test_docs.py": "of the figures in docs/gpus.md",
     "engines/test_refusals.py": "of all engines",
     "flowshop/heuristics/test_first_incumbent.py": "of the package itself",
+    "flowshop/heuristics/test_table.py": "of the table in the package itself",
+    "test_seams.py": "of who names flow shops",
     "tree/test_blocks.py": "one property of several modules of tree",
 }
 """Files that have no module of their name, and why; patterns are allowed."""

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from dpbb.errors import OptionError
-from dpbb.flowshop.bounds import root_bound
+from dpbb.flowshop.bounds.lb1 import root_bound
 from dpbb.flowshop.heuristics.search import (
     Heuristic,
     Search,

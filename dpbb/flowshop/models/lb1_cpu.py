@@ -3,7 +3,7 @@
 LB1 of the child that appends job j: e_0 = F_0, e_k = max(e_{k-1} + p_{j,k-1}, F_k),
 LB = max_k (e_k + R_k + B_k), for all jobs of a table side by side; source: Lageweg,
 Lenstra and Rinnooy Kan, Operations Research 26(1), 1978. The twin in NumPy is
-``dpbb.flowshop.bounds``; the contract of a model is ``dpbb.kernels.models``.
+``dpbb.flowshop.bounds.lb1``; the contract of a model is ``dpbb.kernels.models``.
 
 *Pairs.* The suffix recursion is the prefix recursion on the mirrored machines. So all
 rows hold pairs of lanes: the even lane of machine k is the front's view of machine k,

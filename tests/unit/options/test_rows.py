@@ -5,7 +5,7 @@ import pytest
 from dpbb.errors import OptionError
 from dpbb.options import OPTIONS, EngineName, SolveOptions
 
-ANY_TEXT = ("certificate", "checkpoint", "optima_file", "scheduler")
+ANY_TEXT = ("bound", "certificate", "checkpoint", "optima_file", "scheduler")
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,8 @@ def test_options_are_frozen():
         ("scheduler", " ", "scheduler: expected the address of a Dask scheduler"),
         ("branching", "best", "branching: expected one of minmin, minbranch, maxsum"),
         ("branching_ub", -1, "branching_ub: expected a whole number >= 0, got -1"),
-        ("bound", "lb9", "bound: expected one of lb1, got 'lb9'"),
+        ("bound", "", "bound: expected the name of a bound, got ''"),
+        ("bound", 1, "bound: expected the name of a bound, got 1"),
         ("upper_bound", 1.5, "upper_bound: expected a whole number >= 0, got 1.5"),
         ("cutoff", 2**63, r"cutoff: expected a whole number >= 0 and <= 2\*\*62"),
         ("initial", [0, 0], "initial: expected every job once, got job 0 again"),
@@ -147,16 +148,16 @@ def test_mapping_round_trip_keeps_every_option():
 def test_minbranch_needs_a_value_to_compare_with():
     """Without any UB a minbranch tree is not defined (invariant I1)."""
     options = SolveOptions(branching="minbranch")
-    assert options.tree(99).branching_ub == 99
-    assert options.replace(branching_ub=7).tree(99).branching_ub == 7
+    assert options.tree(99, "lb1").branching_ub == 99
+    assert options.replace(branching_ub=7).tree(99, "lb1").branching_ub == 7
     with pytest.raises(
         OptionError, match="branching_ub: expected a value, as minbranch"
     ):
-        options.tree(None)
+        options.tree(None, "lb1")
 
 
 def test_other_rules_do_not_depend_on_a_ub():
     """A branching_ub that no rule reads must not tell two trees apart."""
-    tree = SolveOptions(branching_ub=7).tree(99)
+    tree = SolveOptions(branching_ub=7).tree(99, "lb1")
     assert tree.branching is BranchingRule.MINMIN
     assert tree.branching_ub is None

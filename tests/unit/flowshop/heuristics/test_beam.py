@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem, taillard_instance
-from dpbb.flowshop.bounds import root_bound
+from dpbb.flowshop.bounds.lb1 import root_bound
 from dpbb.flowshop.heuristics import beam as module
 from dpbb.flowshop.heuristics.beam import beam
 from dpbb.flowshop.heuristics.beam_kernels import ONE_SIDED, Candidates

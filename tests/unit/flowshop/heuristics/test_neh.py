@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 
 from dpbb.flowshop import FlowShopInstance, taillard_instance
-from dpbb.flowshop.bounds import root_bound
+from dpbb.flowshop.bounds.lb1 import root_bound
 from dpbb.flowshop.heuristics.neh import neh, random_state
 from dpbb.flowshop.heuristics.search import Search
 from tests import oracle

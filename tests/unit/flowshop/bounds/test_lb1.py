@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpbb.flowshop.bounds import child_bounds, one_machine_bound, root_bound
+from dpbb.flowshop.bounds.lb1 import child_bounds, one_machine_bound, root_bound
 from dpbb.flowshop.makespan import append_job, heads, makespan, prepend_job, tails
 from dpbb.flowshop.taillard import taillard_instance
 from tests import oracle

@@ -1,0 +1,43 @@
+"""The flow shop's bounds: a row for each, a module for what it is in NumPy.
+
+Sides are always chosen by LB1. Another bound tightens it where it prunes: its row says
+by what in NumPy, for the reference engine, estimates and ``verify``, and which engines
+have a model of it. Whoever is asked for a bound without a row, or an engine for one
+without a model, refuses it by its name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class FlowShopBound:
+    """One bound; paths are ``"module:name"`` and loaded when they are asked for.
+
+    Parameters
+    ----------
+    tighten
+        Path of a function or class: ``tighten(instance)`` is what the problem has as
+        its method of this name, see ``dpbb.problem.Tightens``. None: LB1 alone.
+    models
+        Path of the model for an engine (``"cpu"``, ``"cuda"``).
+    """
+
+    tighten: str | None = None
+    models: Mapping[str, str] = field(default_factory=dict)
+
+
+BOUNDS = {
+    "lb1": FlowShopBound(
+        models={
+            "cpu": "dpbb.flowshop.models.lb1_cpu:Lb1",
+            "cuda": "dpbb.flowshop.models.lb1_cuda:Lb1",
+        }
+    ),
+}
+"""The bounds by name."""

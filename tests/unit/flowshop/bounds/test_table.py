@@ -1,0 +1,239 @@
+"""A bound is a row: what it tightens with, and a model for each engine that has one."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass
+from itertools import permutations
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dpbb
+from dpbb.coordination.checkpoint_format import from_bytes, to_bytes
+from dpbb.engines import get_engine
+from dpbb.engines.base import Device
+from dpbb.engines.driver import explore_to_end
+from dpbb.errors import CheckpointError, EngineUnavailable, OptionError
+from dpbb.estimation.plain import PlainSampler, sampler_of
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.flowshop.bounds.table import BOUNDS, FlowShopBound
+from dpbb.flowshop.makespan import append_job, prepend_job
+from dpbb.options import TreeOptions
+from dpbb.problem import Tightens, bound_of, with_bound
+from dpbb.problems import FAMILIES, decoded, encoded, load
+from dpbb.proof import checker
+from dpbb.proof.certificate import certified
+from dpbb.proof.verify import verify
+from dpbb.solving.call import make_call
+from dpbb.solving.plan import Plan
+from dpbb.tree.work_unit import WorkUnit
+from tests.oracle import best_orders
+from tests.unit.coordination.world import World, spec_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+TIMES = np.random.default_rng(8).integers(1, 30, (7, 4))
+SHOP = FlowShopProblem(FlowShopInstance("shop", TIMES))
+BEST = int(best_orders(TIMES)[0])
+TREE = TreeOptions(bound="least")
+SEATS = ("a", "b", "c3")
+
+
+@dataclass(frozen=True)
+class LeastEnds:
+    """The one-machine bound with what the unscheduled jobs themselves need.
+
+    Some job is first on machine k, another one is last: nothing begins before the least
+    head, and the least tail follows.
+    """
+
+    instance: FlowShopInstance
+
+    def __call__(self, state, jobs, bounds, ub, *, back) -> NDArray[np.int64]:
+        tight = bounds.copy()
+        for child in np.flatnonzero(bounds < ub):
+            times = self.instance.times[jobs[child]]
+            rest = self.instance.times[np.delete(jobs, child)]
+            front = state.front if back else append_job(state.front, times)
+            tail = prepend_job(state.back, times) if back else state.back
+            heads = least(front, rest)
+            tails = least(tail[::-1], rest[:, ::-1])[::-1]
+            tight[child] = (heads + rest.sum(axis=0) + tails).max()
+        return tight
+
+
+def least(front, jobs):
+    """When one of these jobs can begin on each machine, at the earliest."""
+    begin = np.empty_like(jobs)
+    begin[:, 0] = front[0]
+    for k in range(1, jobs.shape[1]):
+        begin[:, k] = np.maximum(begin[:, k - 1] + jobs[:, k - 1], front[k])
+    return begin.min(axis=0)
+
+
+@pytest.fixture
+def tight(monkeypatch):
+    """Return the shop with a bound that nobody but this test knows."""
+    row = FlowShopBound(tighten=f"{__name__}:LeastEnds")
+    monkeypatch.setitem(BOUNDS, "least", row)
+    return FlowShopProblem(SHOP.instance, "least")
+
+
+def counted(problem, tree):
+    session = get_engine("reference").open(problem, tree, Device("cpu", "a"), ub=BEST)
+    session.load(WorkUnit.whole(problem.n_jobs))
+    return explore_to_end(session, BEST).counters
+
+
+def interrupted(spec):
+    """Run in parts on several seats; the checkpoint holds the problem."""
+    rng = random.Random(3)
+    world = World(spec, SEATS)
+    for _ in range(200):
+        for _ in range(9):
+            if world.coordinator.finished:
+                return world.coordinator.outcome()
+            world.round(rng.randint(1, 5))
+        world.coordinator.request_save(world.now)
+        world.round()
+        world.round()
+        saved = from_bytes(to_bytes(world.coordinator.checkpoint(world.now)))
+        assert bound_of(saved.spec.problem) == "least"
+        world = World(spec, SEATS, now=7.0, saved=saved)
+    raise AssertionError("not over")
+
+
+@given(st.data())
+def test_the_bound_of_this_test_is_one(data):
+    """No completion of a child is below it, and it is above LB1 where it can be."""
+    times = np.array(
+        data.draw(st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=2, max_size=5))
+    )
+    problem = FlowShopProblem(FlowShopInstance("a", times))
+    jobs, root = np.arange(len(times)), problem.root_state()
+    for back in (False, True):
+        loose = problem.child_bounds(root, jobs, back=back)
+        found = LeastEnds(problem.instance)(root, jobs, loose, 999, back=back)
+        for job, bound in enumerate(found):
+            costs = [
+                problem.evaluate(np.array(order, np.intp))
+                for order in permutations(range(len(times)))
+                if order[-1 if back else 0] == job
+            ]
+            assert bound <= min(costs)
+
+
+def test_the_paths_of_all_rows_lead_somewhere():
+    for name, row in BOUNDS.items():
+        for path in (*row.models.values(), *([row.tighten] if row.tighten else [])):
+            assert callable(load(path)), name
+
+
+def test_every_model_is_the_familys():
+    family = load(FAMILIES["flowshop-makespan"])
+    assert family.models == {
+        (engine, name): path
+        for name, row in BOUNDS.items()
+        for engine, path in row.models.items()
+    }
+
+
+def test_the_problem_tightens_if_its_row_says_so(tight):
+    assert isinstance(tight, Tightens)
+    assert not isinstance(SHOP, Tightens)
+    assert tight.bounds == SHOP.bounds == ("lb1", "least")
+    assert tight.digest == SHOP.digest
+    assert tight != SHOP
+    jobs = np.arange(7)
+    for back in (False, True):
+        assert np.array_equal(
+            tight.child_bounds(tight.root_state(), jobs, back=back),
+            SHOP.child_bounds(SHOP.root_state(), jobs, back=back),
+        )
+
+
+def test_it_is_encoded_beside_what_is_encoded_with_lb1(tight):
+    assert encoded(tight) == {**encoded(SHOP), "bound": "least"}
+    assert decoded(encoded(tight)) == tight
+    assert decoded(encoded(SHOP)) == SHOP
+
+
+def test_the_option_makes_the_problem_with_it(tight):
+    call = make_call(SHOP.instance, None, None, {"bound": "least"}, "none")
+    assert call.problem == tight
+    call = make_call(tight, None, None, {}, "none")
+    assert call.problem == tight
+    call = make_call(tight, None, None, {"bound": "lb1"}, "none")
+    assert call.problem == SHOP
+
+
+def test_an_own_problem_has_its_own_bound_alone():
+    own = SimpleNamespace(bound="assignment")
+    assert with_bound(own, None) is own
+    assert with_bound(own, "assignment") is own
+    with pytest.raises(OptionError, match="expected one of assignment, got 'lb1'"):
+        with_bound(own, "lb1")
+
+
+@pytest.mark.parametrize("call", [dpbb.solve, dpbb.submit, dpbb.estimate])
+def test_a_name_without_a_row_is_refused_before_anything_starts(call):
+    with pytest.raises(OptionError, match=r"^bound: expected one of lb1, got 'lb9'"):
+        call(SHOP, bound="lb9")
+
+
+def test_a_checkpoint_with_a_bound_without_a_row_is_refused(tight, monkeypatch):
+    world = World(spec_of(tight, TREE), ("a",))
+    world.round()
+    saved = to_bytes(world.coordinator.checkpoint(world.now))
+    monkeypatch.delitem(BOUNDS, "least")
+    for given_problem in (None, SHOP):
+        with pytest.raises(CheckpointError, match="expected one of lb1, got 'least'"):
+            from_bytes(saved, "file", given_problem)
+
+
+def test_engines_without_a_model_refuse_it_by_name(tight):
+    for name in ("cpu", "gpu"):
+        reason = f"engine {name} takes the bound lb1, not least"
+        assert get_engine(name).supports(tight, TREE) == reason
+    with pytest.raises(EngineUnavailable, match="not least"):
+        get_engine("cpu").open(tight, TREE, Device("cpu", "a"), ub=BEST)
+
+
+def test_the_tree_is_smaller_and_the_same_in_parts(tight):
+    whole = counted(tight, TREE)
+    assert whole.decomposed < counted(SHOP, TreeOptions()).decomposed
+    assert whole.closed_leaves == math.factorial(7)
+    outcome = interrupted(spec_of(tight, TREE, upper_bound=BEST))
+    assert outcome.exhausted
+    assert outcome.counters == whole
+
+
+def test_it_is_estimated_by_the_plain_sampler(tight):
+    sampler = sampler_of(tight, TREE, BEST)
+    assert isinstance(sampler, PlainSampler)
+    *_, last = sampler.rounds(seconds=9, samples=9000, probes=2, threads=1, seed=0)
+    whole = counted(tight, TREE)
+    assert last.exact
+    assert last.found[0].decomposed == whole.decomposed
+
+
+def test_its_certificate_holds_and_the_checker_of_one_file_refuses_it(tight):
+    spec = spec_of(tight, TREE, upper_bound=BEST, certificate=True)
+    outcome = interrupted(spec)
+    plan = Plan(tight, "shop", dpbb.SolveOptions(cutoff=BEST), 0.0, 0)
+    result = plan.result(outcome, opened=0.0, engine="reference")
+    certificate = certified(spec, outcome, result).certificate
+    found = verify(certificate)
+    assert found.ok, found.summary()
+    assert "by reference" in found.checks[-1].found
+    with pytest.raises(checker.Failed, match="expected bound lb1, got 'least'"):
+        checker.check_instance(certificate.content)
+    certificate.content["tree"]["bound"] = "lb1"
+    assert "expected bound least, got 'lb1'" in verify(certificate).summary()
