@@ -75,6 +75,9 @@ GPU_METHODS = {
     Method.BLOCKED: "gpu_blocked",
     Method.SQUARING: "gpu_squaring",
 }
+OTHER_WARPS = (1, 2, 8)
+"""Sizes of blocks that are tried beside the evaluator's own."""
+
 DISTINCT = 512
 """Different machine orders of a batch, which are repeated: they take Python long."""
 
@@ -309,6 +312,12 @@ class Bench:
             )
             del wide
             self._transfers(size, shop, host, batch, there, expected)
+            for warps in OTHER_WARPS:
+                other = GpuBatch(shop, criterion, warps=warps)
+                seconds = self._device_seconds(partial(other.sequences, there, result))
+                exact = result.get()[: len(first)].tolist() == expected.tolist()
+                how = f"gpu, sequences resident (uint8), {warps} warps a block"
+                self._rate(size, how, shop, n_solutions, seconds, exact)
             del there, result
         self._machine_orders(size, shop, host, n_solutions)
 
@@ -629,26 +638,26 @@ RATE_HEADER = (
 )
 TABLE_HEADER = (
     "times in ms; x: speed-up with transfers over O(o^3), and over the sweep\n"
-    "set          o  cpu o^3   sweep | paper's kernel  with   x o^3  x sweep"
-    " | tiles DPX    with   x o^3 | squaring    with | their x  exact"
+    "set          o   cpu o^3     sweep | paper's kernel     with   x o^3   x sweep"
+    " | tiles DPX     with   x o^3 |  squaring     with | their x  exact"
 )
 
 
 def _table_line(row: TableRow) -> str:
     def shown(value: float | None, width: int) -> str:
-        return f"{'-' if value is None else format(value, '.4g'):>{width}}"
+        return f"{'-' if value is None else format(value, '.3g'):>{width}}"
 
     def ratio(above: float, below: float | None) -> float | None:
         return above / below if below else None
 
     paper, tiles = row.gpu_paper_with_ms, row.gpu_blocked_with_ms
     return (
-        f"{row.name:<8}{row.operations:>6}{shown(row.cpu_cubic_ms, 9)}"
-        f"{shown(row.cpu_sweep_ms, 8)} |{shown(row.gpu_paper_ms, 15)}"
-        f"{shown(paper, 6)}{shown(ratio(row.cpu_cubic_ms, paper), 8)}"
-        f"{shown(ratio(row.cpu_sweep_ms, paper), 9)} |{shown(row.gpu_blocked_ms, 10)}"
-        f"{shown(tiles, 8)}{shown(ratio(row.cpu_cubic_ms, tiles), 8)} |"
-        f"{shown(row.gpu_squaring_ms, 9)}{shown(row.gpu_squaring_with_ms, 8)} |"
+        f"{row.name:<8}{row.operations:>6}{shown(row.cpu_cubic_ms, 10)}"
+        f"{shown(row.cpu_sweep_ms, 10)} |{shown(row.gpu_paper_ms, 15)}"
+        f"{shown(paper, 9)}{shown(ratio(row.cpu_cubic_ms, paper), 8)}"
+        f"{shown(ratio(row.cpu_sweep_ms, paper), 10)} |{shown(row.gpu_blocked_ms, 10)}"
+        f"{shown(tiles, 9)}{shown(ratio(row.cpu_cubic_ms, tiles), 8)} |"
+        f"{shown(row.gpu_squaring_ms, 10)}{shown(row.gpu_squaring_with_ms, 9)} |"
         f"{shown(row.paper_speedup, 8)}{'yes' if row.exact else 'NO':>7}"
     )
 

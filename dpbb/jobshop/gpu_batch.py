@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent / "cuda"
 LANES = 32
 WARPS = 4
-"""Warps of a block, where shared memory holds them."""
+"""Warps of a block, unless another number is given."""
 
 ID_BYTES = {"uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4}
 """Types of job numbers that the kernel for sequences reads as they are."""
@@ -150,6 +150,8 @@ class GpuBatch:
         What a schedule costs.
     device
         CUDA ordinal.
+    warps
+        Warps of a block, fewer where shared memory does not hold them.
 
     Raises
     ------
@@ -160,9 +162,14 @@ class GpuBatch:
     """
 
     def __init__(
-        self, instance: JobShopInstance, criterion: Criterion, device: int = 0
+        self,
+        instance: JobShopInstance,
+        criterion: Criterion,
+        device: int = 0,
+        warps: int = WARPS,
     ) -> None:
         self._cupy = require_gpu(device)
+        self._warps = warps
         self._device = device
         self._instance = instance
         self._layout = Layout.of(instance)
@@ -267,7 +274,8 @@ class GpuBatch:
         """Return a kernel, the warps of its blocks and their shared memory."""
         key = (name, *more.items())
         if key not in self._kernels:
-            fits = [w for w in (WARPS, 2, 1) if shared_bytes(w) <= self._most_shared]
+            sizes = range(self._warps, 0, -1)
+            fits = [w for w in sizes if shared_bytes(w) <= self._most_shared]
             if not fits:
                 raise OptionError(
                     "device: expected cpu for so many jobs and machines: they need "
