@@ -14,6 +14,7 @@ from distributed.scheduler import Scheduler
 
 import dpbb
 from dpbb.cluster.client.open import submit_run
+from dpbb.engines.cpu.session import CpuSession
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import BranchingRule, TreeOptions
@@ -131,6 +132,19 @@ async def until(condition, timeout=20):
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
         await asyncio.sleep(0.01)
+
+
+@contextmanager
+def slow_cpu_engine(patch):
+    """Sessions in this process mostly sleep: else 14 M nodes take a second or two."""
+
+    def advance(self, ub, max_seconds, advance=CpuSession.advance):
+        time.sleep(0.05)
+        return advance(self, ub, min(max_seconds, 0.005))
+
+    with patch.context() as slow:
+        slow.setattr(CpuSession, "advance", advance)
+        yield
 
 
 def in_task():

@@ -28,6 +28,7 @@ from tests.cluster.support import (
     MIDDLE,
     books_hold,
     counts,
+    slow_cpu_engine,
     spec_of,
     submit,
     until,
@@ -53,25 +54,25 @@ async def go_on(client, source, **changes):
 
 
 @gen_cluster(client=True, nthreads=ONE * 2, timeout=100)
-async def test_a_saved_run_goes_on_with_exact_counts(c, s, a, b, tmp_path):
+async def test_a_saved_run_goes_on_with_exact_counts(c, s, a, b, tmp_path, monkeypatch):
     """Save, stop, resume, save into the folder, stop, resume: one tree in all."""
     instance, ub, *golden = LARGE
-    run = await submit(c, spec_of(instance, ub, certificate=True))
-    await until(lambda: sum(len(w.extensions["dpbb"]._links) for w in (a, b)) == 2)
-    file = tmp_path / "saved.dpbb"
-    await run.save(file)
-    await run.close()
+    file, folder = tmp_path / "saved.dpbb", tmp_path / "folder"
+    with slow_cpu_engine(monkeypatch):  # it is not over before it is interrupted
+        run = await submit(c, spec_of(instance, ub, certificate=True))
+        await until(lambda: sum(len(w.extensions["dpbb"]._links) for w in (a, b)) == 2)
+        await run.save(file)
+        await run.close()
 
-    folder = tmp_path / "folder"
-    run = await go_on(c, file, checkpoint=str(folder))
-    snapshot = await run.snapshot()
-    assert snapshot.checkpoint.url == str(folder)
-    status = await run.save_now()
-    assert status.written == 1
-    assert status.files == ("checkpoint-000001.dpbb",)
-    await run.stop()
-    assert (await run.outcome()).termination is Termination.STOPPED
-    await run.close()
+        run = await go_on(c, file, checkpoint=str(folder))
+        snapshot = await run.snapshot()
+        assert snapshot.checkpoint.url == str(folder)
+        status = await run.save_now()
+        assert status.written == 1
+        assert status.files == ("checkpoint-000001.dpbb",)
+        await run.stop()
+        assert (await run.outcome()).termination is Termination.STOPPED
+        await run.close()
     assert load_checkpoint(str(folder)).spec.run_id == run.run_id
 
     run = await go_on(c, folder)
