@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from dpbb.bench.jobshop import TableRow
+    from dpbb.bench.jobshop_report import TableRow
 
 LINES = {
     "cpu_cubic_ms": "one core, O(o³)",

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from dpbb.bench import jobshop
+from dpbb.bench import jobshop_table
 from dpbb.cli import main
+from dpbb.jobshop import load
 
 
 @pytest.mark.parametrize(
@@ -17,18 +18,20 @@ from dpbb.cli import main
     ],
 )
 def test_a_crossover_is_named(points, said):
-    assert jobshop.crossover(points) == said
+    assert jobshop_table.crossover(points) == said
 
 
 def test_sets_are_of_the_size_they_say():
-    for name, (_, operations) in jobshop.SETS.items():
+    for name, (_, operations) in jobshop_table.SETS.items():
         if name.startswith("ta"):
-            for member in jobshop._members(name)[:: jobshop.SETS[name][0] - 1]:
-                assert jobshop.load(member).n_operations == operations
+            for member in jobshop_table._members(name)[
+                :: jobshop_table.SETS[name][0] - 1
+            ]:
+                assert load(member).n_operations == operations
 
 
 def test_the_suite_writes_what_it_measures(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(jobshop, "SETS", {"ta01-10": (2, 225)})
+    monkeypatch.setattr(jobshop_table, "SETS", {"ta01-10": (2, 225)})
     files = {name: tmp_path / f"out.{name}" for name in ("json", "csv", "png")}
     code = main(
         [
@@ -53,7 +56,7 @@ def test_a_part_that_fails_loses_no_other(tmp_path, capsys, monkeypatch):
     def fails(self, name):
         raise RuntimeError("no luck")
 
-    monkeypatch.setattr(jobshop.Bench, "_set", fails)
+    monkeypatch.setattr(jobshop_table.Table, "_set", fails)
     code = main(
         [
             *("bench", "jobshop", "--sizes", "10x10", "--sets", "ta01-10"),

@@ -1,0 +1,119 @@
+"""What the parts of ``dpbb bench jobshop`` share: what was found, and the time left."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(slots=True)
+class TableRow:
+    """Mean over the instances of a set of their median times, in milliseconds.
+
+    Parameters
+    ----------
+    cpu_cubic_ms, cpu_sweep_ms
+        One core: O(o^3), compiled (the compiler makes vectors of its inner loop); and
+        the O(o) sweep over machine orders, the same ones again and again.
+    gpu_*_ms
+        The matrix is on the device, all launches in one CUDA graph.
+    gpu_*_with_ms
+        With the whole matrix there and back, as in the paper.
+    exact
+        Whether all ends are those of the sweep.
+    """
+
+    name: str
+    operations: int
+    instances: int
+    cpu_cubic_ms: float
+    cpu_sweep_ms: float
+    gpu_paper_ms: float | None = None
+    gpu_paper_with_ms: float | None = None
+    gpu_blocked_ms: float | None = None
+    gpu_blocked_with_ms: float | None = None
+    gpu_squaring_ms: float | None = None
+    gpu_squaring_with_ms: float | None = None
+    paper_speedup: float | None = None
+    exact: bool = True
+    graph: bool | None = None
+
+
+@dataclass(slots=True)
+class Rate:
+    """Scheduled operations a second of one way to evaluate a batch.
+
+    Parameters
+    ----------
+    least, median, most
+        Of all repetitions.
+    exact
+        Whether the first costs are those of the CPU (or, there, of the sweep).
+    """
+
+    size: str
+    how: str
+    solutions: int
+    least: float
+    median: float
+    most: float
+    exact: bool
+
+
+@dataclass(slots=True)
+class Report:
+    """Everything that was measured; written again after every part."""
+
+    device: str = ""
+    host: str = ""
+    table: list[TableRow] = field(default_factory=list)
+    rates: list[Rate] = field(default_factory=list)
+    findings: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+
+class Bench:
+    """What was found so far; a part that fails loses no other one.
+
+    Parameters
+    ----------
+    repeat
+        Runs of everything.
+    budget_s
+        Seconds after which nothing more is begun.
+
+    Attributes
+    ----------
+    cupy
+        The module, None without a device.
+    """
+
+    def __init__(self, repeat: int, budget_s: float, host: str = "") -> None:
+        self.repeat = repeat
+        self.report = Report(host=host)
+        self.cupy: Any = None
+        self._ends = time.perf_counter() + budget_s
+
+    def guarded(self, name: str, work: Callable[[], None]) -> bool:
+        """Do a part of the work; whether it ended well."""
+        try:
+            work()
+        except Exception as error:  # noqa: BLE001 (the other parts go on)
+            print(f"FAILED: {name}: {error!r}", flush=True)
+            traceback.print_exc()
+            self.report.failures.append(f"{name}: {error!r}")
+            return False
+        return True
+
+    def has_time(self, what: str) -> bool:
+        """Whether something may still be begun; tells what is not."""
+        if time.perf_counter() < self._ends:
+            return True
+        print(f"left out, the time is over: {what}", flush=True)
+        self.report.findings.append(f"left out: {what}")
+        return False
