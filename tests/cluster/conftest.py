@@ -1,0 +1,23 @@
+"""Cluster tests wait for runs, not for Numba."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpbb.engines.base import Device
+from dpbb.engines.registry import get_engine
+from tests.cluster.support import LARGE, spec_of
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled():
+    """Compile the CPU engine, for this process and, in Numba's cache, for all others.
+
+    After a change of its code that takes longer than some tests wait for a seat.
+    """
+    instance, ub, *_ = LARGE
+    spec = spec_of(instance, ub)
+    session = get_engine("cpu").open(
+        spec.problem, spec.tree, Device("cpu", "here"), ub=ub, all_optima=False
+    )
+    session.close()
