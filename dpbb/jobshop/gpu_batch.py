@@ -225,6 +225,8 @@ class GpuBatch:
             Solution, machine and place of its first job for every pair of jobs to
             exchange; trusted. Default: none, and as many costs as solutions.
         """
+        if address(orders) % 4:  # the kernel reads two at a time
+            orders = orders.copy()
         width = int(orders.shape[2])
         layout = self._layout
         kernel, warps, shared = self._kernel(

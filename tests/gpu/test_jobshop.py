@@ -106,6 +106,16 @@ def test_input_on_the_device_is_read_there(cupy):
     assert evaluate(shop, cupy.asfortranarray(there)).get().tolist() == expected
 
 
+def test_machine_orders_need_not_begin_at_whole_words(cupy):
+    shop = SHOPS["ta21"]
+    orders = orders_of(shop, random_sequences(shop, 50, seed=4), n_cyclic=5)
+    expected = evaluate(shop, orders, encoding="machine_orders", device="cpu")
+    shifted = cupy.asarray(np.concatenate([[0], orders.reshape(-1)]).astype(np.int16))
+    given = shifted[1:].reshape(orders.shape)
+    found = evaluate(shop, given, encoding="machine_orders")
+    assert found.get().tolist() == expected.tolist()
+
+
 def test_what_is_no_solution_is_refused_and_harms_no_other(cupy):
     sequences = np.array([SEQUENCE] * 100, np.int16)
     sequences[7] = 0

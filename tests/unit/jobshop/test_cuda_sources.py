@@ -25,7 +25,7 @@ def compiles(source, defines):
 def test_kernels_of_batches_compile(name):
     shop = SHOPS[name]
     layout = Layout.of(shop)
-    for criterion in range(3):
+    for criterion in range(3) if name == "odd" else (0,):
         defines = {**layout.defines, "CRITERION": criterion, "WARPS": 4}
         for id_bytes, unit in ((1, 4), (1, 1), (2, 4), (2, 2), (4, 4)):
             more = {"ID_BYTES": id_bytes, "UNIT": unit}
