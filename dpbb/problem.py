@@ -254,7 +254,8 @@ class StartSearch:
     Parameters
     ----------
     method
-        Which heuristics; ``Heuristics.NONE``: ``initial`` alone.
+        Name of a heuristic that the problem has, ``"auto"`` for what does best, or
+        ``"none"`` for ``initial`` alone.
     time_limit_s
         Seconds to search, not counting what is compiled on the first use; None: as
         long as suits the problem, and less where the end comes soon.
@@ -274,7 +275,7 @@ class StartSearch:
         Polled in the caller's thread every few milliseconds; True ends the search.
     """
 
-    method: Heuristics = Heuristics.AUTO
+    method: str = Heuristics.AUTO
     time_limit_s: float | None = None
     end: float | None = None
     threads: int | None = None
@@ -288,6 +289,10 @@ class StartSearch:
 @runtime_checkable
 class HasHeuristics(Protocol):
     """Has heuristics of its own, which run before the tree is explored."""
+
+    @property
+    def heuristics(self) -> Sequence[str]:
+        """Their names."""
 
     def first_incumbent(self, search: StartSearch) -> Incumbent | None:
         """Return the best permutation found, None if there is none."""

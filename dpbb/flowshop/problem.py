@@ -200,6 +200,13 @@ class FlowShopProblem:
         data = {"name": self.instance.name, "times": self.instance.times.tolist()}
         return data if self.bound == LB1 else {**data, "bound": self.bound}
 
+    @property
+    def heuristics(self) -> tuple[str, ...]:
+        """Names of the heuristics of flow shops."""
+        from dpbb.flowshop.heuristics import HEURISTICS
+
+        return tuple(HEURISTICS)
+
     def first_incumbent(self, search: StartSearch) -> Incumbent | None:
         """Return the best schedule that the start heuristics find in time."""
         from dpbb.flowshop.heuristics.in_time import incumbent_in_time

@@ -10,7 +10,6 @@ from dpbb.options.table import (
     BranchingRule,
     EngineName,
     Estimates,
-    Heuristics,
     ProgressStyle,
     Verbosity,
 )
@@ -100,7 +99,7 @@ class SolveKeywords(TypedDict, total=False):
     time_limit_s: float | None
     node_limit: int | None
     gap_limit: float | None
-    heuristics: Heuristics | Literal["auto", "beam", "ig", "neh", "none"]
+    heuristics: str
     heuristic_time_s: float | None
     all_optima: bool
     optima_file: str | PathLike[str] | None

@@ -53,12 +53,9 @@ class EngineName(StrEnum):
 
 
 class Heuristics(StrEnum):
-    """What looks for a first incumbent before the tree is explored."""
+    """Choices of heuristics besides the names of those that a problem has."""
 
     AUTO = "auto"  # what does best on instances of this size
-    BEAM = "beam"  # NEH, then beam search
-    IG = "ig"  # NEH, then iterated greedy
-    NEH = "neh"
     NONE = "none"
 
 
@@ -227,11 +224,12 @@ class SolveOptions:
         "stop when (UB - LB) / UB is at most this",
         resumed=Resumed.ANEW,
     )
-    heuristics: Heuristics = row(
-        Heuristics.AUTO,
-        kinds.choice(Heuristics),
+    heuristics: str = row(
+        "auto",
+        kinds.name("auto, none or the name of a heuristic"),
         Where.PLAN,
-        "what looks for a first incumbent: NEH, then iterated greedy or beam search",
+        "what looks for a first incumbent, of those that the problem has; of flow "
+        "shops neh, and ig or beam after it (iterated greedy, beam search)",
     )
     heuristic_time_s: float | None = row(
         None,

@@ -55,7 +55,13 @@ def check_fit(problem: Problem[Any], options: SolveOptions) -> None:
         )
     if options.certificate is not None or options.checkpoint is not None:
         _check_encoding(problem)
-    none = options.heuristics is Heuristics.NONE
+    named = problem.heuristics if isinstance(problem, HasHeuristics) else ()
+    if options.heuristics not in (*Heuristics, *named):
+        raise OptionError(
+            f"heuristics: expected one of {', '.join((*Heuristics, *named))}, got "
+            f"{options.heuristics!r}"
+        )
+    none = options.heuristics == Heuristics.NONE
     if none or not isinstance(problem, HasHeuristics):
         given = (options.initial, options.upper_bound, options.cutoff)
         options.tree(None if given == (None, None, None) else 0, own)

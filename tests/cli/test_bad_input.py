@@ -50,7 +50,10 @@ SHOP = "job,cut,weld\ndoor,3,2\nframe,1,4\n"
         (("solve", "ta001", "--time-limit", "1h"), "expected a number > 0, got '1h'"),
         (("solve", "ta001", "--node-limit", "0"), "--node-limit: expected a whole"),
         (("solve", "ta001", "--gap-limit", "1"), "--gap-limit: expected a number >= 0"),
-        (("solve", "ta001", "--heuristics", "luck"), "--heuristics: expected one of"),
+        (
+            ("solve", "ta001", "--heuristics", "luck"),
+            "heuristics: expected one of auto",
+        ),
         (("solve", "ta001", "--heuristic-time", "-1"), "--heuristic-time: expected a"),
         (("solve", "ta001", "--initial", "0 1 2"), "initial: expected 20 jobs, got 3"),
         (("solve", "ta001", "--initial", "0 0"), "--initial: expected every job once"),

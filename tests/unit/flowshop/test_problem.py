@@ -154,6 +154,6 @@ def test_a_permutation_has_a_schedule():
 
 def test_heuristics_find_a_first_incumbent():
     problem = FlowShopProblem(FlowShopInstance("tiny", [[1, 2], [3, 4]]))
-    found = problem.first_incumbent(StartSearch(Heuristics.NEH))
+    found = problem.first_incumbent(StartSearch("neh"))
     assert (found.value, found.permutation.tolist()) == (8, [0, 1])
     assert problem.first_incumbent(StartSearch(Heuristics.NONE)) is None

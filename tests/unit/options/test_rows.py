@@ -5,7 +5,14 @@ import pytest
 from dpbb.errors import OptionError
 from dpbb.options import OPTIONS, EngineName, SolveOptions
 
-ANY_TEXT = ("bound", "certificate", "checkpoint", "optima_file", "scheduler")
+ANY_TEXT = (
+    "bound",
+    "certificate",
+    "checkpoint",
+    "heuristics",
+    "optima_file",
+    "scheduler",
+)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import pytest
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, taillard_instance
 from dpbb.flowshop.heuristics import default_time_s, first_incumbent
-from dpbb.options import Heuristics
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +28,7 @@ def test_neh_alone_takes_no_time(ta001):
     assert 1278 <= found.value < 1448
 
 
-@pytest.mark.parametrize("method", [Heuristics.IG, Heuristics.BEAM, Heuristics.AUTO])
+@pytest.mark.parametrize("method", ["ig", "beam", "auto"])
 def test_optimum_of_20_jobs_on_5_machines_is_found(ta001, method):
     found = first_incumbent(ta001, method=method, lower_bound=1278, time_limit_s=20)
     assert found.value == 1278

@@ -5,13 +5,29 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpbb.flowshop import FlowShopInstance, heuristics
+from dpbb.errors import OptionError
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem, heuristics
 from dpbb.flowshop.heuristics import HEURISTICS, first_incumbent
-from dpbb.options import Heuristics
+from dpbb.options import Heuristics, SolveOptions
+from dpbb.solving.start import check_fit
+from tests.oracle import TinyFlowShop
 
 
-def test_the_option_has_every_heuristic_and_two_choices_more():
-    assert set(Heuristics) - {Heuristics.AUTO, Heuristics.NONE} == set(HEURISTICS)
+def test_the_option_takes_every_row_and_two_choices_more(monkeypatch):
+    shop = FlowShopProblem(FlowShopInstance("shop", [[1, 2], [3, 1]]))
+    monkeypatch.setitem(HEURISTICS, "luck", ("nowhere:luck", "cpu"))
+    for name in (*Heuristics, *HEURISTICS):
+        check_fit(shop, SolveOptions(heuristics=name))
+    known = "auto, none, neh, ig, beam, luck"
+    with pytest.raises(OptionError, match=f"expected one of {known}, got 'magic'"):
+        check_fit(shop, SolveOptions(heuristics="magic"))
+
+
+def test_a_problem_without_heuristics_takes_none_of_them():
+    own = TinyFlowShop(((1, 2), (3, 1)))
+    check_fit(own, SolveOptions(heuristics="none"))
+    with pytest.raises(OptionError, match="expected one of auto, none, got 'ig'"):
+        check_fit(own, SolveOptions(heuristics="ig"))
 
 
 @pytest.mark.parametrize("name", HEURISTICS)
