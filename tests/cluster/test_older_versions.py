@@ -2,25 +2,30 @@
 
 Each is named by the commit that wrote it. ``shop.txt`` holds the 11 x 5 shop of the
 certificate and of ``open-all-optima``, a run with MinBranch, the jobs' order reversed
-and the reference engine; ``open-flowshop`` holds one of ta056 below a cutoff.
+and the reference engine; ``open-flowshop`` holds one of ta056 below a cutoff, and
+``open-own-problem`` one of a problem of ``examples/08_own_problem.py``.
 """
 
 from __future__ import annotations
 
+import runpy
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dpbb
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
+from dpbb.errors import CheckpointError
 from dpbb.options import BranchingRule
 from dpbb.proof import checker
 from dpbb.result import Status, Termination
 
 DATA = Path(__file__).parents[1] / "data"
+OWN_PROBLEM = Path(__file__).parents[2] / "examples" / "08_own_problem.py"
 COMMITS = ("a9da344",)
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
@@ -64,6 +69,22 @@ def test_a_checkpoint_of_the_cpu_engine_goes_on(old):
     assert result.termination is Termination.NODE_LIMIT
     assert result.instance == "ta056"
     assert result.certificate is None
+
+
+@every_commit
+def test_a_checkpoint_of_an_own_problem_goes_on_with_the_problem(old):
+    """Written before ``encode``, it holds the digest alone; a cutoff fixes the tree."""
+    folder = str(old / "open-own-problem")
+    with pytest.raises(CheckpointError, match="flowshop-total-completion-time"):
+        dpbb.resume(folder)
+    times = np.random.default_rng(8).integers(1, 30, (10, 3))
+    problem = runpy.run_path(str(OWN_PROBLEM))["TotalCompletionTime"](times)
+    saved = load_checkpoint(folder, problem)
+    assert saved.counters.decomposed == 743
+    result = dpbb.resume(folder, problem=problem, node_limit=None, progress="none")
+    assert result.status is Status.OPTIMAL
+    assert (result.objective, result.makespan) == ("total completion time", 1008)
+    assert (result.decomposed, result.leaves, result.n_optima) == (1037, 3, 3)
 
 
 @every_commit
