@@ -1,0 +1,189 @@
+"""A problem of an installed package, found by its entry point alone, everywhere."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+
+import dpbb
+from dpbb import problems
+from dpbb.cli import main
+from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
+from dpbb.estimation.background import encode, estimate_apart
+from dpbb.estimation.roots import RootSample
+from dpbb.options import BranchingRule, TreeOptions
+from dpbb.result import Termination
+from tests.cluster.support import wait_until
+from tests.cluster.test_restoring import explored, start, stop
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "08_own_problem.py"
+REGISTERS = "register(TotalCompletionTime.name, FAMILY)\n"
+OBJECTIVE = "total completion time"
+BEST, NODES, OPTIMA = 1008, (1037, 3), 3
+"""Of the problem of ten jobs."""
+
+LONGER, LONGER_NODES = 1335, (6808, 1)
+"""Of twelve jobs: seconds."""
+
+OPTIONS = {
+    "branching": "front",
+    "cutoff": BEST + 1,
+    "all_optima": True,  # with a cutoff that ends at the optimum, the tree is fixed
+    "report_interval_s": 0.05,
+}
+
+
+@pytest.fixture
+def make_problem(tmp_path, monkeypatch):
+    """Install the example as a package; its problem of so many jobs."""
+    site = tmp_path / "site"
+    info = site / "own_shop-1.0.dist-info"
+    info.mkdir(parents=True)
+    source = EXAMPLE.read_text()
+    assert REGISTERS in source
+    (site / "own_shop.py").write_text(source.replace(REGISTERS, ""))
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: own-shop\n")
+    (info / "entry_points.txt").write_text(
+        "[dpbb.problems]\nflowshop-total-completion-time = own_shop:FAMILY\n"
+    )
+    monkeypatch.syspath_prepend(site)
+    paths = (str(site), os.environ.get("PYTHONPATH"))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+    problems._installed.cache_clear()
+    own_shop = importlib.import_module("own_shop")
+    assert own_shop.TotalCompletionTime.name not in problems.FAMILIES
+
+    def make(n_jobs):
+        times = np.random.default_rng(8).integers(1, 30, (n_jobs, 3))
+        return own_shop.TotalCompletionTime(times)
+
+    yield make
+    problems._installed.cache_clear()
+    del sys.modules["own_shop"]
+
+
+@pytest.fixture
+def problem(make_problem):
+    return make_problem(10)
+
+
+def run_dpbb(*arguments):
+    """Return what a command prints that ends well."""
+    ran = subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "dpbb", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def test_page_and_list_show_it(problem, capsys):
+    pytest.importorskip("bokeh")
+    from dpbb.dashboard.gantt import Gantt
+    from dpbb.dashboard.look import LIGHT
+
+    with (
+        LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            processes=False,
+            protocol="tcp://",
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+        dpbb.submit(problem, client=client, **OPTIONS) as run,
+    ):
+        result = run.result()
+        assert (result.objective, result.makespan) == (OBJECTIVE, BEST)
+        view = cluster.scheduler.extensions["dpbb"].monitor.view(run.run_id)
+        assert (view.snapshot.objective, view.snapshot.value) == (OBJECTIVE, BEST)
+        chart = Gantt(LIGHT)
+        chart.update(view)
+        title = f"{OBJECTIVE} {BEST}: 10 jobs, 3 machines"
+        assert chart.root.title.text == title
+        assert main(["list", "--scheduler", cluster.scheduler_address]) == 0
+    (line,) = (x for x in capsys.readouterr().out.splitlines() if run.run_id in x)
+    assert line.split()[1:3] == [problem.name, "exhausted"]
+    assert f" {BEST} " in line
+
+
+def test_commands_know_it(problem, tmp_path):
+    """A run goes on, a certificate holds, an estimate is made: in other processes."""
+    folder, proof = tmp_path / "run", tmp_path / "proof.json.gz"
+    part = dpbb.solve(
+        problem,
+        node_limit=200,
+        checkpoint=str(folder),
+        certificate=str(proof),
+        progress="none",
+        **OPTIONS,
+    )
+    assert part.termination is Termination.NODE_LIMIT
+    assert part.decomposed < NODES[0]
+    saved = load_checkpoint(str(folder))
+    assert saved.spec.problem.digest == problem.digest
+    result = json.loads(run_dpbb("resume", folder, "--json", "-q"))
+    assert (result["objective"], result["makespan"]) == (OBJECTIVE, BEST)
+    assert (result["decomposed"], result["leaves"]) == NODES
+    assert result["n_optima"] == OPTIMA
+    verified = run_dpbb("verify", proof)
+    assert f"optimal, {OBJECTIVE} {BEST}" in verified
+    assert "the certificate holds" in verified
+
+    tree = TreeOptions(BranchingRule.FRONT)
+    whole = RootSample(
+        np.zeros(1, np.int64), np.zeros((1, 10), np.int64), np.ones(1, np.int64)
+    )
+    request = encode(problem, tree, BEST + 1, whole, seconds=5.0, seed=0)
+    found = estimate_apart(request, lambda: True)
+    assert found.low <= sum(NODES) <= found.high
+
+
+def test_its_run_outlives_its_scheduler(make_problem, tmp_path):
+    port = 21_000 + hash(str(tmp_path)) % 9_000
+    address = f"tcp://127.0.0.1:{port}"
+    common = ("--no-dashboard", "--preload", "dpbb.cluster.preload")
+    scheduler = ("scheduler", "--host", "127.0.0.1", "--port", str(port), *common)
+    worker = ("worker", address, "--nthreads", "1", "--no-nanny", *common)
+    runs = tmp_path / "runs"
+    folder = runs / "one"
+    processes = [start(runs, *scheduler), start(runs, *worker)]
+    try:
+        with Client(address, timeout=30) as client:
+            client.wait_for_workers(1, timeout=60)
+            run = dpbb.submit(
+                make_problem(12),
+                client=client,
+                checkpoint=str(folder),
+                checkpoint_interval_s=0.05,
+                **OPTIONS | {"cutoff": LONGER + 1},
+            )
+            wait_until(lambda: explored(folder))
+            stop(processes[:1])
+        stop(processes)
+        assert (folder / "owner.json").exists()
+        processes = [start(runs, *scheduler), start(runs, *worker)]
+        with Client(address, timeout=30) as client:
+            wait_until(lambda: dpbb.runs(client))
+            (snapshot,) = dpbb.runs(client)
+            assert snapshot.run_id.startswith(f"{run.run_id}~")
+        attach = ("attach", snapshot.run_id, "--json", "-q", "--scheduler", address)
+        result = json.loads(run_dpbb(*attach))
+        assert (result["objective"], result["makespan"]) == (OBJECTIVE, LONGER)
+        assert (result["decomposed"], result["leaves"]) == LONGER_NODES
+    finally:
+        stop(processes)
