@@ -23,7 +23,7 @@ from dpbb.coordination.messages import (
 )
 from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError
-from dpbb.tree.wire import KEYS, unpack
+from dpbb.tree.packing import KEYS, unpack
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ import numpy as np
 from dpbb.tree.counters import closed_leaves
 from dpbb.tree.factoradic import n_leaves
 from dpbb.tree.interval import Interval, maximal_families
+from dpbb.tree.packing import pack, row_blocks, unpack
 from dpbb.tree.root import Root
-from dpbb.tree.wire import pack, row_blocks, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -336,7 +336,7 @@ class WorkUnit:
     # -- wire -------------------------------------------------------------------
 
     def to_arrays(self) -> dict[str, NDArray[np.uint16]]:
-        """Compact form for messages and checkpoints; see ``dpbb.tree.wire``."""
+        """Compact form for messages and checkpoints; see ``dpbb.tree.packing``."""
         return pack(self.depths, self.digits)
 
     @classmethod

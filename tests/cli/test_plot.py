@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpbb.cli.plot_files import read_plotted, read_schedule
-from dpbb.coordination.checkpoint_format import to_bytes
+from dpbb.coordination.sections import to_bytes
 from dpbb.errors import OptionError
 from dpbb.progress import snapshot_json
 from dpbb.result import Status

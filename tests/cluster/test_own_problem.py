@@ -148,7 +148,7 @@ def test_commands_know_it(problem, tmp_path):
     whole = RootSample(
         np.zeros(1, np.int64), np.zeros((1, 10), np.int64), np.ones(1, np.int64)
     )
-    request = encode(problem, tree, BEST + 1, whole, seconds=5.0, seed=0)
+    request = encode(problem, tree, BEST + 1, whole, seconds=0.2, seed=0)
     found = estimate_apart(request, lambda: True)
     assert found.low <= sum(NODES) <= found.high
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from dpbb.cluster.storage.store import Folder
-from dpbb.coordination.checkpoint_format import (
+from dpbb.coordination.messages import RunId
+from dpbb.coordination.sections import (
     MAX_LINE,
     Section,
     UnitSection,
@@ -27,7 +28,6 @@ from dpbb.coordination.checkpoint_format import (
     header_length,
     sections_beside,
 )
-from dpbb.coordination.messages import RunId
 from dpbb.errors import CheckpointError
 
 if TYPE_CHECKING:

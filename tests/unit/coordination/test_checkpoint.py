@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 import pytest
 
-from dpbb.coordination.checkpoint_format import (
+from dpbb.coordination.sections import (
     MAGIC,
     SCHEMA,
     decode_header,

@@ -20,9 +20,9 @@ import numpy as np
 from dpbb.cluster.rpc import unwrap, wrap
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.coordination.checkpoint import SavedUnit
-from dpbb.coordination.checkpoint_format import checksum, encode_unit
 from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import FullReport, Report, RunId, RunSpec, UnitId
+from dpbb.coordination.sections import checksum, encode_unit
 from dpbb.coordination.wire import decode_report, encode_report
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.coordination.checkpoint import SavedUnit
-from dpbb.coordination.checkpoint_format import checksum, encode_unit
 from dpbb.coordination.ledger import LeaseBasis
 from dpbb.coordination.messages import LeaseId, RunId, RunSpec, UnitId
+from dpbb.coordination.sections import checksum, encode_unit
 from dpbb.coordination.span_map import cells_of
 from dpbb.engines.base import Candidate
 from dpbb.errors import OptionError

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dpbb.tree import Interval, WorkUnit, n_leaves
-from dpbb.tree.wire import pack, unpack
+from dpbb.tree.packing import pack, unpack
 
 
 def u16(*values):

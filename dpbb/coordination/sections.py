@@ -7,7 +7,7 @@ r"""Checkpoints as bytes: one line, a JSON header, and binary sections.
     sections, end to end
 
 Sections are the open units (their path arrays as little-endian uint16, see
-``dpbb.tree.wire``), optimal permutations, and whatever ``extras`` hold. The header
+``dpbb.tree.packing``), optimal permutations, and whatever ``extras`` hold. The header
 says for each where it is (in this file, or in another of the same folder), its length
 and its checksum: so a folder of checkpoints rewrites only the units that changed.
 Nothing is ever unpickled, and nothing that fails a checksum is used.
@@ -38,7 +38,7 @@ from dpbb.problems import decoded, encoded, holds_problem
 from dpbb.result import Improvement
 from dpbb.tree.branching import TREE_RULE_VERSION
 from dpbb.tree.counters import Counters
-from dpbb.tree.wire import KEYS
+from dpbb.tree.packing import KEYS
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
