@@ -26,6 +26,7 @@ from dpbb.cluster.scheduler.checkpointing import Checkpointer
 from dpbb.cluster.scheduler.client_calls import ClientCalls
 from dpbb.cluster.scheduler.elastic import Elastic
 from dpbb.cluster.scheduler.forecasts import Forecaster
+from dpbb.cluster.scheduler.greetings import Greetings
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.scheduler.monitor import Monitor
 from dpbb.cluster.scheduler.page import Page, PageControls
@@ -63,6 +64,8 @@ logger = logging.getLogger(__name__)
 NAME = "dpbb"
 HINT, FORGET = "dpbb-hint", "dpbb-forget"
 TICK_S = 0.1
+GREET_S = 5.0
+"""The first run waits so long for the workers that are there; others join later."""
 
 
 class DpbbSchedulerPlugin(SchedulerPlugin):
@@ -86,13 +89,26 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         Two clients may register at the same time: the second waits until the first
         plugin is in place, and Dask then drops its own.
         """
-        first = scheduler.extensions.get(NAME)
-        if first is not None:
+        while (first := scheduler.extensions.get(NAME)) is not None:
             await first.started.wait()
-            return
+            if scheduler.extensions.get(NAME) is first:
+                return
         scheduler.extensions[NAME] = self
-        self.scheduler = scheduler
         self.started = asyncio.Event()
+        try:
+            await self._install(scheduler).all(GREET_S)
+        except BaseException:
+            del scheduler.extensions[NAME]
+            scheduler.plugins.pop(NAME, None)
+            raise
+        finally:
+            self.started.set()
+        if self._resume is not None:
+            self._restoring = asyncio.create_task(restore_all(self._resume, self))
+
+    def _install(self, scheduler: Scheduler) -> Greetings:
+        """Put everything in place; return what the workers are told by."""
+        self.scheduler = scheduler
         self.refused: dict[str, ClusterError] = {}
         self.submitter = Submitter(scheduler, self._ended)
         self.hub = Hub(self)
@@ -122,12 +138,10 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         self.elastic.install()
         metrics.register(scheduler)
         self.page.attach()
-        await scheduler.register_worker_plugin(
-            None, worker_plugin_bytes(), name=NAME, idempotent=True
-        )
-        self.started.set()
-        if self._resume is not None:
-            self._restoring = asyncio.create_task(restore_all(self._resume, self))
+        # at once: who leaves while others are still greeted must be known to have left
+        scheduler.add_plugin(self, name=NAME, idempotent=True)
+        self._greetings = Greetings(scheduler, NAME, worker_plugin_bytes())
+        return self._greetings
 
     async def before_close(self) -> None:
         """End all that is ours: client, threads, tasks, and calls that wait."""
@@ -136,6 +150,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             self._restoring.cancel()
             await asyncio.gather(self._restoring, return_exceptions=True)
         metrics.forget(self.scheduler)
+        await self._greetings.close()
         await self.checkpoints.close()
         await self.forecasts.close()
         if self._ticker is not None:
@@ -181,7 +196,8 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             check_versions(versions, f"worker {worker}")
         except ClusterError as error:
             logger.warning("worker %s is not used: %s", worker, error)
-            self.refused[worker] = error
+            if worker in self.scheduler.workers:
+                self.refused[worker] = error
             raise
         if worker in self.scheduler.workers:  # else it has left in the meantime
             self.hub.hello(worker, nthreads, seats)
@@ -233,6 +249,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
 
     async def open(self, blob: bytes, saved: Any = None) -> None:
         """Open a run from its pickled RunSpec, perhaps from a checkpoint's bytes."""
+        await self.started.wait()  # until then some worker may still be refused
         for error in self.refused.values():
             raise error
         spec = await asyncio.to_thread(pickle.loads, blob)

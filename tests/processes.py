@@ -1,0 +1,107 @@
+"""Schedulers and workers of Dask in processes of their own, to be killed and frozen."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Iterator, Mapping
+
+
+def free_port() -> int:
+    """Return a port of this host that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class DaskProcesses:
+    """A scheduler at a fixed port, and workers of it; see ``dask_processes``.
+
+    Parameters
+    ----------
+    common
+        Options of the scheduler and every worker.
+    environ
+        Added to their environment.
+    """
+
+    def __init__(self, *common: str, environ: Mapping[str, str] | None = None) -> None:
+        self._common = ("--no-dashboard", *common)
+        self._environ = {**os.environ, **(environ or {})}
+        self.port = free_port()
+        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.scheduler: subprocess.Popen[bytes] | None = None
+        self.workers: list[subprocess.Popen[bytes]] = []
+
+    def start_scheduler(self) -> subprocess.Popen[bytes]:
+        """Start it, also again at the same port."""
+        self.scheduler = self._start(
+            "scheduler", "--host", "127.0.0.1", "--port", str(self.port)
+        )
+        return self.scheduler
+
+    def add_worker(self, *options: str) -> subprocess.Popen[bytes]:
+        """Start a worker of one thread without a nanny."""
+        worker = self._start(
+            "worker", self.address, "--nthreads", "1", "--no-nanny", *options
+        )
+        self.workers.append(worker)
+        return worker
+
+    def end(self, process: subprocess.Popen[bytes]) -> None:
+        """Kill a process, also one that is frozen, and wait for its end."""
+        process.kill()
+        process.wait()
+        if process in self.workers:
+            self.workers.remove(process)
+
+    def end_all(self) -> None:
+        """Kill all that is left."""
+        for process in [*self.workers, self.scheduler]:
+            if process is not None:
+                self.end(process)
+
+    def _start(self, kind: str, *options: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(  # noqa: S603 - Dask's own commands
+            [
+                sys.executable,
+                "-m",
+                f"distributed.cli.dask_{kind}",
+                *options,
+                *self._common,
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=self._environ,
+        )
+
+
+@contextlib.contextmanager
+def dask_processes(
+    n_workers: int, *common: str, environ: Mapping[str, str] | None = None
+) -> Iterator[DaskProcesses]:
+    """Start a scheduler and workers; kill them all at the end of the block."""
+    processes = DaskProcesses(*common, environ=environ)
+    try:
+        processes.start_scheduler()
+        for _ in range(n_workers):
+            processes.add_worker()
+        yield processes
+    finally:
+        processes.end_all()
+
+
+def signalled(process: subprocess.Popen[bytes], number: signal.Signals) -> bool:
+    """Send a signal; False if the process has ended."""
+    if process.poll() is not None:
+        return False
+    process.send_signal(number)
+    return True
