@@ -1,0 +1,78 @@
+"""Every snippet of the README runs as it is pasted."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import indent
+
+import pytest
+
+README = Path(__file__).parents[2] / "README.md"
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README.read_text("utf-8"), re.M | re.S)
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
+
+
+def snippets(language: str) -> list[str]:
+    return [text for name, text in BLOCKS if name == language]
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+# 3 is the exit code of a search that a limit ended: its schedule is not proved
+PROLOGUE = """\
+set -o pipefail
+trap 'code=$?; [ $code = 3 ] || { echo "exit code $code: $BASH_COMMAND"; exit 1; }' ERR
+"""
+
+
+def test_python_runs_as_pasted(tmp_path):
+    """One session: what a snippet defines is there for those that follow."""
+    program = "\n".join(snippets("python"))
+    guarded = "if __name__ == '__main__':\n" + indent(program, "    ")
+    (tmp_path / "session.py").write_text(guarded, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "session.py"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "optimal" in done.stdout
+    assert (tmp_path / "schedule.csv").is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix" or not shutil.which("bash"), reason="no bash")
+def test_commands_run_as_pasted(tmp_path):
+    """One shell, but for what installs dpbb and tests it; a cluster of a free port."""
+    (shop,) = snippets("text")
+    (tmp_path / "shop.csv").write_text(shop, encoding="utf-8")
+    commands = [text for text in snippets("bash") if "pip install" not in text]
+    port = str(free_port())
+    script = PROLOGUE + "\n".join(commands).replace("8786", port)
+    script = script.replace("dask scheduler", f"dask scheduler --port {port}")
+    shell = subprocess.Popen(  # noqa: S603
+        ["bash", "-c", script],  # noqa: S607
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        said, _ = shell.communicate(timeout=500)
+    finally:
+        if shell.poll() is None:
+            os.killpg(shell.pid, signal.SIGKILL)
+    assert shell.returncode == 0, said
+    assert (tmp_path / "gantt.png").is_file()
+    assert "the certificate holds" in said
