@@ -33,7 +33,7 @@ MEASURED = [
     )
     for gpus, seconds in times.items()
 ]
-"""Of ``dpbb bench multigpu`` on NVIDIA H200, as the README has it."""
+"""Of ``dpbb bench multigpu`` on NVIDIA H200, as docs/benchmarks.md has it."""
 
 
 def main() -> int:
