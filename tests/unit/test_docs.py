@@ -2,19 +2,83 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from textwrap import dedent
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+PROGRAMS = sorted([*ROOT.glob("examples/*.py"), *ROOT.glob("deploy/**/*.py")])
+
+SHOWN_BY_0_1 = [  # what docs, examples and deploy/ of commit a9da344 import
+    ("dpbb", "solve submit resume attach runs evaluate estimate verify read_instance"),
+    ("dpbb", "Estimate FlowShopInstance Result SolveOptions Status Termination"),
+    ("dpbb", "CheckpointError ClusterError DpbbError EngineUnavailable InstanceError"),
+    ("dpbb", "InvariantError OptionError UnwrittenError"),
+    ("dpbb.plotting", "convergence gantt interval_map"),
+    ("dpbb.engines.registry", "available_engines"),
+    ("dpbb.cluster.local", "embedded_cluster"),
+    ("dpbb.cluster", "preload"),
+    ("dpbb.progress", "Progress"),
+    ("dpbb.problem", "Problem"),
+]
 
 
 def test_examples_are_included_and_not_quoted_as_a_line():
     """A formatter takes the include for Python where the block says it is Python."""
-    pages = [page.read_text(encoding="utf-8") for page in ROOT.glob("docs/*.md")]
     lines = [
-        line for page in pages for line in re.findall(r"^--.*examples/.*", page, re.M)
+        line
+        for page in PAGES
+        for line in re.findall(r"^--.*examples/.*", page.read_text("utf-8"), re.M)
     ]
-    assert len(lines) == 2
+    assert lines
     for line in lines:
         (file,) = re.fullmatch(r'--8<-- "(.*)"', line).groups()
         assert (ROOT / file).is_file()
+
+
+def imports_of(source: str) -> list[tuple[str, str]]:
+    """Module and name of every ``from dpbb... import`` in a program."""
+    return [
+        (node.module, alias.name)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dpbb")
+        for alias in node.names
+    ]
+
+
+def is_there(module: str, name: str) -> bool:
+    """Whether ``from module import name`` works."""
+    if hasattr(import_module(module), name):
+        return True
+    return find_spec(f"{module}.{name}") is not None
+
+
+def shown_imports() -> set[tuple[str, str]]:
+    blocks = [
+        dedent(block)
+        for page in PAGES
+        for block in re.findall(
+            r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S
+        )
+    ]
+    programs = [program.read_text("utf-8") for program in PROGRAMS]
+    return {found for source in blocks + programs for found in imports_of(source)}
+
+
+def test_every_import_that_is_shown_works():
+    shown = shown_imports()
+    assert ("dpbb.plotting", "gantt") in shown
+    for module, name in shown:
+        assert is_there(module, name), f"{module}.{name}"
+
+
+@pytest.mark.parametrize(("module", "names"), SHOWN_BY_0_1)
+def test_every_import_that_was_shown_still_works(module, names):
+    for name in names.split():
+        assert is_there(module, name), f"{module}.{name}"
