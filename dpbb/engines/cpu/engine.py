@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 from dpbb.engines.base import Device
+from dpbb.engines.modelled import obstacle_of
 from dpbb.errors import EngineUnavailable
-from dpbb.problems import model_of, models_known
-from dpbb.tree.branching import refusal
+from dpbb.problems import model_of
 
 if TYPE_CHECKING:
     from dpbb.engines.cpu.session import CpuSession
@@ -39,13 +39,7 @@ class CpuEngine:
 
     def supports(self, problem: Problem[Any], tree: TreeOptions) -> str | None:
         """None for a problem with a model of its bound that it fits."""
-        model = model_of(problem, self.name, tree.bound)
-        if model is not None:
-            return refusal(problem, tree) or model.obstacle(problem)
-        bounds = models_known(problem, self.name)
-        if not bounds:
-            return f"engine cpu has no model of {problem.name}"
-        return f"engine cpu takes the bound {' or '.join(bounds)}, not {tree.bound}"
+        return obstacle_of(self.name, "cpu", problem, tree)
 
     def devices(self, threads: int | None = None) -> list[Device]:
         """Return one device: the processor, with a thread per physical core."""

@@ -18,10 +18,10 @@ from dpbb.engines.gpu.session import GpuSession
 from dpbb.engines.gpu.settings import BLOCK_SIZE
 from dpbb.engines.gpu.shape import KernelShape
 from dpbb.engines.gpu.steal import Stealing
+from dpbb.engines.modelled import obstacle_of
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.options import BLOCK_SIZE_RANGE, Balance, Tuning
-from dpbb.problems import model_of, models_known
-from dpbb.tree.branching import refusal
+from dpbb.problems import model_of
 
 if TYPE_CHECKING:
     from dpbb.engines.gpu.arm import Arm
@@ -78,13 +78,7 @@ class GpuEngine:
 
     def supports(self, problem: Problem[Any], tree: TreeOptions) -> str | None:
         """None if there is a CUDA model of the problem, and one that it fits."""
-        model: type[CudaModel] | None = model_of(problem, "cuda", tree.bound)
-        if model is not None:
-            return refusal(problem, tree) or model.obstacle(problem)
-        bounds = models_known(problem, "cuda")
-        if not bounds:
-            return f"engine gpu has no model of {problem.name}"
-        return f"engine gpu takes the bound {' or '.join(bounds)}, not {tree.bound}"
+        return obstacle_of(self.name, "cuda", problem, tree)
 
     def devices(self, threads: int | None = None) -> list[Device]:
         """All usable devices that CUDA_VISIBLE_DEVICES leaves; threads are ignored."""

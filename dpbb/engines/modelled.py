@@ -1,0 +1,44 @@
+"""What engines that compile a model of a problem have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpbb.problem import Tightens
+from dpbb.problems import model_of, models_known
+from dpbb.tree.branching import refusal
+
+if TYPE_CHECKING:
+    from dpbb.options import TreeOptions
+    from dpbb.problem import Problem
+
+
+def obstacle_of(
+    engine: str, device: str, problem: Problem[Any], tree: TreeOptions
+) -> str | None:
+    """Return why an engine's compiled search does not take a tree, None if it does.
+
+    Parameters
+    ----------
+    engine
+        Its name, for people.
+    device
+        ``"cpu"`` or ``"cuda"``: which models it compiles.
+
+    Notes
+    -----
+    No compiled search calls ``tighten`` yet. With a model of the first bound alone it
+    would explore that bound's tree under the other one's name.
+    """
+    model = model_of(problem, device, tree.bound)
+    if model is None:
+        bounds = models_known(problem, device)
+        if not bounds:
+            return f"engine {engine} has no model of {problem.name}"
+        return (
+            f"engine {engine} takes the bound {' or '.join(bounds)}, not {tree.bound}"
+        )
+    if isinstance(problem, Tightens):
+        return f"engine {engine} does not tighten bounds, as {tree.bound} does"
+    reason: str | None = refusal(problem, tree) or model.obstacle(problem)
+    return reason
