@@ -82,6 +82,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
 
     def __init__(self, resume: str | None = None) -> None:
         self._resume = resume
+        self._restoring: asyncio.Task[None] | None = None
 
     async def start(self, scheduler: Scheduler) -> None:
         """Install the handlers; may be called again, or on a second plugin.
@@ -122,7 +123,6 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         self.forecasts = Forecaster(self.hub, time.monotonic)
         self._answers: dict[LeaseId, asyncio.Future[Order]] = {}
         self._ticker: asyncio.Task[None] | None = None
-        self._restoring: asyncio.Task[None] | None = None
         self._closing = False
         handlers: dict[str, Callable[..., Awaitable[Any]]] = {
             "hello": self.hello,
