@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpbb.tree import Interval, WorkUnit, n_leaves, wire
+from dpbb.tree import Interval, WorkUnit, n_leaves, packing
 
 N = 12
 
@@ -21,7 +21,7 @@ def units():
 
 @pytest.fixture(params=[1, 2, 7, 1 << 20])
 def rows(request, monkeypatch):
-    monkeypatch.setattr(wire, "BLOCK_ROWS", request.param)
+    monkeypatch.setattr(packing, "BLOCK_ROWS", request.param)
 
 
 @pytest.mark.usefixtures("rows")
