@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpbb.errors import OptionError
-from dpbb.problem import Encodable, instance_name_of
-from dpbb.problems import encoded
 from dpbb.proof import checker
 from dpbb.text.files import whole_file
-from dpbb.tree.branching import TREE_RULE_VERSION
-
-if TYPE_CHECKING:
-    from dpbb.coordination.messages import RunSpec
-    from dpbb.coordination.outcome import Outcome
-    from dpbb.result import Result
 
 MAX_BYTES = 10_000_000
 """Of the compressed file; the journal's limits keep below (``LISTED_BYTES``)."""
@@ -51,52 +43,3 @@ class Certificate:
             raise OptionError(
                 f"{path}: expected a certificate, got: {error}"
             ) from error
-
-
-def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
-    """Return the result with its certificate, if the run has what one takes.
-
-    That is a journal of a tree that is exhausted, and a problem that can encode itself:
-    a checker has to have it.
-    """
-    problem, tree = spec.problem, spec.tree
-    if not isinstance(problem, Encodable):
-        return result
-    if outcome.journal is None or not outcome.exhausted:
-        return result
-    closed = [[d, int(c)] for d, c in enumerate(outcome.counters.closed) if c]
-    content = {
-        "format": checker.FORMAT,
-        "schema": checker.SCHEMA,
-        "instance": {"name": instance_name_of(problem), **encoded(problem)},
-        "tree": {
-            "rule_version": TREE_RULE_VERSION,
-            "branching": str(tree.branching),
-            "branching_ub": tree.branching_ub,
-            "bound": str(tree.bound),
-            "root_order": tree.root_order,
-            "n_jobs": problem.n_jobs,
-            "trivial_ub": problem.trivial_ub,
-        },
-        "result": {
-            "status": str(result.status),
-            "objective": result.objective,
-            "makespan": result.makespan,
-            "permutation": result.permutation,
-            "lower_bound": result.lower_bound,
-            "ub": result.lower_bound,
-            # whether LB = makespan was explored, too: at bounds that are higher by 1
-            "all_optima": result.makespan is not None and outcome.ub > result.makespan,
-            "seconds": result.seconds,
-            "engine": result.engine,
-            "versions": [list(pair) for pair in result.versions],
-        },
-        "totals": {
-            "decomposed": outcome.counters.decomposed,
-            "leaves": outcome.counters.leaves,
-            "closed": closed,
-        },
-        **outcome.journal.to_json(),
-    }
-    # as it will be read: tuples are lists there
-    return replace(result, certificate=Certificate(json.loads(json.dumps(content))))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import ClusterError
 from dpbb.options import SolveOptions
-from dpbb.proof.certificate import certified
+from dpbb.solving.certify import certified
 from dpbb.solving.plan import Plan
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from dpbb.options import TreeOptions
 from dpbb.problem import Tightens, bound_of, with_bound
 from dpbb.problems import FAMILIES, decoded, encoded, load
 from dpbb.proof import checker
-from dpbb.proof.certificate import certified
+from dpbb.solving.certify import certified
 from dpbb.proof.verify import verify
 from dpbb.solving.call import make_call
 from dpbb.solving.plan import Plan
