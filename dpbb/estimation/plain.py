@@ -6,7 +6,6 @@ The same method as ``dpbb.estimation.probe`` (P. C. Chen, SIAM Journal on Comput
 
 from __future__ import annotations
 
-import math
 import time
 from collections import defaultdict
 from dataclasses import dataclass
@@ -17,16 +16,14 @@ import numpy as np
 from dpbb.engines.registry import get_engine
 from dpbb.errors import OptionError
 from dpbb.estimation.probe import MOST_STRATA, MOST_WEIGHT, Found
-from dpbb.estimation.result import MOST_NODES
 from dpbb.estimation.sampling import (
     FIRST_SAMPLES,
     GROWTH,
     LEAST_STRATA,
-    MOST_UBS,
-    PRECISE,
     Round,
     Sampler,
-    steps_to,
+    Strata,
+    run_rounds,
 )
 from dpbb.problem import Tightens, root_bound
 from dpbb.tree.branching import bound_children, refusal
@@ -97,7 +94,7 @@ class PlainSampler:
         self._above = max(0, ub - problem.trivial_ub)
         self._ub = min(ub, problem.trivial_ub)
         self._span = max(1, self._ub - root_bound(problem))
-        self._stratify(MOST_STRATA)
+        self._strata = Strata.of(self._span, self._above)
 
     def rounds(
         self,
@@ -119,42 +116,25 @@ class PlainSampler:
             self._bounded(self._root(), 0)
             node_s = max(clock() - began, 1e-5)
             first = FIRST_SAMPLES * self._problem.n_jobs * node_s * probes * GROWTH
-            self._stratify(min(MOST_STRATA, max(LEAST_STRATA, int(seconds / first))))
-        done: list[Round] = []
-        seeds = np.random.SeedSequence(seed)
-        steps = [FIRST_SAMPLES] if samples is None else steps_to(samples)
-        while steps:
-            count, started = steps.pop(0), clock()
-            found, sizes = zip(
-                *(self._probe(count, one) for one in seeds.spawn(probes)), strict=True
-            )
-            now = clock()
-            by_ub = self._by_ub(np.mean(sizes, axis=0))
-            done.append(Round(count, found, now - started, by_ub))
-            if done[-1].exact or should_stop():
-                break
-            if samples is None and done[-1].spread >= PRECISE * math.sqrt(probes):
-                left = began + seconds - now
-                growth = min(GROWTH, 0.8 * left / max(done[-1].seconds, 1e-4))
-                steps = [int(count * growth)] if growth >= 1.5 else []
-        return done
-
-    def _stratify(self, most: int) -> None:
-        """Choose how many values of UB - LB make a stratum."""
-        self._width = -(-self._span // most)
-        self._n_strata = -(-self._span // self._width)
-
-    def _by_ub(self, sizes: NDArray[np.float64]) -> tuple[float, ...]:
-        """Return how many nodes have room for an UB that is smaller by 0, 1, ..."""
-        at_least = sizes[::-1].cumsum()[::-1].repeat(self._width).clip(max=MOST_NODES)
-        same = np.full(min(self._above, MOST_UBS), at_least[0])
-        return tuple(np.concatenate([same, at_least])[:MOST_UBS].tolist())
+            most = min(MOST_STRATA, max(LEAST_STRATA, int(seconds / first)))
+            self._strata = Strata.of(self._span, self._above, most)
+        return run_rounds(
+            self._probe,
+            self._strata,
+            end=began + seconds,
+            samples=samples,
+            probes=probes,
+            threads=1,
+            seed=seed,
+            should_stop=should_stop,
+            clock=clock,
+        )
 
     def _root(self) -> _Node:
         order = self._tree.root_order
         jobs = np.arange(self._problem.n_jobs) if order is None else np.array(order)
         root = self._problem.root_state()
-        return _Node(root, jobs.astype(np.intp), 1.0, self._n_strata - 1)
+        return _Node(root, jobs.astype(np.intp), 1.0, self._strata.count - 1)
 
     def _bounded(self, node: _Node, depth: int) -> tuple[bool, NDArray[np.int64]]:
         """Return the side that a node takes, and the bounds of its children there."""
@@ -172,7 +152,7 @@ class PlainSampler:
         self, node: _Node, slot: int, weight: float, *, back: bool, bound: int
     ) -> _Node:
         state = self._problem.extend(node.state, int(node.jobs[slot]), back=back)
-        stratum = min(node.stratum, (self._ub - 1 - bound) // self._width)
+        stratum = min(node.stratum, (self._ub - 1 - bound) // self._strata.width)
         return _Node(state, np.delete(node.jobs, slot), weight, stratum)
 
     def _entries(
@@ -214,7 +194,7 @@ class PlainSampler:
     ) -> tuple[Found, NDArray[np.float64]]:
         random = np.random.default_rng(seed)
         entries, drawn = self._entries(random)
-        sizes = np.zeros(self._n_strata)
+        sizes = np.zeros(self._strata.count)
         level: list[_Node] = []
         decomposed = leaves = 0.0
         visited = thinned = widest = 0
@@ -247,7 +227,7 @@ class PlainSampler:
             back, bounds = self._bounded(node, depth)
             for slot in np.flatnonzero(bounds < self._ub).tolist():
                 bound = int(bounds[slot])
-                stratum = (self._ub - 1 - bound) // self._width
+                stratum = (self._ub - 1 - bound) // self._strata.width
                 strata[stratum].append((node, slot, back, bound))
         kept, thinned = [], 0
         for stratum in sorted(strata):

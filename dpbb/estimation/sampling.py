@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import psutil
+from numpy.typing import NDArray
 
 from dpbb.errors import OptionError
 from dpbb.estimation.node import Level, make_tables, root_level
@@ -25,9 +27,7 @@ from dpbb.kernels.pointers import addresses
 from dpbb.problems import model_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
     from dpbb.estimation.roots import RootSample
     from dpbb.options import TreeOptions
@@ -155,6 +155,105 @@ class Round:
         return min(max(low, self.seen), self.mean), max(high, self.mean)
 
 
+Probe = Callable[[int, np.random.SeedSequence], tuple[Found, NDArray[np.float64]]]
+"""Samples of a stratum and a seed to one probe, and its estimate for each stratum."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strata:
+    """Nodes of one depth, told apart by UB - LB.
+
+    Parameters
+    ----------
+    width
+        How many values of UB - LB make a stratum.
+    count
+        Number of strata.
+    above
+        How far the UB that was asked for is above the trivial one.
+    """
+
+    width: int
+    count: int
+    above: int
+
+    @classmethod
+    def of(cls, span: int, above: int, most: int = MOST_STRATA) -> Strata:
+        """Return at most so many strata of ``span`` values."""
+        width = -(-span // most)
+        return cls(width, -(-span // width), above)
+
+    def by_ub(self, sizes: NDArray[np.float64]) -> tuple[float, ...]:
+        """Return how many nodes have room for an UB that is smaller by 0, 1, ..."""
+        at_least = sizes[::-1].cumsum()[::-1].repeat(self.width).clip(max=MOST_NODES)
+        same = np.full(min(self.above, MOST_UBS), at_least[0])
+        return tuple(np.concatenate([same, at_least])[:MOST_UBS].tolist())
+
+
+def run_rounds(
+    probe: Probe,
+    strata: Strata,
+    *,
+    end: float,
+    samples: int | None,
+    probes: int,
+    threads: int,
+    seed: int,
+    should_stop: Callable[[], bool],
+    clock: Callable[[], float],
+    most_growth: Callable[[Round], float] = lambda _: math.inf,
+) -> list[Round]:
+    """Run rounds until the time is up or the estimate is precise.
+
+    Parameters
+    ----------
+    probe
+        Makes one probe with so many samples and this seed; with it come the estimated
+        nodes of every stratum, shape (strata.count,).
+    end
+        When the time is up, by ``clock``.
+    samples, probes, threads, seed, should_stop
+        As of ``Sampler.rounds``.
+    most_growth
+        How many times the samples of a round the next one may have.
+
+    Raises
+    ------
+    OptionError
+        More samples are asked for than ``most_growth`` allows.
+    """
+    done: list[Round] = []
+    seeds = np.random.SeedSequence(seed)
+    steps = [FIRST_SAMPLES] if samples is None else steps_to(samples)
+    with ThreadPoolExecutor(threads) as pool:
+        while steps:
+            count, started = steps.pop(0), clock()
+            made = pool.map(partial(probe, count), seeds.spawn(probes))
+            found, sizes = zip(*made, strict=True)
+            now = clock()
+            by_ub = strata.by_ub(np.mean(sizes, axis=0))
+            done.append(Round(count, found, now - started, by_ub))
+            if done[-1].exact or should_stop():
+                break
+            most = most_growth(done[-1])
+            if samples is None:
+                steps = _next(done[-1], end - now, most)
+            elif steps and steps[0] > most * count:
+                raise OptionError(
+                    f"samples: expected fewer than {samples:,}, as {steps[0]:,} of "
+                    "each stratum do not fit into a quarter of the free memory"
+                )
+    return done
+
+
+def _next(last: Round, seconds_left: float, most: float) -> list[int]:
+    """Return the samples of the next round, if there is to be one."""
+    if last.spread < PRECISE * math.sqrt(len(last.found)) and last.samples > 64:
+        return []
+    growth = min(GROWTH, 0.8 * seconds_left / max(last.seconds, 1e-4), most)
+    return [int(last.samples * growth)] if growth >= 1.5 else []
+
+
 class Sampler:
     """Estimates the number of nodes of a tree, or below some of its roots.
 
@@ -189,7 +288,7 @@ class Sampler:
         self._roots = roots
         # no bound is below the root's
         self._span = max(1, ub - self._tables.model.root_bound)
-        self._stratify(MOST_STRATA)
+        self._strata = Strata.of(self._span, self._above)
 
     def rounds(
         self,
@@ -223,46 +322,23 @@ class Sampler:
         if samples is None:
             share = seconds * min(threads, probes) / probes / 4
             n_jobs, height = self._tables.n_jobs, self._tables.model.height
-            self._stratify(most_strata(n_jobs, height, share))
+            most = most_strata(n_jobs, height, share)
+            self._strata = Strata.of(self._span, self._above, most)
         self._probe(1, np.random.SeedSequence(seed))  # compiles
-        began = clock()
-        done: list[Round] = []
-        seeds = np.random.SeedSequence(seed)
-        steps = [FIRST_SAMPLES] if samples is None else steps_to(samples)
-        with ThreadPoolExecutor(threads) as pool:
-            while steps:
-                count = steps.pop(0)
-                started = clock()
-                found = pool.map(partial(self._probe, count), seeds.spawn(probes))
-                taken, sizes = zip(*found, strict=True)
-                now = clock()
-                by_ub = self._by_ub(np.mean(sizes, axis=0))
-                done.append(Round(count, taken, now - started, by_ub))
-                if done[-1].exact or should_stop():
-                    break
-                most = self._most_growth(done[-1], threads)
-                if samples is None:
-                    steps = self._next(done[-1], began + seconds - now, most)
-                elif steps and steps[0] > most * count:
-                    raise OptionError(
-                        f"samples: expected fewer than {samples:,}, as {steps[0]:,} of "
-                        "each stratum do not fit into a quarter of the free memory"
-                    )
-        return done
+        return run_rounds(
+            self._probe,
+            self._strata,
+            end=clock() + seconds,
+            samples=samples,
+            probes=probes,
+            threads=threads,
+            seed=seed,
+            should_stop=should_stop,
+            clock=clock,
+            most_growth=partial(self._most_growth, threads),
+        )
 
-    def _stratify(self, most: int) -> None:
-        """Choose how many values of UB - LB make a stratum."""
-        self._width = -(-self._span // most)
-        self._n_strata = -(-self._span // self._width)
-
-    def _next(self, last: Round, seconds_left: float, most: float) -> list[int]:
-        """Return the samples of the next round, if there is to be one."""
-        if last.spread < PRECISE * math.sqrt(len(last.found)) and last.samples > 64:
-            return []
-        growth = min(GROWTH, 0.8 * seconds_left / max(last.seconds, 1e-4), most)
-        return [int(last.samples * growth)] if growth >= 1.5 else []
-
-    def _most_growth(self, last: Round, threads: int) -> float:
+    def _most_growth(self, threads: int, last: Round) -> float:
         """How many times the samples of a round fit into a quarter of the memory."""
         n_jobs, node_bytes = self._tables.n_jobs, self._tables.model.root.nbytes
         widest = max(1, *(one.widest for one in last.found))
@@ -270,18 +346,12 @@ class Sampler:
         used = threads * widest * (2 * (node_bytes + 2 * n_jobs) + 200)
         return float(psutil.virtual_memory().available / 4 / used)
 
-    def _by_ub(self, sizes: NDArray[np.float64]) -> tuple[float, ...]:
-        """Return how many nodes have room for an UB that is smaller by 0, 1, ..."""
-        at_least = sizes[::-1].cumsum()[::-1].repeat(self._width).clip(max=MOST_NODES)
-        same = np.full(min(self._above, MOST_UBS), at_least[0])
-        return tuple(np.concatenate([same, at_least])[:MOST_UBS].tolist())
-
     def _probe(
         self, samples: int, seed: np.random.SeedSequence
     ) -> tuple[Found, NDArray[np.float64]]:
         state = seed.generate_state(1, np.uint64).astype(np.uint64)
         entries, starts, drawn = self._entries(seed)
-        sizes = np.zeros(self._n_strata)
+        sizes = np.zeros(self._strata.count)
         room = self._room()
         found = probe(
             self._tables_at,
@@ -290,8 +360,8 @@ class Sampler:
             entries,
             starts,
             self._ub,
-            self._width,
-            self._n_strata,
+            self._strata.width,
+            self._strata.count,
             samples,
             state,
             sizes,
@@ -325,7 +395,7 @@ class Sampler:
             digits,
             drawn.order(),
             self._ub,
-            self._width,
+            self._strata.width,
         )
         entries = Level(*[part[alive] for part in entries])  # type: ignore[arg-type]
         entries.weight[:] = drawn.weights[alive]

@@ -22,8 +22,8 @@ from dpbb.options import (
 )
 from dpbb.problem import bound_of, instance_name_of, with_bound
 from dpbb.progress import Progress, make_progress
-from dpbb.solving.certify import certified
 from dpbb.result import Termination
+from dpbb.solving.certify import certified
 from dpbb.solving.start import check_fit, make_plan
 from dpbb.text.files import check_writable
 

@@ -28,9 +28,9 @@ from dpbb.options import TreeOptions
 from dpbb.problem import Tightens, bound_of, with_bound
 from dpbb.problems import FAMILIES, decoded, encoded, load
 from dpbb.proof import checker
-from dpbb.solving.certify import certified
 from dpbb.proof.verify import verify
 from dpbb.solving.call import make_call
+from dpbb.solving.certify import certified
 from dpbb.solving.plan import Plan
 from dpbb.tree.work_unit import WorkUnit
 from tests.oracle import best_orders
