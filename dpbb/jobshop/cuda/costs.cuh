@@ -11,13 +11,7 @@
 // ENTRY_BYTES. The host chooses the widths so that nothing can overflow.
 #pragma once
 
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-
-constexpr u32 LANES = 32;
-constexpr u32 EVERY_LANE = 0xffffffffu;
+#include "warp.cuh"
 
 #if WIDE
 typedef u64 Word;

@@ -80,7 +80,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) evaluate_orders(
       head[i] = left[i] ? min((u32)*next[i], (u32)N_JOBS) : N_JOBS;
     }
     bool moved = true;
-    while (__any_sync(EVERY_LANE, moved)) {
+    while (__any_sync(ALL_LANES, moved)) {
       moved = false;
 #pragma unroll
       for (int attempt = 0; attempt < TRIES; ++attempt) {
@@ -108,14 +108,14 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) evaluate_orders(
     for (u32 j = member; j < N_JOBS; j += GROUP)
       cost = add_cost(cost, ready_of(jobs[j]), j, due, weight);
     const u32 mask = (u32)((1ull << GROUP) - 1) << group * GROUP;
-    const bool fails = (__ballot_sync(EVERY_LANE, stuck) & mask) != 0;
+    const bool fails = (__ballot_sync(ALL_LANES, stuck) & mask) != 0;
     if (fails)
       for (u32 k = member; k < N_MACHINES; k += GROUP)
         wrong |= is_wrong(cells + k * WIDTH, k, visits, lengths);
-    const bool invalid = (__ballot_sync(EVERY_LANE, wrong) & mask) != 0;
+    const bool invalid = (__ballot_sync(ALL_LANES, wrong) & mask) != 0;
 #pragma unroll
     for (u32 distance = GROUP / 2; distance; distance /= 2) {
-      const long long other = __shfl_xor_sync(EVERY_LANE, cost, (int)distance);
+      const long long other = __shfl_xor_sync(ALL_LANES, cost, (int)distance);
 #if CRITERION == 0
       cost = max(cost, other);
 #else

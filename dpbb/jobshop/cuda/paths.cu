@@ -9,7 +9,7 @@
 //
 // A block of 256 threads has a tile; thread (ty, tx) the rows 4 ty .. 4 ty + 3 and every
 // 16th word from tx on. Shared memory: two tiles.
-typedef unsigned int u32;
+#include "words.cuh"
 
 constexpr int NO_PATH = -1;
 constexpr u32 TILE = 64, ROWS = 4, SIDE = 16;
