@@ -87,7 +87,7 @@ class Checkpointer:
         for run in self._hub.runs.values():
             if run.keeper is not None and run.keeper.due(now):
                 _start(self._tasks, run.keeper.write(run.coordinator))
-            elif run.keeper is not None and run.keeper.beat_due(now):
+            if run.keeper is not None and run.keeper.beat_due(now):
                 _start(self._tasks, run.keeper.beat(run.coordinator))
 
     def write_last(self, run: OpenRun) -> None:

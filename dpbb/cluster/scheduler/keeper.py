@@ -71,6 +71,8 @@ class Keeper:
         self._failed_at: float | None = None
         self._next_at = self._later(now)
         self._beat_at = now + BEAT_S
+        self._beating = False
+        self._n_hanging = 0  # calls
         store = folder.folder
         self.where = f"{store.url} on host {store.host}"
         self._status = CheckpointSnapshot(
@@ -121,12 +123,16 @@ class Keeper:
             last_duration_s=now - began,
         )
         text = f"{written.name}, {written.n_bytes:,} bytes in {now - began:.2f} s"
+        if written.lost:
+            gone = ", ".join(written.lost)
+            text += f"; somebody has deleted {gone}: written anew"
+            logger.warning("run %s: %s", coordinator.spec.run_id, text)
         coordinator.note_event("checkpoint", text, now)
         return True
 
     def _write(self, saved: Checkpoint) -> Written:
         self.claim.renew()
-        return self.folder.write(saved)
+        return self.folder.write(saved, self.claim.tag, self.claim.check)
 
     async def _call(
         self,
@@ -140,13 +146,17 @@ class Keeper:
         last_s = self._status.last_duration_s or 0.0
         patience = min(max(PATIENCE_S, 3 * last_s), OPEN_S)
         await asyncio.wait({answer}, timeout=patience)
-        if not answer.done():
-            self._failed(coordinator, CheckpointError(no_answer(self.where, patience)))
-            self.hangs.set()
+        if answer.done():
+            return await answer
+        self._failed(coordinator, CheckpointError(no_answer(self.where, patience)))
+        self._n_hanging += 1
+        self.hangs.set()
         try:
             return await answer
         finally:
-            self.hangs.clear()
+            self._n_hanging -= 1
+            if not self._n_hanging:
+                self.hangs.clear()
 
     def _failed(self, coordinator: Coordinator, error: CheckpointError) -> None:
         now = self._failed_at = time.monotonic()
@@ -157,20 +167,20 @@ class Keeper:
 
     def beat_due(self, now: float) -> bool:
         """Whether the folder is to be told that its run lives; asked once."""
-        if now < self._beat_at or self.lock.locked() or self.closing:
+        if now < self._beat_at or self._beating or self.closing:
             return False
         self._beat_at = now + BEAT_S
+        self._beating = True
         return True
 
     async def beat(self, coordinator: Coordinator) -> None:
-        """Give the folder a sign of life."""
-        async with self.lock:
-            if self.closing:
-                return
-            try:
-                await self._call(coordinator, self.claim.renew)
-            except CheckpointError as error:
-                self._failed(coordinator, error)
+        """Give the folder a sign of life, also while a checkpoint is written."""
+        try:
+            await self._call(coordinator, self.claim.renew)
+        except CheckpointError as error:
+            self._failed(coordinator, error)
+        finally:
+            self._beating = False
 
     async def end(self, coordinator: Coordinator, *, ended: bool) -> None:
         """Write the last checkpoint, and leave the folder."""

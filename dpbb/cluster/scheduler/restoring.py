@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dpbb.cluster.storage.checkpoint_folder import newest_whole, resumed_id
-from dpbb.cluster.storage.claim import NAME, read_owner
+from dpbb.cluster.storage.claim import NAME, is_owned
 from dpbb.cluster.storage.patience import in_thread, in_time
 from dpbb.cluster.storage.store import Folder, shown
 from dpbb.errors import DpbbError
@@ -93,8 +92,7 @@ def unended(source: str) -> Folder | None:
 async def _is_owned(folder: Folder, slots: asyncio.Semaphore) -> bool:
     """Whether the owner of a folder may still be alive."""
     async with slots:
-        owner = await in_time(folder.url, read_owner, folder)
-    return owner is not None and owner.is_alive(folder.host, time.time())
+        return await in_time(folder.url, is_owned, folder)
 
 
 async def _restore(folder: Folder, opener: Opener) -> None:

@@ -2,7 +2,9 @@
 
 ``checkpoint-000012.dpbb`` is a header, ``units-000012.bin`` the units that changed
 since the checkpoint before; the others are where the header says. The header is written
-last, so a folder is at every moment one of complete checkpoints.
+last, so a folder is at every moment one of complete checkpoints. What was written is
+read again, and what somebody else has deleted is written anew. Files that appear in the
+folder and are not ours stay: another owner may have written them.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -31,14 +34,18 @@ from dpbb.coordination.sections import (
 from dpbb.errors import CheckpointError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
     from dpbb.problem import Problem
 
-HEADER = re.compile(r"checkpoint-(\d{6,})\.dpbb")
-PART = re.compile(r"units-(\d{6,})\.bin")
+HEADER = re.compile(r"checkpoint-(\d{6,})(?:-[0-9a-f]{8})?\.dpbb")
+PART = re.compile(r"units-(\d{6,})(?:-[0-9a-f]{8})?\.bin")
 LEAST_SHARE = 0.5
 """A part of which less is in use is written anew, without what is not."""
 
+PIECE = 1 << 24
+"""Bytes that are read back at a time."""
 
 RESUMED = "~"
 """Between the name of a run and what tells its continuations apart."""
@@ -46,10 +53,14 @@ RESUMED = "~"
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A checkpoint that was written: its name, and the bytes written for it."""
+    """A checkpoint that was written: its name, and the bytes written for it.
+
+    ``lost`` are parts that somebody else had deleted; what was in them is written anew.
+    """
 
     name: str
     n_bytes: int
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +102,9 @@ class CheckpointFolder:
                 "go on from it (dpbb resume), or choose another folder"
             )
         self._parts = {name: self._parts_of(name) for name in headers}
-        numbers = [_number(name) for name in self.folder.names()]
-        self._number = max([0, *numbers])
+        found = [name for name in self.folder.names() if _number(name)]
+        self._number = max([0, *map(_number, found)])
+        self._own = set(found)  # files that may be deleted: ours now
         self._known: dict[int, _Known] = {}
         self._sizes: dict[str, int] = {}  # of the parts written here
 
@@ -101,10 +113,26 @@ class CheckpointFolder:
         """Checkpoints that are kept, the newest first."""
         return tuple(sorted(self._parts, key=_number, reverse=True))
 
-    def write(self, saved: Checkpoint) -> Written:
-        """Write a checkpoint; CheckpointError leaves those before it as they are."""
+    def write(
+        self, saved: Checkpoint, tag: str = "", check: Callable[[], None] | None = None
+    ) -> Written:
+        """Write a checkpoint; CheckpointError leaves those before it as they are.
+
+        Parameters
+        ----------
+        tag
+            Part of the files' names.
+        check
+            Raises CheckpointError if the folder is another's by now: asked before the
+            checkpoint is there, and before old ones are deleted.
+        """
         self._number += 1
-        part = f"units-{self._number:06}.bin"
+        suffix = f"{self._number:06}" + (f"-{tag}" if tag else "")
+        part, name = f"units-{suffix}.bin", f"checkpoint-{suffix}.dpbb"
+        there = self.folder.sizes()
+        lost = tuple(n for n, size in self._sizes.items() if there.get(n) != size)
+        for gone in lost:
+            del self._sizes[gone]
         known = self._usable(saved)
         chunks: list[bytes] = []
         size = 0
@@ -129,14 +157,39 @@ class CheckpointFolder:
         }
         sections = [now[id(unit.roots)].at for unit in saved.units]
         header = encode_header(saved, sections, optima, extras)
+        self._own |= {part, name}
         self.folder.write(part, chunks)
-        name = f"checkpoint-{self._number:06}.dpbb"
-        self.folder.write(name, [header])
-        self._known = now
+        self._read_back(part, chunks)
         self._sizes[part] = size
-        self._parts[name] = {part, *(at.section.file for at in sections)}
+        self.folder.write(name, [header], check)
+        self._read_back(name, [header])
+        used = {part, *(at.section.file for at in sections)}
+        there = self.folder.sizes()
+        for needed in sorted(used):
+            if there.get(needed) != self._sizes[needed]:
+                raise CheckpointError(
+                    f"expected {self.folder.label(needed)} to stay while a checkpoint "
+                    "was written; somebody else has deleted or changed it"
+                )
+        self._known = now
+        self._parts[name] = used
+        if check is not None:
+            check()
         self._clean()
-        return Written(name, size + len(header))
+        return Written(name, size + len(header), lost)
+
+    def _read_back(self, name: str, chunks: list[bytes]) -> None:
+        """Raise CheckpointError unless a file holds what was written."""
+        wanted, found = blake2b(), blake2b()
+        for chunk in chunks:
+            wanted.update(chunk)
+        for start in range(0, sum(map(len, chunks)), PIECE):
+            found.update(self.folder.read(name, start, start + PIECE))
+        if wanted.digest() != found.digest():
+            raise CheckpointError(
+                f"expected to read what was written to {self.folder.label(name)} on "
+                f"host {self.folder.host}, got something else"
+            )
 
     def _usable(self, saved: Checkpoint) -> dict[int, _Known]:
         """Units whose sections can be used again: in parts that are well used."""
@@ -149,20 +202,19 @@ class CheckpointFolder:
         return {
             key: entry
             for key, entry in self._known.items()
-            if live.get(entry.at.section.file, 0)
-            >= LEAST_SHARE * self._sizes.get(entry.at.section.file, 0)
+            if (file := entry.at.section.file) in self._sizes
+            and live.get(file, 0) >= LEAST_SHARE * self._sizes[file]
         }
 
     def _clean(self) -> None:
-        """Delete old checkpoints, then the parts that no kept one uses."""
+        """Delete own old checkpoints, then own parts that no kept one uses."""
         for name in self.names[self.keep :]:
-            self.folder.delete(name)
             del self._parts[name]
-        used = set().union(*self._parts.values())
-        for name in self.folder.names():
-            if PART.fullmatch(name) and name not in used:
-                self.folder.delete(name)
-                self._sizes.pop(name, None)
+        needed = set(self._parts).union(*self._parts.values())
+        for name in self._own.intersection(self.folder.names()) - needed:
+            self.folder.delete(name)
+        self._own &= needed
+        self._sizes = {n: size for n, size in self._sizes.items() if n in needed}
 
     def _is_of(self, names: list[str], run_id: RunId) -> bool:
         """Whether checkpoints are of the run, or of one that goes on from the same."""

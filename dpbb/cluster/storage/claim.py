@@ -4,13 +4,16 @@ A file ``owner.json`` names the run and the process that writes here, and when i
 gave a sign of life. It is a lease rather than a lock: object stores have no file locks,
 those of network file systems are unreliable, and an owner that was killed has to be
 replaced. One whose process is seen to be gone is replaced at once, any other when it
-has been silent for ``STALE_S``. An owner that was replaced finds out before it writes.
+has been silent for ``STALE_S``. An owner that was replaced finds out before it writes. One
+that was asleep while it wrote may overwrite the file of its successor, who is of a
+later generation and takes it back.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
@@ -18,10 +21,12 @@ from uuid import uuid4
 
 import psutil
 
+from dpbb.cluster.storage.store import Folder
 from dpbb.errors import CheckpointError
 
 if TYPE_CHECKING:
-    from dpbb.cluster.storage.store import Folder
+    from collections.abc import Callable
+
     from dpbb.coordination.messages import RunId
 
 NAME = "owner.json"
@@ -31,6 +36,9 @@ BEAT_S = 10.0
 
 STALE_S = 45.0
 """An owner that has given none for so long is replaced; clocks may differ a little."""
+
+WATCH_S = 3 * BEAT_S
+"""An owner whose clock is ahead of ours is watched for so long for a sign of life."""
 
 SETTLE_S = 0.1
 """Who takes a folder looks so much later whether somebody else took it as well."""
@@ -53,6 +61,8 @@ class Owner:
         When the process was, in seconds of the epoch: pids are used again.
     beat
         Its last sign of life, in seconds of the epoch.
+    generation
+        How many owners, one after the other, the folder had before.
     """
 
     nonce: str
@@ -61,6 +71,11 @@ class Owner:
     pid: int
     started: float
     beat: float
+    generation: int = 0
+
+    def is_ahead(self, now: float) -> bool:
+        """Whether its sign of life is so far in the future that it tells no time."""
+        return self.beat - now > STALE_S
 
     def is_alive(self, host: str, now: float) -> bool:
         """Whether it may still write, as far as can be seen from this host."""
@@ -81,7 +96,9 @@ class Owner:
 
 
 class Claim:
-    """The claim of a run to a folder; may be used by one thread at a time.
+    """The claim of a run to a folder.
+
+    Signs of life and checks may come from several threads.
 
     Parameters
     ----------
@@ -90,6 +107,12 @@ class Claim:
     run_id
         The run.
 
+    Attributes
+    ----------
+    tag
+        Part of the names of the files that are written under this claim: no former
+        owner, who may sleep and wake, has the same. "" if there was none.
+
     Raises
     ------
     CheckpointError
@@ -97,12 +120,16 @@ class Claim:
     """
 
     def __init__(self, folder: Folder, run_id: RunId) -> None:
-        self._folder = folder
+        self._folder = Folder(folder.source)  # a connection is for one thread
+        self._lock = threading.Lock()
         self._nonce = uuid4().hex
         self._run_id = run_id
+        self._left = False
         before = read_owner(folder)
-        if before is not None and before.is_alive(folder.host, time.time()):
+        if before is not None and is_owned(folder):
             raise CheckpointError(self._refusal(before))
+        self._generation = 0 if before is None else before.generation + 1
+        self.tag = "" if before is None else self._nonce[:8]
         self._beat()
         time.sleep(SETTLE_S)
         self._require_mine()
@@ -110,24 +137,38 @@ class Claim:
 
     def renew(self) -> None:
         """Give a sign of life; CheckpointError if somebody else took the folder."""
-        self._require_mine()
-        self._beat()
+        with self._lock:
+            if not self._left:
+                self._require_mine()
+                self._beat(before=self._require_mine)
+
+    def check(self) -> None:
+        """Raise CheckpointError if somebody else took the folder."""
+        with self._lock:
+            self._require_mine()
 
     def release(self) -> None:
         """Note that the run is over; does nothing if the folder is another's by now."""
-        _held.discard(self._nonce)
-        owner = read_owner(self._folder)
-        if owner is not None and owner.nonce == self._nonce:
-            self._folder.delete(NAME)
+        with self._lock:
+            if self._leave():
+                self._folder.delete(NAME)
 
     def abandon(self) -> None:
         """Leave the folder to whoever goes on with its run, which was not ended."""
+        with self._lock:
+            if self._leave():
+                self._beat(0.0)
+
+    def _leave(self) -> bool:
+        """Give no sign of life any more; returns whether the folder is still ours."""
+        self._left = True
         _held.discard(self._nonce)
         owner = read_owner(self._folder)
-        if owner is not None and owner.nonce == self._nonce:
-            self._beat(0.0)
+        return owner is not None and owner.nonce == self._nonce
 
-    def _beat(self, now: float | None = None) -> None:
+    def _beat(
+        self, now: float | None = None, before: Callable[[], None] | None = None
+    ) -> None:
         pid = os.getpid()
         started = psutil.Process(pid).create_time()
         owner = Owner(
@@ -137,12 +178,17 @@ class Claim:
             pid,
             started,
             time.time() if now is None else now,
+            self._generation,
         )
-        self._folder.write(NAME, [json.dumps(asdict(owner)).encode()])
+        self._folder.write(NAME, [json.dumps(asdict(owner)).encode()], before)
 
     def _require_mine(self) -> None:
         owner = read_owner(self._folder)
-        if owner is not None and owner.nonce != self._nonce:
+        if (
+            owner is not None
+            and owner.nonce != self._nonce
+            and owner.generation >= self._generation
+        ):
             raise CheckpointError(self._refusal(owner))
 
     def _refusal(self, owner: Owner) -> str:
@@ -164,3 +210,18 @@ def read_owner(folder: Folder) -> Owner | None:
         return Owner(**json.loads(folder.read(NAME)))
     except (CheckpointError, ValueError, TypeError):
         return None  # just deleted, or not ours: it protects nothing
+
+
+def is_owned(folder: Folder) -> bool:
+    """Whether somebody may still write there; watches one whose clock is ahead."""
+    owner = read_owner(folder)
+    if owner is None or not owner.is_alive(folder.host, time.time()):
+        return False
+    deadline = time.monotonic() + WATCH_S
+    while owner.is_ahead(time.time()):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(min(1.0, WATCH_S))
+        if read_owner(folder) != owner:
+            return True
+    return True

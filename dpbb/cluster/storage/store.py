@@ -144,11 +144,22 @@ class Folder:
         self.delete(name)
 
     @_named("write to")
-    def write(self, name: str, chunks: Iterable[bytes]) -> int:
-        """Write a file; returns its size in bytes."""
+    def write(
+        self,
+        name: str,
+        chunks: Iterable[bytes],
+        before: Callable[[], None] | None = None,
+    ) -> int:
+        """Write a file; returns its size in bytes.
+
+        ``before`` is called when all that may take time is done, just before the file
+        is there; what it raises leaves none.
+        """
         path = self.at(name)
         if not self.local:
             content = b"".join(chunks)
+            if before is not None:
+                before()
             self._fs.pipe_file(path, content)
             return len(content)
         temporary = Path(f"{path}.{uuid4().hex[:8]}.tmp")
@@ -159,6 +170,8 @@ class Folder:
                 size = file.tell()
                 file.flush()
                 os.fsync(file.fileno())
+            if before is not None:
+                before()
             temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)
@@ -188,6 +201,18 @@ class Folder:
             return []
         paths = self._fs.ls(self._path, detail=False)
         return sorted(os.path.basename(str(path).rstrip("/")) for path in paths)
+
+    @_named("list")
+    def sizes(self) -> dict[str, int]:
+        """Bytes of each file, by its name."""
+        if not self.is_there():
+            return {}
+        entries = self._fs.ls(self._path, detail=True)
+        return {
+            os.path.basename(str(entry["name"])): int(entry["size"])
+            for entry in entries
+            if entry["type"] == "file"
+        }
 
     @_named("list")
     def folders(self) -> list[str]:

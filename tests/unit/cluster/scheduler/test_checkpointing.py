@@ -9,7 +9,7 @@ import pytest
 from dpbb.cluster.scheduler.checkpointing import Checkpointer
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.storage import patience
-from dpbb.cluster.storage.claim import NAME, Claim
+from dpbb.cluster.storage.claim import NAME, Claim, read_owner
 from dpbb.cluster.storage.claim import _held as held
 from dpbb.errors import CheckpointError
 from dpbb.result import Termination
@@ -74,3 +74,37 @@ def test_a_folder_that_is_claimed_too_late_is_left_again(tmp_path, monkeypatch):
             thread.join(10)
     assert not (tmp_path / NAME).exists()
     assert held == before
+
+
+def test_signs_of_life_do_not_wait_for_a_checkpoint(tmp_path, monkeypatch):
+    """One that takes minutes must not make its owner look dead."""
+    hub = Hub(FakeShell())
+    checkpointer = Checkpointer(hub)
+    spec = tiny_spec(checkpoint=str(tmp_path))
+    answers, writes = threading.Event(), threading.Event()
+
+    async def both():
+        keeper = await checkpointer.keeper(spec, None)
+        hub.open(spec, b"", keeper=keeper)
+        run = hub.runs[spec.run_id]
+        write = keeper.folder.write
+
+        def slow(*arguments):
+            writes.set()
+            assert answers.wait(30)
+            return write(*arguments)
+
+        monkeypatch.setattr(keeper.folder, "write", slow)
+        writing = asyncio.create_task(keeper.write(run.coordinator))
+        assert await asyncio.to_thread(writes.wait, 30)
+        before = read_owner(keeper.folder.folder).beat
+        assert keeper.beat_due(time.monotonic() + 11)
+        assert not keeper.beat_due(time.monotonic() + 99)  # one at a time
+        await asyncio.wait_for(keeper.beat(run.coordinator), 10)
+        assert read_owner(keeper.folder.folder).beat > before
+        assert not writing.done()
+        answers.set()
+        assert await writing
+        await checkpointer.close()
+
+    asyncio.run(both())

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import threading
+import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from dpbb.cluster.scheduler import restoring
 from dpbb.cluster.scheduler.restoring import going_on, restore_all, unended
 from dpbb.cluster.storage import claim, patience
 from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder
-from dpbb.cluster.storage.claim import NAME, Claim, read_owner
+from dpbb.cluster.storage.claim import NAME, Claim, is_owned, read_owner
 from dpbb.cluster.storage.store import Folder
 from dpbb.errors import CheckpointError, ClusterError
 from dpbb.options import RunOptions, SolveOptions, Tuning
@@ -112,16 +113,16 @@ def test_a_damaged_newest_one_is_passed_over(tmp_path):
 def test_an_owner_that_may_be_alive_is_waited_for(tmp_path, monkeypatch):
     killed(str(tmp_path / "a"))
     folder = Folder(str(tmp_path / "a"))
-    elsewhere = replace(read_owner(folder), host="elsewhere", beat=4e9)
+    elsewhere = replace(read_owner(folder), host="elsewhere", beat=time.time() + 10)
     folder.write(NAME, [json.dumps(asdict(elsewhere)).encode()])
 
     looks = []
 
     def look(at):
         looks.append(at)
-        return read_owner(at)
+        return is_owned(at)
 
-    monkeypatch.setattr(restoring, "read_owner", look)
+    monkeypatch.setattr(restoring, "is_owned", look)
 
     async def owner_dies_later():
         opened = Opened()

@@ -184,3 +184,94 @@ def test_old_ones_may_be_deleted_by_somebody_else(tmp_path):
     (tmp_path / "checkpoint-000001.dpbb").unlink()
     folder.write(state)
     assert folder.names == ("checkpoint-000003.dpbb", "checkpoint-000002.dpbb")
+
+
+@pytest.mark.parametrize("how", ["deleted", "cut"])
+def test_parts_that_somebody_deletes_are_written_anew(tmp_path, how):
+    """A cleaner of temporary files: what comes after it can be loaded."""
+    folder = CheckpointFolder(str(tmp_path), keep=1)
+    state = flow_shop_state()
+    assert not folder.write(state).lost
+    assert not folder.write(state).lost
+    part = tmp_path / "units-000001.bin"
+    if how == "deleted":
+        part.unlink()
+    else:
+        part.write_bytes(part.read_bytes()[:4])
+    with pytest.raises(CheckpointError):
+        load_checkpoint(str(tmp_path))
+    assert folder.write(state).lost == (part.name,)
+    assert load_checkpoint(str(tmp_path)).counters == state.counters
+    assert not folder.write(state).lost
+
+
+@pytest.mark.parametrize("what", ["units-", "checkpoint-"])
+def test_what_was_written_is_read_again(tmp_path, monkeypatch, what):
+    """A store that loses or spoils what it is given is a failure at once."""
+    folder = CheckpointFolder(str(tmp_path), keep=1)
+    state = flow_shop_state()
+    folder.write(state)
+    write = folder.folder.write
+
+    def spoil(name, chunks, before=None):
+        write(name, chunks, before)
+        if name.startswith(what):
+            path = tmp_path / name
+            content = bytearray(path.read_bytes())
+            content[len(content) // 2] ^= 1
+            path.write_bytes(content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(folder.folder, "write", spoil)
+        with pytest.raises(CheckpointError, match="expected to read what was written"):
+            folder.write(state)
+    assert folder.names == ("checkpoint-000001.dpbb",)
+    folder.write(state)
+    assert load_checkpoint(str(tmp_path)).counters == state.counters
+
+
+def test_a_part_that_goes_while_a_checkpoint_is_written_is_a_failure(
+    tmp_path, monkeypatch
+):
+    folder = CheckpointFolder(str(tmp_path), keep=1)
+    state = flow_shop_state()
+    folder.write(state)
+    write = folder.folder.write
+
+    def lose(name, chunks, before=None):
+        write(name, chunks, before)
+        (tmp_path / "units-000001.bin").unlink(missing_ok=True)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(folder.folder, "write", lose)
+        with pytest.raises(CheckpointError, match="to stay while a checkpoint"):
+            folder.write(state)
+    folder.write(state)
+    assert load_checkpoint(str(tmp_path)).counters == state.counters
+
+
+def test_an_owner_that_wakes_leaves_its_successors_files_alone(tmp_path):
+    """It slept for longer than an owner may, and another goes on from its folder."""
+    url = str(tmp_path)
+    old = CheckpointFolder(url, keep=1)
+    state = flow_shop_state()
+    old.write(state)
+    new = CheckpointFolder(url, keep=1, goes_on=state.spec.run_id)
+    new.write(state, "0123abcd")
+    theirs = set(files(tmp_path))
+    assert theirs == {
+        "checkpoint-000002-0123abcd.dpbb",
+        "units-000002-0123abcd.bin",
+    }
+    taken = []
+
+    def check():
+        raise CheckpointError(f"another's {taken}")
+
+    with pytest.raises(CheckpointError, match="another's"):
+        old.write(state, "", check)
+    assert theirs <= set(files(tmp_path))
+    old.write(state)  # even one that is not told
+    assert theirs <= set(files(tmp_path))
+    new.write(state, "0123abcd")
+    load_checkpoint(url)

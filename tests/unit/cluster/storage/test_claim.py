@@ -123,3 +123,61 @@ def test_owner_knows_its_age():
     owner = Owner("t", "r", "h", 1, 0.0, beat=100.0)
     assert owner.is_alive("other", 100.0 + STALE_S - 1)
     assert not owner.is_alive("other", 100.0 + STALE_S + 1)
+
+
+def test_owner_whose_clock_is_ahead_is_watched(folder, monkeypatch):
+    """A year ahead: it says nothing about when; one that moves is alive."""
+    monkeypatch.setattr(module, "WATCH_S", 0.3)
+    Claim(folder, "run~1")
+    ahead = time.time() + 366 * 86_400
+    rewrite(folder, host="elsewhere", nonce="other", beat=ahead)
+    Claim(folder, "run~2").release()
+    Claim(folder, "run~3")
+    rewrite(folder, host="elsewhere", nonce="other", beat=ahead)
+    sleep = time.sleep
+
+    def moves(seconds):
+        rewrite(folder, beat=ahead + 10)
+        sleep(seconds)
+
+    monkeypatch.setattr(module.time, "sleep", moves)
+    with pytest.raises(CheckpointError, match="run~3 on host elsewhere"):
+        Claim(folder, "run~4")
+
+
+def test_a_former_owner_that_overwrites_the_file_does_not_get_the_folder(folder):
+    """It slept between its look and its writing."""
+    old = Claim(folder, "run~1")
+    rewrite(folder, beat=0.0)
+    new = Claim(folder, "run~2")
+    assert (old.tag, len(new.tag)) == ("", 8)
+    old._beat()
+    new.check()
+    new.renew()
+    for call in (old.check, old.renew):
+        with pytest.raises(CheckpointError, match="run run~2"):
+            call()
+    assert read_owner(folder).run_id == "run~2"
+
+
+def test_a_sign_of_life_that_wakes_too_late_is_not_written(folder, monkeypatch):
+    """The folder was taken while the file lay beside, or was on its way."""
+    old = Claim(folder, "run~1")
+    write = old._folder.write
+
+    def late(name, chunks, before=None):
+        rewrite(folder, nonce="other", run_id="run~2", generation=1)
+        return write(name, chunks, before)
+
+    monkeypatch.setattr(old._folder, "write", late)
+    with pytest.raises(CheckpointError, match="run run~2"):
+        old.renew()
+    assert read_owner(folder).run_id == "run~2"
+
+
+def test_no_sign_of_life_after_the_end(folder):
+    """One that hung until the folder was left would be a ghost."""
+    claim = Claim(folder, "run~1")
+    claim.release()
+    claim.renew()
+    assert NAME not in folder.names()
