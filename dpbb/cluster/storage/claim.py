@@ -4,9 +4,9 @@ A file ``owner.json`` names the run and the process that writes here, and when i
 gave a sign of life. It is a lease rather than a lock: object stores have no file locks,
 those of network file systems are unreliable, and an owner that was killed has to be
 replaced. One whose process is seen to be gone is replaced at once, any other when it
-has been silent for ``STALE_S``. An owner that was replaced finds out before it writes. One
-that was asleep while it wrote may overwrite the file of its successor, who is of a
-later generation and takes it back.
+has been silent for ``STALE_S``. An owner that was replaced finds out before it writes;
+if it was asleep while it wrote, its successor, of a later generation, takes the file
+back.
 """
 
 from __future__ import annotations
