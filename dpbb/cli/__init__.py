@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    """Return the arguments; exits with code 2 when they are none of dpbb's."""
+    """Parse the arguments; exits with code 2 if they are wrong."""
     parser = argparse.ArgumentParser(
         prog="dpbb",
         description="Proves optimal schedules of permutation flow shops.",

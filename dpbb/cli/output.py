@@ -27,7 +27,7 @@ def write_schedule(result: Result, path: Path) -> None:
 
 
 class _Stdout:
-    """Standard output whose failures are told, except that its reader has gone."""
+    """Standard output that reports failures, but not that its reader has gone."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -141,7 +141,7 @@ def logging_to_stderr(verbosity: Verbosity) -> Iterator[None]:
 
 
 class Asked:
-    """Whether a signal asked this process to stop; calling it tells.
+    """Called, it says whether a signal has asked this process to stop.
 
     Attributes
     ----------

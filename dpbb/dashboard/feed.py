@@ -1,4 +1,4 @@
-"""What the documents are given: runs to look at, and what may be done to them."""
+"""What the page gets: runs to look at, and what a viewer may do to them."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class Gantt:
         self._axes(visible=False)
 
     def _axes(self, *, visible: bool) -> None:
-        """Axes and the line at the end; those of no schedule would be made up."""
+        """Show the axes and the line at the end, or hide them without a schedule."""
         for part in (*self.root.axis, *self.root.grid, self._end):
             part.visible = visible
 

@@ -1,4 +1,4 @@
-"""What a run was like over time: the few series that a snapshot does not hold.
+"""The past of a run: the few series over time that a snapshot does not hold.
 
 Kept on the scheduler, so that a browser that opens late sees the run from its start.
 Memory is bounded: when ``MAX_SAMPLES`` are full every second one is dropped, and from

@@ -132,7 +132,7 @@ def plot(look: Look, *, x: str, y: str, **options: Any) -> Any:  # noqa: ANN401
 
 
 def follow(chart: Any) -> Any:  # noqa: ANN401
-    """Let the axes follow the data; return what they show before there is any.
+    """Let the axes follow the data; return a glyph for the time before there is any.
 
     Without a glyph that has data they would have no range, and so no axes. To be made
     invisible when there is some.

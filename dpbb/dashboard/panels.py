@@ -140,7 +140,7 @@ def _or_dash(number: int | None) -> str:
 
 
 def _threshold(now: Snapshot) -> Iterator[str]:
-    """Where it is another one than the incumbent's value."""
+    """Show the pruning threshold where it is not the incumbent's value."""
     if now.ub != now.value:
         yield _tile("pruning threshold", f"{now.ub:,}")
 

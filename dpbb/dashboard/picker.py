@@ -151,7 +151,7 @@ class Buttons:
         _set(self.message, "text", f"<span{css}>{escape(text)}</span>" if text else "")
 
     def _command(self, _name: str, _old: object, new: dict[str, list[str]]) -> None:
-        """Act on a click; everything in it may have been made up."""
+        """Act on a click; do not trust its content, which anyone can make up."""
         try:
             action, key, run_id = (
                 str(new[name][0]) for name in ("action", "key", "run")

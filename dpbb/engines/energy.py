@@ -93,7 +93,7 @@ def _packages() -> list[_Package]:
 
 @cache
 def _is_first_on_host() -> bool:
-    """Whether this process is the one that reads the processors' meters, until its end.
+    """Whether this process reads the processors' meters; only one does, to its end.
 
     A lock file decides; it is let go when the process ends, however it does.
     """

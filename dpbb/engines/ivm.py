@@ -93,7 +93,7 @@ class Ivm:
         return None
 
     def visit(self, depth: int, ub: int) -> NDArray[np.intp] | None:
-        """Visit the path's node at this depth, which no child is open below.
+        """Visit the path's node at this depth; no child below it is open.
 
         Returns
         -------

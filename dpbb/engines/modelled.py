@@ -1,4 +1,4 @@
-"""What engines that compile a model of a problem have in common."""
+"""What engines share that compile a model of a problem."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def get_engine(name: str) -> Engine:
 
 
 def is_replaced(name: str) -> bool:
-    """Whether another class was put in the place of this engine."""
+    """Whether the environment replaces this engine."""
     return name in _replacements()
 
 
@@ -98,7 +98,7 @@ def choose_engine(
 
 
 def _replacements() -> dict[str, str]:
-    """Engines that the environment puts others in the place of."""
+    """Engines that the environment replaces by others."""
     given = os.environ.get(REPLACEMENTS, "")
     pairs = (entry.partition("=") for entry in given.split(",") if entry.strip())
     found = {name.strip(): path.strip() for name, _, path in pairs}
@@ -171,7 +171,7 @@ def explain_engines(name: str, problem: Problem[Any], tree: TreeOptions) -> str:
 
 
 def _refusal(name: str, problem: Problem[Any], tree: TreeOptions) -> str | None:
-    """Return why an engine does not take a problem; nobody asks whether it is here."""
+    """Return why an engine does not take a problem, wherever the engine can run."""
     try:
         engine = get_engine(name)
     except EngineUnavailable:

@@ -85,7 +85,7 @@ def root_level(tables: Tables) -> Level:
 
 @helper
 def decompose(tables: Tables, level: Level, node: int, depth: int, room: Room) -> bool:
-    """Bound the children of both sides, into the room; whether it takes the back."""
+    """Bound the children of both sides into the room; True if it takes the back."""
     r = level.jobs.shape[1]
     for slot in range(r):
         room.slot_jobs[slot] = level.jobs[node, slot]
@@ -108,7 +108,7 @@ def make_child(
     to: int,
     room: Room,
 ) -> None:
-    """Write the child that takes the job of a slot to ``below``, but its weight."""
+    """Write the child of a slot to ``below``, all but its weight."""
     model = tables.model
     step(
         model,
@@ -139,7 +139,7 @@ def make_level(like: Level, size: int, r: int) -> Level:
 
 @helper
 def copy_node(source: Level, node: int, target: Level, at: int) -> None:
-    """Copy a node; of the wider of two rows of jobs, the end is not looked at."""
+    """Copy a node; of rows of jobs that differ in width, the common part."""
     target.weight[at] = source.weight[node]
     target.stratum[at] = source.stratum[node]
     for lane in range(source.nodes.shape[1]):

@@ -118,7 +118,7 @@ def expand(
     n_strata: int,
     room: Room,
 ) -> tuple[Children, int]:
-    """Decompose all nodes of a level; children below ``ub``, and how many they are."""
+    """Decompose all nodes of a level; return its children below ``ub``, counted."""
     r = level.jobs.shape[1]
     capacity = max(1024, 4 * level.weight.size, r)
     parent = np.empty(capacity, np.int32)

@@ -37,7 +37,7 @@ Measured: 89 %, 91 % and 100 % on four H200 for trees of 2e11, 5e11 and 3e12 nod
 
 
 class RateUnknown(DpbbError):
-    """What could be explored was over before there was a rate."""
+    """The tree was exhausted before its rate could be measured."""
 
 
 @dataclass(frozen=True, slots=True)

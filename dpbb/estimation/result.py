@@ -192,7 +192,7 @@ def count(nodes: float) -> str:
 
 
 def more_than(text: str, nodes: float) -> str:
-    """Say of what follows from a number of nodes whether that one is the last."""
+    """Write "more than" before what follows from a number of nodes that was cut off."""
     return f"more than {text}" if nodes >= MOST_NODES else text
 
 

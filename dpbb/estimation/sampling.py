@@ -114,7 +114,7 @@ class Round:
 
     @property
     def beyond(self) -> bool:
-        """Whether there are more nodes than are told."""
+        """Whether the estimate was cut off at ``MOST_NODES``."""
         return self.mean >= MOST_NODES
 
     @property

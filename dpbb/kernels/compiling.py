@@ -1,4 +1,4 @@
-"""Compilation by Numba, kept in a cache on the disk where there can be one.
+"""Compilation by Numba, cached on disk where that is possible.
 
 Numba keeps one cache file per function and looks at that function's own source file
 alone, so an edited helper would silently go on running in its old form. Therefore only

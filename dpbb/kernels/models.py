@@ -55,7 +55,7 @@ Stub = TypeVar("Stub", bound="Callable[..., Any]")
 
 
 def _by_model(stub: Stub) -> Stub:
-    """Make calls of this function those of the method of its name."""
+    """Make a function whose calls are calls of the model's method of the same name."""
 
     def method_of(model: Any, *_others: Any) -> Any:  # noqa: ANN401
         return getattr(getattr(model, "instance_class", None), stub.__name__, None)

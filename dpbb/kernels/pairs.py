@@ -81,7 +81,7 @@ _FIXED_SIDES = {
 
 @inlined
 def decisive(rule: Rule, least: Vector) -> Vector:
-    """Vector that bounds must be below for a child to count in the choice of side.
+    """Limits in a vector: only children below them count in the choice of a side.
 
     MinMin counts children of the least bound, MinBranch those below branching_ub,
     MaxSum none; one comparison for all rules keeps branches out of the hot loop.
@@ -152,7 +152,7 @@ def bound_tile(
     lane: int,
     like: Vector,
 ) -> Vector:
-    """Bounds of the tile at a lane of a job table, to memory and as a value."""
+    """Bound the tile at a lane of a job table; store the bounds, return them, too."""
     found = bounds(
         model, nodes, at, room.scratch, room.columns, start + lane, stride, like
     )

@@ -44,13 +44,13 @@ class _VectorModel(PrimitiveModel):
 
 
 def expect_vector(value: Any, what: str) -> None:
-    """Refuse what is no vector; ``what`` names it."""
+    """Refuse what is not a vector; ``what`` names the argument."""
     if not isinstance(value, VectorType):
         raise TypingError(f"expected a vector as {what}, got {value}")
 
 
 def expect_pointer(pointer: Any, dtype: types.Integer) -> None:
-    """Refuse what is no pointer to this type."""
+    """Refuse what is not a pointer to this type."""
     if pointer != types.CPointer(dtype):
         raise TypingError(f"expected a pointer to {dtype}, got {pointer}")
 

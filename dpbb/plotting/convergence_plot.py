@@ -170,7 +170,7 @@ def _rising(shots: Sequence[Snapshot]) -> list[tuple[float, int]]:
 def _until(
     points: Sequence[tuple[float, T]], end_s: float, log_time: bool
 ) -> list[tuple[float, T]]:
-    """Prolong the last step to the end; a logarithmic axis has no 0."""
+    """Extend the last step to the end; a logarithmic axis has no 0."""
     if not points:
         return []
     least = LEAST_S if log_time else 0.0

@@ -181,7 +181,7 @@ def _machine_axis(ax: Axes, names: Sequence[str]) -> None:
 
 
 def _makespans_beside(ax: Axes) -> list[float]:
-    """Where charts end that share the time axis: none of them may be cut off."""
+    """Latest end of the charts that share a time axis: none may be cut off."""
     beside = ax.get_shared_x_axes().get_siblings(ax)
     return [
         other.dataLim.x1 for other in beside if other is not ax and other.has_data()

@@ -49,7 +49,7 @@ class Progress:
         """Take the last state of the run."""
 
     def done(self, result: Result) -> None:
-        """Take what the run came to."""
+        """Take the result of the run."""
 
     def alert(self, text: str) -> None:
         """Tell people something at once; called by signal handlers.

@@ -1,4 +1,4 @@
-"""Which face of the progress fits where it is shown."""
+"""Choose how progress is shown: as suits the terminal, notebook or file."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ NO_RUN = "none"
 
 
 def snapshots_without_run(result: Result) -> Iterator[Snapshot]:
-    """Yield what snapshots would have said of a solve that explored no tree.
+    """Yield snapshots of a solve that was over before any tree was explored.
 
     One for every incumbent, and the last state.
     """

@@ -1,4 +1,4 @@
-"""The live view of a terminal: what is true now, below rows that scroll away.
+"""The live view of a terminal: the present state, below rows that scroll away.
 
 Drawn by ``rich``, four times a second, by a thread of its own: the clock runs on while
 heuristics compute. The cursor stays visible: a process that is killed leaves a terminal

@@ -152,7 +152,7 @@ def _facts(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 def _left(snapshot: Snapshot) -> str:
-    """Say what an estimate says is left, if somebody has estimated."""
+    """Say how much is left by the latest estimate, if there is one."""
     parts = []
     if snapshot.estimate_s is not None:
         parts.append(f"about {format_left(snapshot.estimate_s)}")

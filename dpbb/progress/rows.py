@@ -134,7 +134,7 @@ def format_incumbent(
     bound: int | None = None,
     columns: Sequence[Column] = COLUMNS,
 ) -> str:
-    """Return the row of an incumbent of which no snapshot is known."""
+    """Return the row of an incumbent that no snapshot has shown."""
     cells = {"Time": format_seconds(seconds), "BestSol": str(value)}
     if bound is not None:
         cells["BestBound"] = str(bound)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def format_best(snapshot: Snapshot) -> str:
-    """Return the incumbent's value, or what is known of there being none."""
+    """Return the incumbent's value, or why there is none."""
     if snapshot.value is not None:
         return f"{snapshot.value:,}"
     below = f"below {snapshot.ub:,}"

@@ -90,7 +90,7 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A permutation as a table: what there is of problems that have no schedules.
+    """A permutation as a table, for problems that have no schedules.
 
     Parameters
     ----------

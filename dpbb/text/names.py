@@ -1,4 +1,4 @@
-"""Names of others and shares, as more than one kind of output shows them."""
+"""Shares, and names that others chose, for all kinds of output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def clean(text: str, instead: str = "?") -> str:
 
 
 def middle(text: str, width: int) -> str:
-    """Shorten a text in its middle: names tell by their begin and their end."""
+    """Shorten a text in its middle: names differ at their beginning and end."""
     if len(text) <= width:
         return text
     end = (width - 1) // 2

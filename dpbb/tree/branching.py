@@ -28,7 +28,7 @@ TREE_RULE_VERSION = 1
 
 
 def refusal(problem: Problem[Any], tree: TreeOptions) -> str | None:
-    """Why a problem has no such tree; None if it has.
+    """Return why a problem cannot have such a tree, None if it can.
 
     Whoever explores, estimates or checks a tree asks this first: a rule or bound that
     is not known would be taken for another one.

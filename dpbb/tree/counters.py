@@ -63,7 +63,7 @@ class Counters:
 
     @property
     def closed_leaves(self) -> int:
-        """Leaves proved not to hold anything better, exactly."""
+        """Leaves proved not to be better than the incumbent, exactly."""
         return closed_leaves(self.closed)
 
     def __eq__(self, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""The CPU engine: problems with a model for it, on all cores, compiled on first use.
+"""The CPU engine: explores problems that have a model, on all cores.
 
 What is asked of a model, and how a bound is added, is in ``dpbb.kernels.models``.
 """

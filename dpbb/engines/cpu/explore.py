@@ -1,4 +1,4 @@
-"""The depth-first search of one explorer: the loop that all the time is spent in."""
+"""The depth-first search of one explorer: the loop that takes all the time."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def refilter(tables: Tables, explorer: Explorer, depth: int, ub: int) -> None:
 def follow_ub(
     tables: Tables, explorer: Explorer, pool: Pool, depth: int, ub: int
 ) -> int:
-    """Return the upper bound of now; if it has fallen, prune the stack again."""
+    """Return the current upper bound; if it has fallen, prune the stack again."""
     latest: int = atomic_load(pool.control, UB)
     if latest < ub:
         refilter(tables, explorer, depth, latest)

@@ -38,7 +38,7 @@ class SiblingPool:
         return int(self.control[TOP])
 
     def reserve(self, n_sets: int) -> None:
-        """Make room for so many sets more, or give back room no longer needed."""
+        """Make room for so many more sets, or give back what is no longer needed."""
         top = self.n_sets
         needed = top + n_sets + self._spare
         if needed <= self._arrays.capacity <= 4 * needed:

@@ -101,7 +101,7 @@ class CpuSession:
         """Do nothing: slices are short."""
 
     def keep_ub(self) -> None:
-        """Have no leaf lower the upper bound any more; none is reported, either.
+        """Keep the upper bound: leaves no longer lower it, and are not reported.
 
         For measurements on the tree of an upper bound that is not tight.
         """
@@ -206,7 +206,7 @@ class CpuSession:
             future.result()
 
     def _run(self, explorer: Explorer) -> None:
-        """Run an explorer for a slice; sleep where there is no work for a while."""
+        """Run an explorer for a slice; it sleeps while there is no work."""
         explorer_at = addresses(explorer)
         while (
             explore(self._tables_at, explorer_at, self._pool.address, self._lane)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Arm(Protocol):
-    """Launches the kernels that explore, and has what explorers keep besides pages.
+    """Launches the kernels that explore; owns what explorers keep besides pages.
 
     Attributes
     ----------
@@ -59,10 +59,10 @@ class Arm(Protocol):
     def plan(
         shape: KernelShape, n_warps: int, free_bytes: int, *, all_optima: bool
     ) -> MemoryPlan:
-        """Return what fits: for so many warps, or fewer."""
+        """Plan memory for so many warps, or for as many as fit."""
 
     def use(self, kernels: Kernels, share: float) -> None:
-        """Explore with these from now on, and with so many of the explorers."""
+        """Use these kernels from now on, and so many of the explorers."""
 
     @property
     def explores(self) -> bool:
@@ -71,7 +71,7 @@ class Arm(Protocol):
     def launch(
         self, seconds: float, totals: NDArray[Any], orders: Orders | None
     ) -> None:
-        """Explore for about so long.
+        """Launch kernels for about so many seconds.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class Arm(Protocol):
         """Open roots that are with explorers; changes nothing."""
 
     def drop_held(self) -> None:
-        """Forget them: they are loaded anew."""
+        """Forget the explorers' open roots: they are loaded anew."""
 
     @property
     def statistics(self) -> dict[str, float]:

@@ -46,11 +46,11 @@ class Control:
 
     @property
     def address(self) -> int:
-        """Where it lies on the device."""
+        """Address of the block on the device."""
         return int(self._block.data.ptr)
 
     def reset(self, n_warps: int) -> None:
-        """Set what a launch of so many warps begins with."""
+        """Set the values that a launch of so many warps begins with."""
         for name in ("tickets", "gifts", "stop", "pool_next", "n_out", "lock"):
             self[name] = 0
         self["n_optima"] = 0
@@ -58,7 +58,7 @@ class Control:
         self["n_warps"] = n_warps
 
     def send(self) -> None:
-        """Copy it to the device; counters begin at 0."""
+        """Copy the block to the device; counters begin at 0."""
         for name in (*COUNTERS, "open_roots"):
             self[name] = 0
         self._block.data.copy_from_host_async(
@@ -66,7 +66,7 @@ class Control:
         )
 
     def receive(self, totals: NDArray[Any] | None = None) -> None:
-        """Wait for the device; copy it back, and add its counters to ``totals``."""
+        """Wait for the device; copy the block back, add its counters to ``totals``."""
         self._block.data.copy_to_host_async(
             self._pinned.ptr, CONTROL.itemsize, self._stream
         )

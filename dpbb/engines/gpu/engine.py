@@ -77,7 +77,7 @@ class GpuEngine:
         return None
 
     def supports(self, problem: Problem[Any], tree: TreeOptions) -> str | None:
-        """None if there is a CUDA model of the problem, and one that it fits."""
+        """None if there is a CUDA model that the problem fits, else the reason."""
         return obstacle_of(self.name, "cuda", problem, tree)
 
     def devices(self, threads: int | None = None) -> list[Device]:

@@ -1,4 +1,4 @@
-"""How many explorers the free pages of device memory are enough for.
+"""For how many explorers the free pages of device memory suffice.
 
 An explorer searches depth first and can say how many pages it will ever hold, but all
 explorers of a device together seldom come near to that, and most instances would get
@@ -49,7 +49,7 @@ class PageBudget:
         return self.limit == 1 and self.spare == 0
 
     def loadable(self, free: int, *, explores: bool) -> int:
-        """Pages for roots that are loaded beside what is explored, if anything is."""
+        """Pages that new roots may fill; none while explorers are short of pages."""
         if explores and self.limit is not None:
             return 0
         return free - self._spare_of_all

@@ -128,7 +128,7 @@ class GpuSession:
         self._tell_if_fewer(self._arm, room, tuning.explorers)
 
     def _tell_if_fewer(self, arm: Arm, room: int, asked: int | None) -> None:
-        """Log if not all explorers are there that were asked for, or could be."""
+        """Log if there are fewer explorers than were asked for, or than could be."""
         there, most = (
             arm.explorers_per_warp * n_warps for n_warps in (arm.n_warps, room)
         )
@@ -294,7 +294,7 @@ class GpuSession:
             raise DeviceError("no page of device memory is left to load roots into")
 
     def _explore_until(self, arm: Arm, deadline: float, totals: NDArray[Any]) -> None:
-        """Launch once; what begins is not disturbed, nor is what is nearly over."""
+        """Launch once; an interrupt shortens the launch while there is work for all."""
         plenty = self._is_saturated(arm)
         left = min(LAUNCH_S if plenty else RAMP_S, deadline - time.monotonic())
         left = max(left, LEAST_LAUNCH_S)

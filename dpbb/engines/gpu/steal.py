@@ -82,7 +82,7 @@ class Stealing:
         return plan_intervals(shape, n_warps, free_bytes, all_optima=all_optima)
 
     def use(self, kernels: Kernels, share: float) -> None:
-        """Stay with the explorers that have their intervals."""
+        """Use these kernels from now on; explorers keep their intervals."""
 
     # -- phases -----------------------------------------------------------------------
 
