@@ -12,6 +12,8 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
+from dpbb.errors import DpbbError
+
 if TYPE_CHECKING:
     from tests.worlds.scale.recorded import SplitTree
 
@@ -102,5 +104,18 @@ class ReplayedTree:
         self._exported[node.path] = node
 
     def take(self, path: tuple[int, ...]) -> Node:
-        """Return a root that comes to a seat; it must have left another."""
-        return self._exported.pop(path)
+        """Return a root that comes to a seat; it must have left another.
+
+        Raises
+        ------
+        DpbbError
+            A seat has lost its lease, whose roots come back as they once were.
+        """
+        node = self._exported.pop(path, None)
+        if node is None:
+            raise DpbbError(
+                "expected a scheduler that keeps up with its seats, as leases that "
+                "are lost are not simulated, got one that did not answer for longer "
+                "than lease_timeout_s: fewer seats, or a quieter machine, please"
+            )
+        return node
