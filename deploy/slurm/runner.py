@@ -30,7 +30,8 @@ def main(checkpoint: str, instance: str, *options: str) -> int:
     with (
         SLURMRunner(
             scheduler_file="dpbb-scheduler-{job_id}.json",
-            scheduler_options={"dashboard": False},
+            # for this node alone: the page has no login
+            scheduler_options={"dashboard_address": "127.0.0.1:0"},
             worker_options={"nthreads": threads},
         ) as runner,
         Client(runner) as client,

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import statistics
 import subprocess
-import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 from dpbb.errors import OptionError
 from dpbb.flowshop.best_known import best_known
 from dpbb.flowshop.taillard import taillard_instance
+from dpbb.own_process import command_of
 from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def measure(name: str, repeat: int, limit_s: float) -> ColdRun:
 
 def _solve(name: str, limit_s: float) -> dict[str, Any]:
     """Run one process; return the result that it prints."""
-    command = [sys.executable, "-m", "dpbb", "solve", name, "--json", "--quiet"]
+    command = command_of("dpbb", "solve", name, "--json", "--quiet")
     done = subprocess.run(  # noqa: S603 - our own command
         [*command, "--time-limit", str(limit_s)],
         stdout=subprocess.PIPE,

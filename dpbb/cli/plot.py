@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpbb.errors import OptionError
+from dpbb.errors import DpbbError, InstanceError, OptionError
 
 if TYPE_CHECKING:
     import argparse
@@ -61,6 +63,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Draw a plot into a file."""
     output = _output(args)
+    try:
+        return _draw(args, output)
+    except (InstanceError, OptionError):
+        raise
+    except DpbbError as error:  # whatever it is, the file is not as it has to be
+        raise OptionError(f"FILE: {args.file}: {error}") from error
+
+
+def _draw(args: argparse.Namespace, output: Path) -> int:
     from dpbb.cli.plot_files import plot_data, read_plotted
     from dpbb.plotting.drawing import figure_of
 
@@ -78,8 +89,15 @@ def run(args: argparse.Namespace) -> int:
         how[name] = value
     data = plot_data(found, kind, args)
     figure = figure_of(data, kind, size=args.size and tuple(args.size), **how)
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=args.dpi, format=output.suffix[1:].lower())
+    beside = output.with_name(f".{output.name}.{os.getpid()}")
     try:
-        figure.savefig(output, dpi=args.dpi)
+        try:
+            beside.write_bytes(picture.getbuffer())
+            beside.replace(output)
+        finally:
+            beside.unlink(missing_ok=True)
     except OSError as error:
         raise OptionError(
             f"--output: expected a file that can be written, got {output}: "

@@ -23,6 +23,7 @@ import numpy as np
 
 from dpbb.errors import DpbbError
 from dpbb.options import BranchingRule, TreeOptions
+from dpbb.own_process import command_of
 from dpbb.problems import decoded, encoded
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def estimate_apart(request: bytes, is_wanted: Callable[[], bool]) -> Remainder |
     DpbbError
         The process failed; says how.
     """
-    command = (sys.executable, "-m", "dpbb.estimation.background", str(NICENESS))
+    command = command_of("dpbb.estimation.background", str(NICENESS))
     # A file, no pipe: of what is longer than a pipe's buffer, communicate() of Python
     # 3.11 sends nothing any more once it has timed out.
     with tempfile.TemporaryFile() as file:

@@ -179,7 +179,7 @@ def test_a_result_without_a_schedule_has_no_gantt_chart(tmp_path, dpbb):
     file = tmp_path / "result.json"
     file.write_text(result(status=Status.UNKNOWN, **nothing).to_json())
     ran = dpbb("plot", file, "--output", tmp_path / "plot.png")
-    assert ran.code == 1
+    assert ran.code == 2
     assert "expected a result with a schedule, got one with status unknown" in ran.err
 
 
@@ -220,3 +220,43 @@ def test_a_log_of_a_solve_without_a_tree_can_be_drawn(dpbb, tmp_path):
     picture = tmp_path / "x.png"
     assert dpbb("plot", tmp_path / "run.log", "--output", picture).code == 0
     assert picture.read_bytes().startswith(PNG)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"dpbb-checkpoint 2 x 3\n{}",
+        b"[]",
+        b"[1]",
+        b'{"rows": [{"workers": 1}]}',
+        b'[{"workers": "x", "seconds": 1}]',
+        b'[{"workers": 1, "seconds": 0}]',
+        b'[{"workers": 1, "seconds": null}]',
+        b'[{"workers": 0, "nodes_per_s": 1e400}]',
+        b'{"status": "optimal"}',
+        b'{"status": 1}',
+    ],
+)
+def test_malformed_input_is_bad_input(content, dpbb, tmp_path):
+    """Exit code 2, and no traceback."""
+    (tmp_path / "file").write_bytes(content)
+    ran = dpbb("plot", tmp_path / "file", "--output", tmp_path / "plot.png")
+    assert ran.code == 2, ran.err
+    assert "Traceback" not in ran.err
+    assert not (tmp_path / "plot.png").exists()
+
+
+def test_a_full_disk_leaves_no_picture_and_keeps_the_former_one(
+    files, dpbb, monkeypatch
+):
+    def full(path, content):
+        path.touch()
+        raise OSError(28, "No space left on device")
+
+    picture = files / "plot.png"
+    before = set(files.iterdir())
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
+    ran = dpbb("plot", files / "result.json", "--output", picture)
+    assert ran.code == 2
+    assert "No space left" in ran.err
+    assert set(files.iterdir()) == before

@@ -1,6 +1,7 @@
 """Page and metrics on a running scheduler, over HTTP."""
 
 import json
+import socket
 import urllib.error
 import urllib.request
 
@@ -8,9 +9,10 @@ import dask
 import pytest
 from distributed import Client, LocalCluster
 
+from dpbb.cluster.client.run import page_address
 from dpbb.cluster.local import embedded_cluster
 from dpbb.cluster.scheduler import metrics
-from dpbb.cluster.scheduler.page import is_loopback
+from dpbb.cluster.scheduler.page import is_loopback, is_own_name
 from dpbb.errors import ClusterError
 from tests.cluster.support import (
     HUGE,
@@ -138,6 +140,40 @@ def test_controls_on_loopback_alone_unless_somebody_said_so(cluster, client):
         assert not run.done()
         assert client.sync(plugin.page.controls.stop, run.run_id) == "Stopped."
         run.result()
+
+
+@pytest.mark.parametrize(
+    ("host", "is_own"),
+    [
+        ("127.0.0.1:8787", True),
+        ("[::1]:8787", True),
+        ("localhost:8787", True),
+        ("LOCALHOST", True),
+        (socket.gethostname() + ":1", True),
+        ("evil.example:8787", False),
+        ("evil.example", False),
+        ("127.0.0.1.evil.example:8787", False),
+        ("", False),
+    ],
+)
+def test_names_of_this_host(host, is_own):
+    """Any site may have its own name resolve to this host."""
+    assert is_own_name(host, "tcp://127.0.0.1:8786") == is_own
+    assert is_own_name("node7:8787", "tcp://node7:8786")
+    with dask.config.set({"dpbb.dashboard.hosts": ["evil.example"]}):
+        assert is_own_name("evil.example:1", "tcp://127.0.0.1:8786")
+
+
+def test_the_key_is_in_the_page_under_an_own_name_alone(cluster, client):
+    """A page that was asked for under another name could be read by that site."""
+    with submit(client, spec_of(*SMALL[:2])) as run:
+        run.result()
+        key = cluster.scheduler.extensions["dpbb"].page.controls.key
+    url = page_address(client.dashboard_link)
+    for host, has_key in (("localhost:8787", True), ("evil.example:8787", False)):
+        request = urllib.request.Request(url, headers={"Host": host})  # noqa: S310
+        with urllib.request.urlopen(request, timeout=20) as answer:  # noqa: S310
+            assert (key in answer.read().decode()) == has_key
 
 
 def test_controls_are_off_on_a_dashboard_for_everybody():

@@ -137,7 +137,9 @@ def test_embedded_cluster_refuses_bad_numbers():
 def test_workers_that_cannot_run_fail_the_run(monkeypatch):
     """Rather than let it wait for ever."""
     broken = (sys.executable, "-c", "raise SystemExit(3)")
-    monkeypatch.setattr("dpbb.cluster.local.process.COMMAND", broken)
+    monkeypatch.setattr(
+        "dpbb.cluster.local.process.command_of", lambda *_, **__: broken
+    )
     monkeypatch.setattr(nanny, "HOPELESS_PAUSE_S", 0.1)
     with (
         embedded_cluster() as (_, client),

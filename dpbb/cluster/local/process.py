@@ -8,10 +8,12 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from dpbb.own_process import command_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-COMMAND = (sys.executable, "-m", "dpbb.cluster.local.worker_main")
+MODULE = "dpbb.cluster.local.worker_main"
 CLOSE_S = 3.0
 """A process that has not ended so long after it was asked to is killed."""
 
@@ -22,10 +24,11 @@ def launch(environ: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
     ``environ`` is added to this process's environment.
 
     In a session of its own: the terminal's Ctrl-C must not kill it under a run that is
-    to be stopped cleanly.
+    to be stopped cleanly. It finds the modules that this process finds, for problems of
+    the user's own.
     """
     return subprocess.Popen(  # noqa: S603 - our own module
-        COMMAND,
+        command_of(MODULE, paths=sys.path),
         stdin=subprocess.PIPE,
         start_new_session=True,
         env={**os.environ, **(environ or {})},

@@ -10,6 +10,7 @@ import functools
 import ipaddress
 import logging
 import secrets
+import socket
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,9 @@ logger = logging.getLogger(__name__)
 PAGE = "dpbb"
 CONTROLS = "dpbb.dashboard.controls"
 """Dask setting: whether viewers may stop and save; default: on loopback only."""
+
+HOSTS = "dpbb.dashboard.hosts"
+"""Dask setting: further names of this host under which viewers may stop and save."""
 
 
 class PageControls:
@@ -52,6 +56,14 @@ class PageControls:
     def key(self) -> str:
         """A secret that the page itself holds; see ``feed.Controls``."""
         return self._key
+
+    def key_for(self, host: str) -> str:
+        """Return the key for a page that was asked for under a name of this host.
+
+        "" under any other: a site of somebody else's can have its own name resolve to
+        this host, and its scripts could then read this page as if it were theirs.
+        """
+        return self._key if is_own_name(host, self._scheduler.address) else ""
 
     @property
     def refused(self) -> str | None:
@@ -95,6 +107,30 @@ def is_loopback(scheduler: Any) -> bool:
     except OSError:  # the scheduler is closing under a page that is open
         return False
     return bool(hosts) and all(_loops(host) for host in hosts)
+
+
+def is_own_name(host: str, address: str) -> bool:
+    """Whether a ``Host`` header names this host: by number, or as it calls itself.
+
+    Parameters
+    ----------
+    host
+        The header, perhaps with a port.
+    address
+        Of the scheduler.
+    """
+    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+    name = name.strip("[]").lower().rstrip(".")
+    known = dask.config.get(HOSTS, None) or ()
+    contact = address.rpartition("//")[2].rpartition(":")[0].strip("[]")
+    own = {"localhost", contact, socket.gethostname(), socket.getfqdn(), *known}
+    if name in {str(one).lower() for one in own}:
+        return True
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _loops(host: str) -> bool:
