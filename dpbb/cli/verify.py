@@ -2,31 +2,65 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import OptionError
 from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
+
+    from dpbb.options import TreeOptions
+    from dpbb.problem import Problem
+    from dpbb.proof.verify import Explored
 
 EPILOG = """\
-exit codes: 0 the certificate holds; 1 it does not; 2 it is none.
+exit codes: 0 proved again, or audited; 1 the certificate does not hold; 2 it is none;
+3 its books add up, but too little of the tree was explored again.
 --print-checker writes a program of one file, which needs nothing but Python and shares
 no code with dpbb: dpbb verify --print-checker > checker.py"""
+
+EXIT_TOO_LITTLE = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the certificate and how to check it."""
     parser.add_argument("certificate", metavar="CERTIFICATE", nargs="?")
     parser.add_argument(
+        "--all",
+        action="store_true",
+        help="explore the whole tree again, whatever its size",
+    )
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="with --all: on this cluster, as a run of its own",
+    )
+    parser.add_argument(
+        "--nodes",
+        type=int,
+        metavar="N",
+        help="explore so many again; a tree that fits is explored as a whole (default: "
+        "200,000,000; gpu: 2,000,000,000; reference: 200,000)",
+    )
+    parser.add_argument(
         "--witnesses",
         type=int,
-        default=20,
+        default=40,
         metavar="K",
-        help="finished subtrees to explore again (default: 20; 0: only add up)",
+        help="parts to draw of larger trees (default: 40; 0: only add up)",
+    )
+    parser.add_argument(
+        "--most-nodes",
+        type=int,
+        metavar="N",
+        help="the largest of them (default: a tenth of --nodes)",
     )
     parser.add_argument(
         "--engine",
@@ -38,14 +72,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seed",
         type=int,
         metavar="N",
-        help="chooses them, with a hash of the certificate (default: a random number, "
+        help="draws them, with a hash of the certificate (default: a random number, "
         "which is printed)",
     )
     parser.add_argument(
-        "--most-nodes",
-        type=int,
-        metavar="N",
-        help="the largest of them (default: 10,000,000; reference: 100,000)",
+        "--instance",
+        metavar="NAME|FILE",
+        help="the certificate has to be about this instance",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument(
@@ -60,16 +93,68 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.certificate is None:
         raise OptionError("certificate: expected the path of a certificate, got none")
+    from dpbb.proof.checker import TOO_LITTLE
     from dpbb.proof.verify import verify
 
+    elsewhere = None
+    if args.scheduler is not None:
+        elsewhere = _on_cluster(args.scheduler, args.engine)
     found = verify(
         args.certificate,
         witnesses=args.witnesses,
         engine=args.engine,
         seed=args.seed,
+        nodes=args.nodes,
         most_nodes=args.most_nodes,
+        everything=args.all,
+        elsewhere=elsewhere,
+        instance=args.instance,
+        say=lambda text: print(text, file=sys.stderr, flush=True),
     )
     print(
         json_text({**asdict(found), "ok": found.ok}) if args.json else found.summary()
     )
+    if found.verdict == TOO_LITTLE:
+        return EXIT_TOO_LITTLE
     return 0 if found.ok else 1
+
+
+def _on_cluster(
+    address: str, engine: str
+) -> Callable[[Problem[Any], TreeOptions, int, bool], Explored | None]:
+    """Return what ``verify`` takes as ``elsewhere``: a run of its own on a cluster."""
+    from dpbb.api import solve
+    from dpbb.options import EngineName, Heuristics, Verbosity
+    from dpbb.proof.verify import Explored
+    from dpbb.result import Proof
+
+    def explore(
+        problem: Problem[Any],
+        tree: TreeOptions,
+        ub: int,
+        all_optima: bool,
+    ) -> Explored | None:
+        with TemporaryDirectory() as folder:
+            result = solve(
+                problem,
+                scheduler=address,
+                engine=EngineName(engine),
+                cutoff=ub,
+                branching=tree.branching,
+                branching_ub=tree.branching_ub,
+                bound=tree.bound,
+                root_order=tree.root_order,
+                all_optima=all_optima,
+                heuristics=Heuristics.NONE,
+                verbosity=Verbosity.QUIET,
+                certificate=str(Path(folder) / "certificate.json.gz"),
+            )
+        if result.certificate is not None:
+            totals = result.certificate.content["totals"]
+            counts = totals["decomposed"], totals["leaves"], dict(totals["closed"])
+            return Explored(counts, result.makespan)
+        if result.proof != Proof.ROOT_BOUND:
+            raise OptionError(f"scheduler: the run is unfinished: {result.termination}")
+        return None
+
+    return explore

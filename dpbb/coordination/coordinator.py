@@ -117,6 +117,8 @@ class Coordinator:
             book.journal = (
                 Journal(spec.problem.n_jobs) if saved is None else saved.journal
             )
+            if book.journal is not None:
+                book.journal.pruned_at(incumbent.ub, incumbent.origin)
         if saved is None:
             whole = WorkUnit.whole(spec.problem.n_jobs)
             book.make(whole, root_bound(spec.problem), fresh=True)

@@ -141,6 +141,12 @@ class Incumbent:
         return min(self.cutoff, self.value + self.all_optima)
 
     @property
+    def origin(self) -> tuple[int, ...] | None:
+        """The permutation that the UB comes from; None: it is a cutoff."""
+        value = self.value
+        return None if value is None or self.ub < value else self.permutation
+
+    @property
     def optimum_if_exhausted(self) -> int:
         """What is proved to be the least cost (or a bound on it) without open roots."""
         return self.cutoff if self.value is None else min(self.cutoff, self.value)

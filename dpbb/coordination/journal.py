@@ -12,7 +12,9 @@ counts, node by node. Some units are made for that (``wants_witness``).
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +31,14 @@ if TYPE_CHECKING:
     from dpbb.coordination.units import LeaseRecord, Unit
     from dpbb.tree.work_unit import WorkUnit
 
-MAX_ROOTS = 64
+FEW_ROOTS = 64
+"""Roots of a unit that has more are listed packed."""
+
+MAX_ROOTS = 4096
 """Roots of a unit that has more are not listed, only counted."""
+
+PACKED_ROOTS = 400_000
+"""So many are packed in all, by a checker in some seconds; then as ``MAX_ROOTS``."""
 
 MAX_ENTRIES = 20_000
 """Beyond so many units, the leases of further ones are only summed up."""
@@ -80,18 +88,24 @@ def chosen_apart(donated: WorkUnit, run_id: str) -> list[WorkUnit]:
 
 @dataclass(frozen=True, slots=True)
 class UnitEntry:
-    """A unit: where it came from, its leaves, its roots unless there are too many."""
+    """A unit: where it came from, its leaves, its roots unless there are too many.
+
+    Roots are paths, or text (see ``packed``).
+    """
 
     id: int
     parent: int
     leaves: int
     n_roots: int
-    roots: tuple[tuple[int, ...], ...] | None
+    roots: tuple[tuple[int, ...], ...] | str | None
 
     @property
     def n_bytes(self) -> int:
         """Estimate of what it takes, compressed: a byte for a digit of a path."""
-        paths = sum(len(path) + 1 for path in self.roots or ())
+        roots = self.roots or ()
+        paths = len(roots)
+        if not isinstance(roots, str):
+            paths += sum(map(len, roots))
         return 16 + self.leaves.bit_length() // 7 + paths
 
 
@@ -126,9 +140,11 @@ class Journal:
     n_jobs: int
     units: list[UnitEntry] = field(default_factory=list)
     leases: list[LeaseEntry] = field(default_factory=list)
+    bounds: list[tuple[int, tuple[int, ...] | None]] = field(default_factory=list)
     rest: Counters = field(init=False)  # leases of units that are not listed
     _listed: set[int] = field(default_factory=set)
     _bytes: int = 0  # of units and leases together
+    _packed: int = 0  # roots
     _next_witness: float | None = None
 
     def __post_init__(self) -> None:
@@ -139,18 +155,24 @@ class Journal:
         if len(self.units) >= MAX_ENTRIES or self._bytes >= LISTED_BYTES:
             return
         roots = unit.last_roots
-        listed = len(roots) <= MAX_ROOTS
-        self._list(
-            UnitEntry(
-                unit.id,
-                parent,
-                unit.leaves,
-                len(roots),
-                tuple(map(roots.path, range(len(roots)))) if listed else None,
-            )
-        )
+        listed: tuple[tuple[int, ...], ...] | str | None = None
+        if len(roots) <= FEW_ROOTS:
+            listed = tuple(map(roots.path, range(len(roots))))
+        elif len(roots) <= MAX_ROOTS and self._packed + len(roots) <= PACKED_ROOTS:
+            listed = packed(roots)
+        self._list(UnitEntry(unit.id, parent, unit.leaves, len(roots), listed))
+
+    def pruned_at(self, ub: int, permutation: tuple[int, ...] | None) -> None:
+        """Note the upper bound from now on, and the permutation that it comes from.
+
+        None: it is a cutoff, which somebody gave without one.
+        """
+        if not self.bounds or ub < self.bounds[-1][0]:
+            self.bounds.append((ub, permutation))
 
     def _list(self, entry: UnitEntry) -> None:
+        if isinstance(entry.roots, str):
+            self._packed += entry.n_roots
         self._listed.add(entry.id)
         self.units.append(entry)
         self._bytes += entry.n_bytes
@@ -208,6 +230,7 @@ class Journal:
             The run's upper bound now.
         """
         copy = Journal(self.n_jobs, list(self.units), list(self.leases))
+        copy.bounds, copy._packed = list(self.bounds), self._packed
         copy.rest, copy._listed = self.rest, set(self._listed)
         copy._bytes = self._bytes
         for lease in leases:
@@ -217,6 +240,7 @@ class Journal:
     def to_json(self) -> dict[str, Any]:
         """Return plain values for a certificate or a checkpoint."""
         return {
+            "bounds": self.bounds,
             "units": [
                 [u.id, u.parent, str(u.leaves), u.n_roots, u.roots] for u in self.units
             ],
@@ -247,8 +271,9 @@ class Journal:
         """Inverse of ``to_json``."""
         journal = cls(n_jobs)
         for unit, parent, leaves, n_roots, roots in values["units"]:
-            paths = None if roots is None else tuple(map(tuple, roots))
-            journal._list(UnitEntry(unit, parent, int(leaves), n_roots, paths))
+            if isinstance(roots, list):
+                roots = tuple(map(tuple, roots))
+            journal._list(UnitEntry(unit, parent, int(leaves), n_roots, roots))
         for unit, attempt, seat, engine, nodes, leaves, *more in values["leases"]:
             closed, ub, alone, version = more
             counts = Counters(nodes, leaves, _subtrees(n_jobs, closed))
@@ -256,10 +281,23 @@ class Journal:
                 *(unit, attempt, seat, engine, counts), tuple(ub), alone, version
             )
             journal._note(entry)
+        if "bounds" in values:
+            for ub, order in values["bounds"]:
+                journal.pruned_at(ub, None if order is None else tuple(order))
+        else:  # of an older checkpoint: what the leases say, of unknown permutations
+            for ub in sorted({ub for e in journal.leases for ub in e.ub}, reverse=True):
+                journal.pruned_at(ub, None)
         rest = values["rest"]
         subtrees = _subtrees(n_jobs, rest["closed"])
         journal.rest = Counters(rest["decomposed"], rest["leaves"], subtrees)
         return journal
+
+
+def packed(roots: WorkUnit) -> str:
+    """Return roots as text: of each its depth and digits, 16 bits, zlib, base64."""
+    rows = np.column_stack((roots.depths, roots.digits)).astype("<u2")
+    within = np.arange(rows.shape[1]) <= rows[:, :1]
+    return base64.b64encode(zlib.compress(rows[within].tobytes())).decode("ascii")
 
 
 def _pairs(counts: Counters) -> tuple[tuple[int, int], ...]:

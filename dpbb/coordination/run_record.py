@@ -139,6 +139,8 @@ class RunRecord:
         self.incumbent.improve(
             candidate.value, candidate.permutation, source, now - self.opened
         )
+        if self.work.book.journal is not None:
+            self.work.book.journal.pruned_at(self.incumbent.ub, self.incumbent.origin)
         self.events.add(now, "incumbent", f"{candidate.value} by {source}")
         return True
 

@@ -47,20 +47,33 @@ def best_known(name: str) -> BestKnown | None:
 
 def best_known_of_digest(digest: str) -> BestKnown | None:
     """Bounds of the instance with these processing times, whatever it is called."""
-    return _by_digest().get(digest[:DIGEST_LENGTH])
+    return _tables()[0].get(digest[:DIGEST_LENGTH])
+
+
+def best_known_of_canonical(digest: str) -> BestKnown | None:
+    """Bounds of the instance with these jobs, in whatever order.
+
+    Parameters
+    ----------
+    digest
+        ``FlowShopInstance.canonical``.
+    """
+    return _tables()[1].get(digest[:DIGEST_LENGTH])
 
 
 @functools.cache
-def _by_digest() -> dict[str, BestKnown]:
+def _tables() -> tuple[dict[str, BestKnown], dict[str, BestKnown]]:
+    """By digest and by canonical digest."""
     table = resources.files(__package__) / "data" / "best_known.csv"
     lines = table.read_text(encoding="ascii").splitlines()
     rows = [line.split(",") for line in lines if not line.startswith("#")]
-    return {
-        digest: BestKnown(name, int(lower), int(upper))
-        for name, digest, lower, upper in rows[1:]
-    }
+    digests, canonical = {}, {}
+    for name, digest, lower, upper, any_order in rows[1:]:
+        known = BestKnown(name, int(lower), int(upper))
+        digests[digest] = canonical[any_order] = known
+    return digests, canonical
 
 
 @functools.cache
 def _by_name() -> dict[str, BestKnown]:
-    return {known.name: known for known in _by_digest().values()}
+    return {known.name: known for known in _tables()[0].values()}

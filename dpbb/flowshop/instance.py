@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.errors import InstanceError, shown
-from dpbb.flowshop.best_known import BestKnown, best_known_of_digest
+from dpbb.flowshop.best_known import (
+    BestKnown,
+    best_known_of_canonical,
+    best_known_of_digest,
+)
 from dpbb.flowshop.times import as_times
 from dpbb.text import markup
 
@@ -62,10 +66,7 @@ class FlowShopInstance:
     def __post_init__(self) -> None:
         times = as_times(self.times, self.name)
         object.__setattr__(self, "times", times)
-        content = hashlib.sha256(b"dpbb flow shop 1\n")
-        content.update(np.array(times.shape, dtype="<i8").tobytes())
-        content.update(times.astype("<i8").tobytes())
-        object.__setattr__(self, "digest", content.hexdigest())
+        object.__setattr__(self, "digest", _digest_of(times))
 
     @classmethod
     def from_array(
@@ -114,9 +115,22 @@ class FlowShopInstance:
         return int(self.times.shape[1])
 
     @property
+    def canonical(self) -> str:
+        """Digest that the order of the jobs, and reversed machines, do not change.
+
+        The optimum does not depend on them: it is the same shop.
+        """
+        tables = self.times, self.times[:, ::-1]
+        return min(_digest_of(table[np.lexsort(table.T[::-1])]) for table in tables)
+
+    @property
     def best_known(self) -> BestKnown | None:
-        """Published bounds on the optimum of a benchmark instance, found by digest."""
-        return best_known_of_digest(self.digest)
+        """Published bounds on the optimum of a benchmark instance, found by digest.
+
+        Also where its jobs have other numbers, or its machines are in reverse.
+        """
+        known = best_known_of_digest(self.digest)
+        return best_known_of_canonical(self.canonical) if known is None else known
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, FlowShopInstance):
@@ -151,3 +165,11 @@ class FlowShopInstance:
         # (Default pickling would also lose the read-only flag of the array.)
         narrow = self.times.astype(np.min_scalar_type(int(self.times.max())))
         return FlowShopInstance, (self.name, narrow)
+
+
+def _digest_of(times: NDArray[np.int64]) -> str:
+    """SHA-256 of the shape and the times."""
+    content = hashlib.sha256(b"dpbb flow shop 1\n")
+    content.update(np.array(times.shape, dtype="<i8").tobytes())
+    content.update(times.astype("<i8").tobytes())
+    return content.hexdigest()

@@ -1,35 +1,46 @@
 """Check a certificate of dpbb: this file alone, with Python's standard library.
 
-    python checker.py certificate.json.gz [--nodes 200000] [--seed N]
+    python checker.py certificate.json.gz [--nodes 200000] [--all] [--seed N]
 
-It shares no code with the solver. It recomputes the makespan of the schedule, adds up
-the books of the run, and explores some finished subtrees again, slowly, with a bound
+It shares no code with the solver. It recomputes the makespan of the schedules, adds up
+the books of the run, and explores the tree again, or parts of it, slowly, with a bound
 and a branching rule of its own, which must give the same counts to the last node.
-``docs/proof.md`` says what that proves, and what it does not.
+``docs/proof.md`` says what that proves, and what it does not. Exit codes: 0 proved
+again, or audited; 1 it does not hold; 2 no certificate; 3 not checked enough.
 """
 
 import argparse
+import base64
 import gzip
 import hashlib
 import json
 import math
 import random
+import re
 import struct
 import sys
 import zlib
 from bisect import bisect_right
 from collections import Counter
 from functools import cache
+from itertools import accumulate
 from math import inf
 
-FORMAT, SCHEMA, RULE_VERSION = "dpbb-certificate", 1, 1
+FORMAT, RULE_VERSION = "dpbb-certificate", 1
+SCHEMA, OLD_SCHEMA = 2, 1  # the old one has no bounds, and lists 64 roots at most
 KIND, BOUND = "flowshop-makespan", "lb1"  # all that this file can explore
-MOST_JOBS = 2**16 - 1
+MOST_JOBS = MOST_MACHINES = 1024
+MOST_TIME = 2**30  # of all operations together
 RULES = ("minmin", "minbranch", "maxsum", "alternate", "front", "back")
-MOST_BYTES = 2**28  # of a certificate that is not compressed
-MAX_ROOTS = 64  # roots of a unit that has more are not listed
+MOST_BYTES = 2**27  # of a certificate that is not compressed
+FEW_ROOTS, MAX_ROOTS = 64, 4096  # listed as they are; packed; of more, only the number
+PACKED_ROOTS = 400_000  # in all
 MAX_ENTRIES, LISTED_BYTES = 20_000, 5_000_000  # a run lists no unit beyond the first
-HANDY = 10_000  # nodes from which on a subtree is worth exploring again
+MOST_LEASES = 2 * LISTED_BYTES // 32
+SURE = 10_000  # a true certificate is refused by chance once in so many times
+LEAST_DRAWS = 10  # of both kinds, or too little was checked
+DRAWS = 40
+PROVED, AUDITED, TOO_LITTLE = "proved again", "audited", "not checked enough"
 DAMAGED = EOFError, gzip.BadGzipFile, zlib.error, ValueError, RecursionError
 factorial = cache(math.factorial)
 
@@ -56,8 +67,8 @@ def read(path):
         raise ValueError(f"{path}: no certificate, or a damaged one: {error}") from None
     if not isinstance(certificate, dict) or certificate.get("format") != FORMAT:
         raise ValueError(f"{path}: expected a certificate of dpbb")
-    if certificate.get("schema") != SCHEMA:
-        raise ValueError(f"{path}: expected schema {SCHEMA}")
+    if certificate.get("schema") not in (SCHEMA, OLD_SCHEMA):
+        raise ValueError(f"{path}: expected schema {OLD_SCHEMA} or {SCHEMA}")
     return certificate
 
 
@@ -69,28 +80,38 @@ def maybe(form):
     return lambda value: None if value is None else misfit(value, form)
 
 
+def roots_form(value):
+    """Form of the roots of a unit: paths, packed paths, or null."""
+    return (
+        None if value is None else misfit(value, str if type(value) is str else [[int]])
+    )
+
+
 COUNTS = {"decomposed": int, "leaves": int, "closed": [(int, int)]}
 LEASE = (int, int, str, str, int, int, [(int, int)], (int, int), bool, str)
 TREE = {"rule_version": int, "branching": str, "branching_ub": maybe(int)}
 TREE |= {"bound": str, "root_order": maybe([int])}
 SHOP = {
-    "instance": {"name": str, "digest": str, "times": [[int]]},
-    "tree": TREE,
+    "instance": {"name": str, "digest": str, "times": [[int]]}
+    | {"kind?": str, "bound?": str},
+    "tree": TREE | {"n_jobs?": int, "trivial_ub?": int},
 }
-OTHER = {  # of another kind: what its books need
-    "instance": {"kind": str, "digest": str},
+OTHER = {  # of another kind: what its books need; the family knows the rest
+    "instance": {"kind": str, "digest": str, "*": None},
     "tree": TREE | {"n_jobs": int, "trivial_ub": int},
 }
 FORM = {
     "format": str,
     "schema": int,
     "result": {"status": str, "makespan": maybe(int), "permutation": maybe([int])}
-    | {"lower_bound": int, "ub": int, "all_optima": bool},
+    | {"lower_bound": int, "ub": int, "all_optima": bool, "objective?": str}
+    | {"seconds?": float, "engine?": str, "versions?": [(str, str)]},
     "totals": COUNTS,
-    "units": [(int, int, str, int, maybe([[int]]))],  # id, parent, leaves, roots
+    "units": [(int, int, str, int, roots_form)],  # id, parent, leaves, number, roots
     "leases": [LEASE],  # unit, attempt, seat, engine, counts, UBs, alone, version
     "rest": COUNTS,
 }
+BOUNDS = {"bounds": [(int, maybe([int]))]}  # pruned at, and the schedule that it is of
 
 
 def misfit(value, form):
@@ -103,7 +124,15 @@ def misfit(value, form):
     if type(value) is not (dict if isinstance(form, dict) else list):
         return ""
     if isinstance(form, dict):
-        parts = [(key, value.get(key, ...), form[key]) for key in form]
+        known = {key.rstrip("?"): key for key in form}
+        for key in value:
+            if key not in known and "*" not in form:
+                return f"[{ascii(key)[:40]}]"
+        parts = [
+            (name, value.get(name, ...), form[key])
+            for name, key in known.items()
+            if name != "*" and (name == key or name in value)
+        ]
     elif isinstance(form, tuple):
         if len(value) != len(form):
             return ""
@@ -132,17 +161,62 @@ def size_of(certificate):
 
 
 def check_form(certificate):
-    """Everything is there, and of the type that it should be."""
+    """Nothing is too large; everything is there, of its type, and nothing else is."""
+    check_sizes(certificate)
     shop = kind_of(certificate) == KIND
-    where = misfit(certificate, FORM | (SHOP if shop else OTHER))
-    expect(where is None, f"{where} is missing, or of another type")
+    form = FORM | (SHOP if shop else OTHER)
+    if certificate.get("schema") == SCHEMA:
+        form |= BOUNDS
+    where = misfit(certificate, form)
+    expect(where is None, f"{where} is missing, unknown, or of another type")
     known = certificate["format"], certificate["schema"]
-    expect(known == (FORMAT, SCHEMA), f"expected {FORMAT} {SCHEMA}, got {known}")
-    ok = 0 < size_of(certificate)[0] <= MOST_JOBS
-    expect(ok, f"there are no jobs, or more than {MOST_JOBS}")
+    allowed = (FORMAT, SCHEMA), (FORMAT, OLD_SCHEMA)
+    expect(known in allowed, f"expected {FORMAT} {SCHEMA}, got {known}")
+    jobs = size_of(certificate)[0]
+    expect(0 < jobs <= MOST_JOBS, f"expected 1 to {MOST_JOBS} jobs, got {jobs}")
     for row in certificate["units"]:
         ok = row[2].isascii() and row[2].isdigit() and len(row[2]) < 4300
         expect(ok, f"unit {row[0]} has no number of leaves")
+
+
+def check_sizes(certificate):
+    """Look at the lengths of the lists alone: larger ones are not even read."""
+    instance = certificate.get("instance")
+    times = instance.get("times") if isinstance(instance, dict) else None
+    lists = [("jobs", times, MOST_JOBS)]
+    if isinstance(times, list) and len(times) <= MOST_JOBS:
+        lists += [("machines", row, MOST_MACHINES) for row in times]
+    lists.append(("units", certificate.get("units"), MAX_ENTRIES))
+    lists.append(("leases", certificate.get("leases"), MOST_LEASES))
+    for name, found, most in lists:
+        ok = not isinstance(found, list) or len(found) <= most
+        expect(ok, f"expected at most {most} {name}, got {ok or len(found)}")
+
+
+def paths_of(row, n_jobs):
+    """Roots of a unit as paths; None if they are not listed.
+
+    Packed ones are 16-bit integers, little-endian, zlib, base64: of every root its
+    depth and its digits.
+    """
+    name, n_roots, roots = f"unit {row[0]}", row[3], row[4]
+    if not isinstance(roots, str):
+        return roots
+    expect(n_roots <= MAX_ROOTS, f"{name} has too many roots to be packed")
+    most = 2 * n_roots * (n_jobs + 1)
+    try:
+        stream = zlib.decompressobj()
+        data = stream.decompress(base64.b64decode(roots, validate=True), most + 1)
+        expect(stream.eof and len(data) % 2 == 0, f"{name}: damaged roots")
+    except (ValueError, zlib.error):
+        raise Failed(f"{name}: damaged roots") from None
+    values, paths, at = struct.unpack(f"<{len(data) // 2}H", data), [], 0
+    while at < len(values):
+        end = at + 1 + values[at]
+        expect(end <= len(values), f"{name}: damaged roots")
+        paths.append(list(values[at + 1 : end]))
+        at = end
+    return paths
 
 
 # -- the flow shop ---------------------------------------------------------------------
@@ -167,6 +241,58 @@ def digest_of(times):
     return content.hexdigest()
 
 
+def canonical_of(times):
+    """Digest that the order of the jobs, and reversed machines, do not change."""
+    return min(digest_of(sorted(times)), digest_of(sorted(row[::-1] for row in times)))
+
+
+# Taillard's flow shops ta001 to ta120: canonical digests (10 digits) and the makespan
+# of the best schedule known in 2026.
+BENCHMARK = """
+416370555f-1278 498ace2f52-1359 6365a2d494-1081 9e21bc5c22-1293 29d08538a7-1235
+04c8aefa6b-1195 2439f973dc-1234 49976082aa-1206 315e5a7d06-1230 6ec973fb3f-1108
+79ff501905-1582 e34e3d839f-1659 683658e01f-1496 1a664333f6-1377 a985734c03-1419
+032c0a97e5-1397 a543d73e2f-1484 54eabf7f58-1538 239d3dbaec-1593 6fc2a44627-1591
+06df9a03e2-2297 02c06ecc7c-2099 251c3c94c6-2326 1692ec1100-2223 6f4ddfee8d-2291
+28ae3393f5-2226 276e4647cc-2273 609ac66efb-2200 f2e4e2f582-2237 4127c404ee-2178
+68526b9a64-2724 0e4b0bed69-2834 7e6bc0fbe9-2621 44ea531916-2751 609dd09080-2863
+8c31f07050-2829 4ef7d5e27c-2725 597703cf9e-2683 760bf8c931-2552 d7625ba785-2782
+09dc9a2405-2991 1e180aca4b-2867 5ec760b508-2839 5be3957b27-3063 0576dc426e-2976
+08c166ab94-3006 af6ae3d1ed-3093 46c07779cc-3037 048177feba-2897 4d39891b43-3065
+677d3b75b4-3846 1c9a1dc1d1-3699 57e72ff0c0-3640 9179a83956-3719 08940d2f03-3610
+84ce9b66af-3679 3540f255cb-3704 a5bcc3d384-3691 2b99e35596-3741 48b61f1064-3755
+8bd4ec3080-5493 01a44c30ee-5268 01ce45eb15-5175 3ba8336369-5014 8ec88431ef-5250
+0a4ac3cf27-5135 3c19f47065-5246 c9180e3a19-5094 a20d1baed9-5448 051a8e31e8-5322
+c15b7cae08-5770 bee7ef43b1-5349 07337a8da5-5676 215b3be1ef-5781 3afe5a0302-5467
+a359c8f0c7-5303 305bebd88f-5595 051db3566b-5617 38a95cf226-5871 3269527cfd-5845
+a678d0d4dc-6171 6bf8b9e600-6183 649b3ceb22-6252 4a34e7fe3a-6254 0d5c51cff6-6285
+5b5805ed9f-6329 eba5542286-6223 b1882245d2-6357 0f098c8aa8-6246 578a6cbbb4-6404
+0b7f7df878-10862 374c923260-10480 16e659f001-10922 185d683e1f-10889 3de3575a42-10524
+6dff14533b-10329 7efe47f1da-10854 548c157a6b-10730 06da48be34-10438 e58e8e45e8-10675
+1cf3c8e521-11158 8a63df1bc0-11160 0f4c46f8eb-11281 7508bb52bc-11275 3dac72394c-11259
+6c6274a4d5-11176 a1a1909042-11337 687904f8b2-11301 0ab8359795-11146 f7a4aac131-11284
+a1e7dfe623-26040 4cc88b13bf-26500 2a0c77ab86-26371 64632613af-26456 1bbd49d038-26334
+ccd13d880b-26469 77dad63218-26389 24734b3025-26560 7d5117e864-26005 1dde0a7d4d-26457
+"""
+TAILLARD = {
+    f"ta{number:03}": (entry[:10], int(entry[11:]))
+    for number, entry in enumerate(BENCHMARK.split(), 1)
+}
+
+
+def check_name(certificate):
+    """Check that a benchmark has its own name, and no bound above a known schedule."""
+    instance, bound = certificate["instance"], certificate["result"]["lower_bound"]
+    canonical = canonical_of(instance["times"])[:10]
+    called = re.fullmatch(r"\s*ta0*([1-9][0-9]*)\s*", instance["name"], re.I | re.A)
+    name = f"ta{called[1]:0>3}" if called else None
+    ok = name not in TAILLARD or TAILLARD[name][0] == canonical
+    expect(ok, f"it is called {name}, but is another instance")
+    for name, (digest, best) in TAILLARD.items():
+        ok = digest != canonical or bound <= best
+        expect(ok, f"{name} has a schedule of makespan {best}, below {bound}")
+
+
 class Tree:
     """The search tree: LB1, and the branching rules, by their definitions."""
 
@@ -182,11 +308,11 @@ class Tree:
         self.heads = [min(sum(row[:k]) for row in self.times) for k in self.machines]
         self.tails = [min(sum(row[:k]) for row in self.mirror) for k in self.machines]
 
-    def explore(self, roots, ub, most):
+    def explore(self, roots, ub, most, at_claim=True):
         """Explore subtrees to their end at a fixed upper bound.
 
         Returns decomposed nodes, leaves and closed subtrees by depth; None if there
-        are more than ``most`` nodes.
+        are more than ``most`` nodes. ``at_claim``: no better schedule may be found.
         """
         decomposed, leaves, closed = 0, 0, Counter()
         for path in roots:
@@ -209,7 +335,8 @@ class Tree:
                     leaves += 1
                     closed[depth] += 1
                     value = ends_of(self.times, [*prefix, *jobs, *suffix])[-1]
-                    ok = value >= ub - self.all_optima  # then one of ub - 1 is known
+                    # of all optima one of ub - 1 is known
+                    ok = not at_claim or value >= ub - self.all_optima
                     expect(ok, f"a schedule of makespan {value} below {ub} was missed")
                 else:
                     decomposed += 1
@@ -223,6 +350,27 @@ class Tree:
                 if decomposed + leaves > most:
                     return None
         return decomposed, leaves, dict(+closed)
+
+    def reaches(self, roots, ub, count):
+        """Whether subtrees have so many nodes at an upper bound; None: not known."""
+        return self.explore(roots, ub, count - 1, at_claim=False) is None
+
+    def descend(self, rng, ub):
+        """Walk down from the root, at every node to a random child that is not pruned.
+
+        Returns the path, and for each of its nodes an estimate of the number of nodes
+        below, without bias (D. E. Knuth, Math. Comp. 29, 1975).
+        """
+        node, path, widths = (self.order, (), ()), [], []
+        while len(node[0]) > 1:
+            side, lower = self.children(node)
+            digits = [digit for digit, bound in enumerate(lower) if bound < ub]
+            if not digits:
+                break
+            widths.append(len(digits))
+            path.append(rng.choice(digits))
+            node = self.child(node, path[-1], side)
+        return path, sizes_of(widths)
 
     def child(self, node, digit, side):
         """Return a node with one job more."""
@@ -270,6 +418,14 @@ class Tree:
         return difference < 0 if difference else sum(behind) > sum(ahead)
 
 
+def sizes_of(widths):
+    """Estimate the nodes below each node of a path, from the numbers of children."""
+    sizes = [1]
+    for width in reversed(widths):
+        sizes.append(1 + width * sizes[-1])
+    return sizes[::-1]
+
+
 # -- the books -------------------------------------------------------------------------
 
 
@@ -295,7 +451,10 @@ def check_instance(certificate):
     said = certificate["tree"].get("n_jobs", len(times))
     expect(said == len(times), f"expected {len(times)} jobs, got {said}")
     check_options(certificate, BOUND)
+    ok = sum(map(sum, times)) < MOST_TIME
+    expect(ok, f"the times are together {MOST_TIME} or more")
     check_claim(certificate, lambda order: ends_of(times, order)[-1], "makespan")
+    check_name(certificate)
 
 
 def check_options(certificate, bound):
@@ -328,6 +487,28 @@ def check_claim(certificate, cost, objective):
         expect((value, order) == (None, None), "expected no schedule below the cutoff")
         expect(not result["all_optima"], "expected schedules, if all are looked for")
     expect(result["lower_bound"] == result["ub"], "the bound is not what was explored")
+    check_bounds(certificate, jobs, cost)
+
+
+def check_bounds(certificate, jobs, cost):
+    """Check what was pruned at: values that fall to the claim, of schedules.
+
+    A cutoff has none. With all optima the bounds are by 1 above.
+    """
+    result, bounds = certificate["result"], certificate.get("bounds")
+    if bounds is None:
+        return  # of the old schema
+    before = size_of(certificate)[1] + 1
+    for bound, order in bounds:
+        expect(bound < before, f"bound {bound} is not below the one before it")
+        before = bound
+        if order is not None:
+            expect(sorted(order) == jobs, f"bound {bound} has no schedule of all jobs")
+            found = cost(order)
+            ok = found in (bound, bound - 1)
+            expect(ok, f"the schedule of bound {bound} has {found}")
+    last = result["ub"] + result["all_optima"]
+    expect(bounds and before >= last, f"expected bounds not below {last}")
 
 
 def check_units(certificate):
@@ -341,17 +522,23 @@ def check_units(certificate):
     homes = {}  # of each unit: the next one above, or itself, whose roots are listed
     inside = {0: []}  # of each of these: the roots of units that were made in it
     above = {0: [[]]}
-    for number, parent, leaves, n_roots, roots in certificate["units"]:
+    packed = 0
+    for row in certificate["units"]:
+        number, parent, leaves, n_roots, roots = row
         name = f"unit {number}"
         expect(number > 0 and number not in homes, f"{name} is there twice")
         expect(parent in homes if homes else not parent, f"{name} is made from nothing")
         expect(n_roots > 0 and int(leaves) > 0, f"{name} has no leaves")
-        listed = n_roots <= MAX_ROOTS
-        expect((roots is not None) == listed, f"{name} has {n_roots} roots: listed?")
+        form = list if n_roots <= FEW_ROOTS else type(None)
+        room = packed + n_roots <= PACKED_ROOTS and n_roots <= MAX_ROOTS
+        if form is not list and room and certificate["schema"] != OLD_SCHEMA:
+            form, packed = str, packed + n_roots
+        expect(type(roots) is form, f"{name} has {n_roots} roots: listed?")
         expect(homes or roots == [[]], f"{name}, the first one, is no whole tree")
-        home = homes[number] = number if listed else homes[parent]
-        if not listed:
+        home = homes[number] = number if roots is not None else homes[parent]
+        if roots is None:
             continue
+        roots = paths_of(row, n_jobs)
         expect(len(roots) == n_roots, f"{name} does not have {n_roots} roots")
         for path in roots:
             ok = len(path) < n_jobs and all(
@@ -376,8 +563,9 @@ def check_units(certificate):
 class Part:
     """A unit: what its leases counted, and soon those of units made from it, too."""
 
-    def __init__(self, number, parent, leaves, _n_roots, roots):
-        self.number, self.parent, self.roots = number, parent, roots
+    def __init__(self, row, n_jobs):
+        self.number, self.parent, leaves, *_ = row
+        self.roots = paths_of(row, n_jobs)
         self.leaves = self.open = int(leaves)  # open: nobody accounts for them yet
         self.whole = True  # nothing of it is in the rest
         self.decomposed = self.visited = 0  # nodes, leaves
@@ -418,13 +606,13 @@ class Part:
         ok = (total if self.exact else 0) <= self.decomposed <= most
         expect(ok, f"unit {self.number}: {self.decomposed} nodes, its tree has {total}")
 
-    def check_again(self, found):
-        """Compare the counts with those of the subtrees when explored once more."""
+    def check_again(self, found, ub):
+        """Compare the counts with those of the subtrees, explored again at a bound."""
         name = f"unit {self.number} was explored with {self.counts}"
         expect(found is not None, f"{name}, again there are more nodes")
         # as the bound fell, the run explored what there is below the last one, or more
         fewer = found[0] <= self.decomposed and found[1] <= self.visited
-        ok = found == self.counts if self.exact else fewer
+        ok = found == self.counts if self.least == self.most == ub else fewer
         expect(ok, f"{name}, again with {found}")
 
 
@@ -447,12 +635,15 @@ def check_sums(certificate):
     totals, now = certificate["totals"], start
     floor = result["ub"] + result["all_optima"]  # below, no run that proves it pruned
     expect(result["ub"] <= start, f"{result['ub']} is above all schedules")
-    parts = {row[0]: Part(*row) for row in certificate["units"]}
+    parts = {row[0]: Part(row, n_jobs) for row in certificate["units"]}
+    known = [bound for bound, _ in certificate.get("bounds", ())]
     for number, attempt, _, _, *counts, ubs, alone, _ in certificate["leases"]:
         name = f"lease {number}.{attempt}"
         expect(number in parts, f"{name} is of no unit")
         ok = floor <= ubs[1] <= ubs[0] <= start and ubs[1] <= now
         expect(ok, f"{name} pruned at {ubs}: expected to fall, and not below {floor}")
+        ok = not known or set(ubs) <= set(known)
+        expect(ok, f"{name} pruned at {ubs}: expected bounds of schedules, {known}")
         now = ubs[1]
         ended = check_closed(name, counts[2], counts[1], n_jobs)
         ok = not alone or ended == parts[number].leaves
@@ -490,41 +681,150 @@ def check_sums(certificate):
 
 def n_bytes(certificate):
     """Return what the lists take, as the run estimates it."""
-    units = sum(
-        16 + int(row[2]).bit_length() // 7 + sum(len(path) + 1 for path in row[4] or ())
-        for row in certificate["units"]
-    )
-    return units + sum(32 + 7 * len(row[6]) for row in certificate["leases"])
+    total = sum(32 + 7 * len(row[6]) for row in certificate["leases"])
+    for _, _, leaves, _, roots in certificate["units"]:
+        packed = isinstance(roots, str)
+        paths = len(roots) if packed else sum(len(path) + 1 for path in roots or ())
+        total += 16 + int(leaves).bit_length() // 7 + paths
+    return total
 
 
-def witnesses(parts, most):
-    """Whole units of at most so many nodes, and not the units inside of these.
+# -- exploring again -------------------------------------------------------------------
 
-    But those of one upper bound inside of one that had several: they show more.
+
+class Audit:
+    """Explores the tree again, or parts of it that are drawn at random.
+
+    Parameters
+    ----------
+    tree
+        Has ``explore``, ``reaches`` and ``descend`` as ``Tree`` has them.
+    nodes, most
+        Budget of all draws together, which is also what the whole tree may take; and of
+        each of them.
+    draws
+        Half of them by the nodes that the leases claim, half by random descents.
+    say
+        Is told what is explored.
     """
-    found, kinds = [], {0: frozenset()}
-    for part in parts.values():
-        kinds[part.number] = above = kinds[part.parent]
-        fits = part.whole and part.roots is not None and part.nodes <= most
-        if fits and part.exact not in above:
-            found.append(part)
-            kinds[part.number] = above | {part.exact}
-    return found
 
+    def __init__(self, certificate, parts, tree, seed, nodes, most, draws, say=None):
+        self.certificate, self.parts, self.tree = certificate, parts, tree
+        self.left, self.most, self.draws = nodes, most, draws
+        self.little = max(1, min(most, nodes // (4 * draws)))  # for a descent
+        self.say = say or (lambda _text: None)
+        content = json.dumps(certificate, sort_keys=True).encode()
+        self.rng = random.Random(
+            hashlib.sha256(content + str(seed).encode()).hexdigest()
+        )
+        result = certificate["result"]
+        self.floor = result["ub"] + result["all_optima"]
+        self.root = next(iter(parts.values()))
+        self.claimed = self.root.nodes
+        self.again = {}  # units that were explored again: whether that checked them
+        self.found = 0  # nodes
+        self.homes = {}  # of a root: the last unit with it
+        for part in parts.values():
+            self.homes |= {tuple(path): part for path in part.roots or ()}
 
-def choose(certificate, found, count, seed):
-    """Choose witnesses by a hash of the whole certificate and the checker's seed.
+    def run(self, everything=False):
+        """Return the verdict, and what it rests on."""
+        if not everything:
+            expect(self.draws > 1, "expected two draws or more")
+        descents = [
+            self.tree.descend(self.rng, self.floor) for _ in range(self.draws // 2)
+        ]
+        mean = sum(sizes[0] for _, sizes in descents) // max(1, len(descents))
+        # a mean of estimates without bias, of numbers above 0 (Markov's inequality)
+        text = f"random descents say {mean} nodes: there are more than {self.claimed}"
+        expect(mean <= SURE * self.claimed, text)
+        if everything or min(self.claimed, mean) <= self.left:
+            most = self.claimed if everything else min(self.claimed, self.left)
+            self.say(f"explores the whole tree, up to {most} nodes")
+            found = self.tree.explore([[]], self.floor, most)
+            if found is not None or most == self.claimed:
+                self.root.check_again(found, self.floor)
+                nodes = found[0] + found[1]
+                return PROVED, f"the whole tree has {nodes} nodes below {self.floor}"
+        fallen = sum(self.descent(*descent) for descent in descents)
+        chosen = [self.weighted() for _ in range(self.draws - self.draws // 2)]
+        checked = sum(part is not None and self.explore(part) for part in chosen)
+        text = (
+            f"{checked} of {len(chosen)} draws by claimed nodes, and {fallen} of "
+            f"{len(descents)} random descents, were explored again: {self.found} "
+            f"nodes, {self.found / max(1, self.claimed):.3%} of those claimed"
+        )
+        ok = min(checked, fallen) >= LEAST_DRAWS and 2 * checked >= len(chosen)
+        return (AUDITED if ok else TOO_LITTLE), text
 
-    Half of them of a handy size if there are, the others from all: so neither the large
-    ones nor the small are left out.
-    """
-    content = json.dumps(certificate, sort_keys=True).encode()
-    rng = random.Random(hashlib.sha256(content + str(seed).encode()).hexdigest())
-    large = [part for part in found if part.nodes >= HANDY]
-    first = rng.sample(large, min((count + 1) // 2, len(large)))
-    taken = set(first)
-    others = [part for part in found if part not in taken]
-    return first + rng.sample(others, min(count - len(first), len(others)))
+    def weighted(self):
+        """Draw a unit by the nodes that its leases claim; None: it cannot be explored.
+
+        That is a unit that is too large, or without roots in a larger one, or the rest.
+        """
+        leases = self.certificate["leases"]
+        ends = list(accumulate(row[4] + row[5] for row in leases))
+        index = bisect_right(ends, self.rng.randrange(max(1, self.claimed)))
+        part = self.parts[leases[index][0]] if index < len(leases) else None
+        while part is not None and part.roots is None:
+            part = self.parts.get(part.parent)
+        return part if part is not None and self.fits(part) else None
+
+    def fits(self, part):
+        """Whether a unit may be explored again."""
+        return part.whole and part.roots is not None and part.nodes <= self.most
+
+    def explore(self, part):
+        """Explore a unit again; returns whether its counts are found to be true."""
+        if part.number in self.again:
+            return self.again[part.number]
+        if part.nodes > self.left:
+            return False
+        self.say(f"explores unit {part.number} again: {part.nodes} nodes")
+        found = self.tree.explore(part.roots, part.least, part.nodes)
+        part.check_again(found, part.least)
+        nodes = found[0] + found[1]
+        self.found, self.left = self.found + nodes, self.left - nodes
+        checked = part.exact
+        if not checked:
+            # where the bound fell: no more than at the bound that it fell from
+            reached = self.tree.reaches(part.roots, part.most, part.nodes)
+            text = (
+                f"unit {part.number}: {part.nodes} nodes, at {part.most} there are less"
+            )
+            expect(reached is not False, text)
+            checked = bool(reached) and 2 * nodes >= part.nodes
+        self.again[part.number] = checked
+        return checked
+
+    def descent(self, path, sizes):
+        """Explore the tree below a node of a random descent; returns whether it ended.
+
+        What is found there lies in units that cannot have explored less.
+        """
+        small = (8 * size <= self.little or size == 1 for size in sizes)
+        depth = [*small].index(True)
+        found = None
+        while found is None and depth <= len(path) and self.left > 0:
+            most = min(self.little, self.left)
+            self.say(f"explores below {path[:depth]}, up to {most} nodes")
+            found = self.tree.explore([path[:depth]], self.floor, most)
+            self.left -= most if found is None else found[0] + found[1]
+            depth += found is None
+        if found is None:
+            return False
+        ends = [tuple(path[:end]) for end in range(depth, -1, -1)]
+        part = next(self.homes[end] for end in ends if self.whole_home(end))
+        nodes = found[0] + found[1]
+        text = (
+            f"unit {part.number}: {part.nodes} nodes, but {nodes} below {path[:depth]}"
+        )
+        expect(nodes <= part.nodes, text)
+        return True
+
+    def whole_home(self, path):
+        """Whether a unit that lists a root accounts for all of it."""
+        return path in self.homes and self.homes[path].whole
 
 
 def main():
@@ -532,6 +832,8 @@ def main():
     parser = argparse.ArgumentParser(description="Check a certificate of dpbb.")
     parser.add_argument("certificate")
     parser.add_argument("--nodes", type=int, default=200_000, help="to explore again")
+    parser.add_argument("--most-nodes", type=int, help="of a part (default: a tenth)")
+    parser.add_argument("--all", action="store_true", help="explore the whole tree")
     parser.add_argument("--seed", default=random.SystemRandom().randrange(2**32))
     args = parser.parse_args()
     try:
@@ -542,25 +844,23 @@ def main():
     try:
         for name, check in STRUCTURE:
             parts = check(certificate)
-            print(f"ok      {name}")
-        found, tree = witnesses(parts, args.nodes), Tree(certificate)
-        left, done = args.nodes, 0
-        for part in choose(certificate, found, len(found), args.seed):
-            if part.nodes <= left:
-                again = tree.explore(part.roots, part.least, part.nodes)
-                part.check_again(again)
-                left, done = left - part.nodes, done + 1
-        some = left < args.nodes
-        expect(some, f"no finished subtree has at most {args.nodes} nodes (--nodes)")
+            print(f"ok      {name}", flush=True)
+        instance, result = certificate["instance"], certificate["result"]
+        print(f"instance {instance['name']!a}, digest {instance['digest']}")
+        print(f"claim    {result['status']}: nothing below {result['lower_bound']}")
+        print(f"seed     {args.seed}", flush=True)
+        most = args.nodes // 10 if args.most_nodes is None else args.most_nodes
+        audit = Audit(
+            *(certificate, parts, Tree(certificate), args.seed),
+            *(args.nodes, most, DRAWS),
+            lambda text: print(f"...      {text}", flush=True),
+        )
+        verdict, text = audit.run(args.all)
     except (Failed, RecursionError) as error:
         print(f"FAILED  {error}")
         return 1
-    nodes, totals = args.nodes - left, certificate["totals"]
-    print(f"ok      {done} subtrees, {nodes} nodes, explored again (seed {args.seed})")
-    part = nodes / (totals["decomposed"] + totals["leaves"])
-    share = f"{part:.3%} of the run's nodes were explored again"
-    print(f"the certificate of {certificate['instance']['name']!a} holds: {share}")
-    return 0
+    print(f"{verdict}: {text}")
+    return 3 if verdict == TOO_LITTLE else 0
 
 
 STRUCTURE = (

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -13,24 +14,33 @@ from dpbb.engines.base import Device
 from dpbb.engines.driver import explore_to_end
 from dpbb.engines.registry import get_engine
 from dpbb.errors import OptionError
+from dpbb.flowshop.best_known import best_known
+from dpbb.flowshop.family import read_problem
 from dpbb.options import LB1, BranchingRule, TreeOptions
-from dpbb.problem import best_known_of, bound_of, objective_of
-from dpbb.problems import decoded, family_of
+from dpbb.problem import Tightens, best_known_of, bound_of, objective_of
+from dpbb.problems import decoded, encoded, family_of
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
+from dpbb.tree.branching import bound_children
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+    from random import Random
 
     from dpbb.engines.base import Slice
     from dpbb.engines.driver import Exploration
     from dpbb.problem import Problem
+    from dpbb.tree.counters import Counters
 
-AGAIN = "subtrees explored again"
+AGAIN = "explored again"
 
-MOST_NODES = {"cpu": 10_000_000, "gpu": 10_000_000, "reference": 100_000}
-"""Larger subtrees are not explored again, by engine: so it is a matter of minutes."""
+NODES = {"cpu": 200_000_000, "gpu": 2_000_000_000, "reference": 200_000}
+"""Budget by engine: so it is a matter of minutes."""
+
+PARTS = 10
+"""One draw may take this part of the budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +62,11 @@ class Verification:
         What it claims; of other problems, ``makespan`` is their cost.
     checks
         In order; nothing is checked after the first that fails.
+    verdict
+        ``"proved again"``, ``"audited"``, ``"not checked enough"`` or ``"does not
+        hold"``; ``docs/proof.md`` says what each means.
+    digest
+        Of the instance.
     notes
         What could not be checked.
     seed
@@ -65,19 +80,21 @@ class Verification:
     makespan: int | None
     lower_bound: int | None
     checks: tuple[Check, ...]
+    verdict: str
+    digest: str = ""
     notes: tuple[str, ...] = ()
     seed: int = 0
     objective: str = "makespan"
 
     @property
     def ok(self) -> bool:
-        """Whether all checks hold."""
-        return all(check.ok for check in self.checks)
+        """Whether all checks hold and enough was checked."""
+        return self.verdict in (checker.PROVED, checker.AUDITED)
 
     def summary(self) -> str:
         """Return a few aligned lines for people."""
         lines = [
-            f"instance    {self.instance}",
+            f"instance    {self.instance}, digest {self.digest}",
             f"claim       {self.status}, {self.objective} {self.makespan}, lower "
             f"bound {self.lower_bound}",
         ]
@@ -86,24 +103,61 @@ class Verification:
             for check in self.checks
         ]
         lines += [f"note        {note}" for note in self.notes]
-        lines.append("the certificate " + self._verdict())
+        lines.append(f"verdict     {self.verdict}{MEANING[self.verdict]}")
         return "\n".join(lines)
 
-    def _verdict(self) -> str:
-        if not self.ok:
-            return "does not hold"
-        if self.checks[-1].name == AGAIN:
-            return "holds"
-        return "adds up; that subtrees were explored is said, but was not checked"
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """A tree that was explored: decomposed, leaves, closed by depth; the best found."""
+
+    counts: tuple[int, int, dict[int, int]]
+    makespan: int | None
+
+
+Elsewhere: TypeAlias = (
+    "Callable[[Problem[Any], TreeOptions, int, bool], Explored | None]"
+)
+"""Explores the tree of a problem below an upper bound, for all optima or not.
+
+None where that needs no tree.
+"""
+
+FALSE = "does not hold"
+MEANING = {
+    checker.PROVED: ": the whole tree was explored, and has no better schedule",
+    checker.AUDITED: ": the books add up, and nothing that was drawn is false",
+    checker.TOO_LITTLE: ": the books add up, but too little was explored again",
+    FALSE: "",
+}
+"""What is said of each verdict."""
+
+
+def _meaning(draws: int) -> str:
+    """Say what so many draws of each kind show."""
+    half = max(1, draws // 2)
+    share = 1 - 0.05 ** (1 / half)
+    return (
+        "were a share f of the claimed nodes in false units that can be explored "
+        f"again, or of the descents in false parts, {half} draws would have missed it "
+        "with "
+        f"probability (1 - f)^{half}: 5 % at f = {share:.0%}. One hidden leaf is not "
+        "found so; --all explores everything"
+    )
 
 
 def verify(
     source: str | Path | Certificate,
     *,
-    witnesses: int = 20,
+    witnesses: int = checker.DRAWS,
     engine: str = "auto",
     seed: int | None = None,
+    nodes: int | None = None,
     most_nodes: int | None = None,
+    everything: bool = False,
+    elsewhere: Elsewhere | None = None,
+    instance: Any = None,  # noqa: ANN401
+    say: Callable[[str], None] | None = None,
 ) -> Verification:
     """Check a certificate.
 
@@ -112,37 +166,55 @@ def verify(
     source
         Path of a certificate, or one.
     witnesses
-        So many finished subtrees are explored again; 0: the sums are all that is
-        checked. Which ones, a hash of the certificate and the seed says.
+        So many parts of the tree are drawn and explored again, if it is too large to be
+        explored as a whole; 0: the sums are all that is checked. Which ones, a hash of
+        the certificate and the seed says.
     engine
         ``"cpu"``, ``"gpu"`` or ``"reference"``; best another one than the run's.
         ``"auto"``: the CPU engine if it takes the problem, else the reference engine.
     seed
         Any number, of your own; None: a random one. ``Verification.seed`` has it.
+    nodes
+        Budget of all that is explored again; a tree that fits is explored as a whole.
+        None: ``NODES``.
     most_nodes
-        Larger subtrees are not explored again; None: ``MOST_NODES``.
+        Budget of one draw; None: a tenth of ``nodes``.
+    everything
+        Explore the whole tree, whatever its size.
+    elsewhere
+        Does so in another place, such as a cluster; None: in this process.
+    instance
+        What the certificate has to be about: a problem, or whatever ``read_instance``
+        takes.
+    say
+        Called with a line about each part that is explored.
 
     Raises
     ------
     OptionError
         No certificate, or another argument that is not allowed.
+    InstanceError
+        ``instance`` cannot be read.
     EngineUnavailable
         The engine cannot run here.
     """
-    if engine not in ("auto", *MOST_NODES):
-        raise OptionError(
-            f"engine: expected auto, {', '.join(MOST_NODES)}, got {engine!r}"
-        )
-    for name, value in (("witnesses", witnesses), ("most_nodes", most_nodes)):
+    if engine not in ("auto", *NODES):
+        raise OptionError(f"engine: expected auto, {', '.join(NODES)}, got {engine!r}")
+    limits = (("witnesses", witnesses), ("nodes", nodes), ("most_nodes", most_nodes))
+    for name, value in limits:
         if value is not None and value < 0:
             raise OptionError(f"{name}: expected at least 0, got {value}")
+    if elsewhere is not None and not everything:
+        raise OptionError("scheduler: expected it with the whole tree (--all)")
     certificate = (
         source if isinstance(source, Certificate) else Certificate.read(source)
     )
+    mine = None if instance is None else read_problem(instance)
     content = certificate.content
     seed = secrets.randbelow(2**32) if seed is None else seed
     checks: list[Check] = []
     notes: list[str] = []
+    verdict = checker.TOO_LITTLE
     step = checker.STRUCTURE[0][0]
     try:
         checks.append(Check(step, True, _check_form(content)))
@@ -153,28 +225,49 @@ def verify(
         for step in names:
             text = _STRUCTURE[step](content, notes)
             checks.append(Check(step, True, text))
-        if witnesses:
-            step = AGAIN
+        step = "instance"
+        if mine is not None and mine.digest != content["instance"]["digest"]:
+            raise checker.Failed(
+                f"expected the digest of yours, {mine.digest}, got "
+                f"{content['instance']['digest']}"
+            )
+        step = AGAIN
+        if witnesses or everything:
+            problem = decoded(_known(content))
             if engine == "auto":
-                engine = _engine_for(decoded(_known(content)), content)
-            most = MOST_NODES[engine] if most_nodes is None else most_nodes
-            found = _explored_again(content, notes, witnesses, engine, seed, most)
+                engine = _engine_for(problem, content)
+            again = _Again(problem, content, engine, elsewhere)
+            budget = NODES[engine] if nodes is None else nodes
+            most = budget // PARTS if most_nodes is None else most_nodes
+            parts: dict[int, checker.Part] = checker.check_sums(content)
+            audit = checker.Audit(
+                *(content, parts, again, seed, budget, most, max(2, witnesses), say)
+            )
+            began = time.monotonic()
+            verdict, found = audit.run(everything)
+            seconds = time.monotonic() - began
+            found = f"{found}, by {again.name}, {seconds:.1f} s, seed {seed}"
             checks.append(Check(AGAIN, True, found))
+            if verdict != checker.PROVED:
+                notes.append(_meaning(max(2, witnesses)))
         else:
             notes.append("nothing was explored again, as none was asked for")
     except (checker.Failed, ValueError, ArithmeticError, RecursionError) as error:
         # not Failed: what an instance, a unit of work or an engine cannot be
         checks.append(Check(step, False, str(error)))
+        verdict = FALSE
     claim = content.get("result")
     result = claim if isinstance(claim, dict) else {}
     known = content.get("instance")
-    instance = known if isinstance(known, dict) else {}
+    about = known if isinstance(known, dict) else {}
     return Verification(
-        _text(instance.get("name")),
+        _text(about.get("name")),
         _text(result.get("status")),
         _number(result.get("makespan")),
         _number(result.get("lower_bound")),
         tuple(checks),
+        verdict,
+        _text(about.get("digest")),
         tuple(notes),
         seed,
         _text(result.get("objective", "makespan")),
@@ -239,8 +332,13 @@ def _check_instance(content: dict[str, Any], _notes: list[str]) -> str:
             lambda order: problem.evaluate(np.array(order, np.intp)),
             objective_of(problem),
         )
+    own = json.loads(json.dumps(encoded(problem)))
+    if not shop and {"name": known.get("name"), **own} != {"name": None, **known}:
+        raise checker.Failed("expected the problem's own fields alone")
     text = f"digest {problem.digest[:12]}"
     best, bound = best_known_of(problem), content["result"]["lower_bound"]
+    if known["kind"] == checker.KIND:
+        _check_name(content["instance"]["name"], problem)
     if best is None:
         return text
     if bound > best.upper_bound:
@@ -249,6 +347,14 @@ def _check_instance(content: dict[str, Any], _notes: list[str]) -> str:
             f"{best.upper_bound}, below {bound}"
         )
     return f"{text}, that of {best.name}"
+
+
+def _check_name(name: str, problem: Problem[Any]) -> None:
+    """Refuse the name of a benchmark on another instance."""
+    name = name.strip()
+    mine = best_known(name) or best_known(name.upper())
+    if mine is not None and mine != best_known_of(problem):
+        raise checker.Failed(f"it is called {mine.name}, but is another instance")
 
 
 def _check_units(content: dict[str, Any], notes: list[str]) -> str:
@@ -283,77 +389,95 @@ _STRUCTURE = dict(
 )
 
 
-def _explored_again(
-    content: dict[str, Any],
-    notes: list[str],
-    count: int,
-    engine: str,
-    seed: int,
-    most: int,
-) -> str:
-    """Explore finished subtrees again; returns what was found."""
-    parts: dict[int, checker.Part] = checker.check_sums(content)
-    found = checker.witnesses(parts, most)
-    chosen = checker.choose(content, found, count, seed)
-    nodes = sum(part.nodes for part in chosen)
-    run_nodes = content["totals"]["decomposed"] + content["totals"]["leaves"]
-    began = time.monotonic()
-    for part in chosen:
-        part.check_again(
-            explore_again(content, part.roots, part.least, engine, part.nodes)
+class _Again:
+    """Explores parts of the claim's tree, for ``checker.Audit``."""
+
+    def __init__(
+        self,
+        problem: Problem[Any],
+        content: dict[str, Any],
+        engine: str,
+        elsewhere: Elsewhere | None,
+    ) -> None:
+        self._problem, self._tree = problem, _tree_of(content)
+        self._engine, self._elsewhere = engine, elsewhere
+        self._all_optima = bool(content["result"]["all_optima"])
+        self._tightens = problem if isinstance(problem, Tightens) else None
+        self.name = engine if elsewhere is None else "a cluster"
+
+    def explore(
+        self, roots: list[list[int]], ub: int, most: int
+    ) -> tuple[int, int, dict[int, int]] | None:
+        """Explore roots; returns decomposed, leaves, closed by depth.
+
+        None if there are more than ``most`` nodes, as the checker's own has it.
+        """
+        if self._elsewhere is not None:
+            there = self._elsewhere(self._problem, self._tree, ub, self._all_optima)
+            if there is not None:
+                if there.makespan is not None:
+                    self._require_none_below(there.makespan, ub)
+                return there.counts if sum(there.counts[:2]) <= most else None
+        total = self._explore(roots, ub, most)
+        if total.best is not None:
+            self._require_none_below(total.best.value, ub)
+        if not total.exhausted or total.counters.nodes > most:
+            return None
+        return _counts(total.counters)
+
+    def reaches(self, roots: list[list[int]], ub: int, count: int) -> bool | None:
+        """Whether there are so many nodes; None where a better schedule hides it."""
+        total = self._explore(roots, ub, count - 1)
+        if total.counters.nodes >= count:
+            return True
+        return False if total.best is None else None
+
+    def descend(self, rng: Random, ub: int) -> tuple[list[int], list[int]]:
+        """Walk down from the root at random, as ``checker.Tree.descend`` does."""
+        problem, tree = self._problem, self._tree
+        order = tree.root_order or range(problem.n_jobs)
+        jobs, state = np.array(order, np.intp), problem.root_state()
+        path: list[int] = []
+        widths: list[int] = []
+        while len(jobs) > 1:
+            back, bounds = bound_children(
+                *(problem, self._tightens, tree, state, jobs, len(path), ub)
+            )
+            digits = np.flatnonzero(bounds < ub)
+            if not len(digits):
+                break
+            widths.append(len(digits))
+            path.append(int(rng.choice(digits)))
+            if len(jobs) > 2:
+                state = problem.extend(state, int(jobs[path[-1]]), back=back)
+            jobs = np.delete(jobs, path[-1])
+        return path, checker.sizes_of(widths)
+
+    def _explore(self, roots: list[list[int]], ub: int, most: int) -> Exploration:
+        chosen = get_engine(self._engine)
+        device = next(iter(chosen.devices()), Device("cpu", "verify"))
+        session = chosen.open(
+            self._problem, self._tree, device, ub=ub, all_optima=self._all_optima
         )
-    if not nodes:
-        whole = [part.nodes for part in parts.values() if part.whole and part.nodes]
-        raise checker.Failed(
-            f"expected a finished subtree of at most {most:,} nodes to explore again, "
-            "got " + (f"none below {min(whole):,}" if whole else "none")
-        )
-    seconds = time.monotonic() - began
-    if any(part.parent == 0 for part in chosen):
-        notes.append("the whole tree was explored again: that is a proof by itself")
-    elif all(part.nodes < checker.HANDY for part in chosen):
-        notes.append(
-            f"no subtree that can be explored again has {checker.HANDY:,} nodes or more"
-        )
-    return (
-        f"{len(chosen)} of {len(found)}, {nodes:,} nodes "
-        f"({nodes / max(1, run_nodes):.3%} of the run's) by {engine}, {seconds:.1f} s, "
-        f"seed {seed}"
-    )
+
+        def too_many(_part: Slice, total: Exploration) -> bool:
+            return total.counters.nodes > most
+
+        try:
+            session.load(WorkUnit.from_paths(self._problem.n_jobs, roots))
+            return explore_to_end(session, ub, on_slice=too_many)
+        finally:
+            session.close()
+
+    def _require_none_below(self, value: int, ub: int) -> None:
+        if value < ub - self._all_optima:
+            raise checker.Failed(
+                f"a schedule of {objective_of(self._problem)} {value} below {ub} was "
+                "missed"
+            )
 
 
-def explore_again(
-    content: dict[str, Any],
-    roots: list[list[int]],
-    ub: int,
-    engine: str,
-    most: int,
-) -> tuple[int, int, dict[int, int]] | None:
-    """Explore roots at a fixed UB; returns decomposed, leaves, closed by depth.
-
-    None if there are more than ``most`` nodes, as the checker's own has it.
-    """
-    problem, options = decoded(_known(content)), _tree_of(content)
-    chosen = get_engine(engine)
-    device = next(iter(chosen.devices()), Device("cpu", "verify"))
-    all_optima = content["result"]["all_optima"]
-    session = chosen.open(problem, options, device, ub=ub, all_optima=all_optima)
-
-    def too_many(_part: Slice, total: Exploration) -> bool:
-        return total.counters.nodes > most
-
-    try:
-        session.load(WorkUnit.from_paths(problem.n_jobs, roots))
-        total = explore_to_end(session, ub, on_slice=too_many)
-    finally:
-        session.close()
-    counts = total.counters
-    if total.best is not None and total.best.value < ub - all_optima:
-        raise checker.Failed(
-            f"a schedule of {objective_of(problem)} {total.best.value} below {ub} was "
-            "missed"
-        )
-    if not total.exhausted or counts.nodes > most:
-        return None
+def _counts(counts: Counters) -> tuple[int, int, dict[int, int]]:
+    """As ``checker.Tree.explore`` returns them."""
     closed = {int(d): int(counts.closed[d]) for d in np.flatnonzero(counts.closed)}
     return counts.decomposed, counts.leaves, closed

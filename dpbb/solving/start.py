@@ -20,6 +20,7 @@ from dpbb.problem import (
     root_bound,
 )
 from dpbb.problems import decoded, encoded, family_of, holds_problem
+from dpbb.proof import checker
 from dpbb.result import Improvement
 from dpbb.solving.plan import Plan
 from dpbb.tree.branching import refusal
@@ -52,6 +53,11 @@ def check_fit(problem: Problem[Any], options: SolveOptions) -> None:
         raise OptionError(
             f"certificate: expected a problem that has encode(), got one of kind "
             f"{problem.name!r}: nobody could check it without the problem"
+        )
+    if options.certificate is not None and problem.n_jobs > checker.MOST_JOBS:
+        raise OptionError(
+            f"certificate: expected at most {checker.MOST_JOBS} jobs, got "
+            f"{problem.n_jobs}: nobody could check it"
         )
     if options.certificate is not None or options.checkpoint is not None:
         _check_encoding(problem)

@@ -28,7 +28,7 @@ SAYS = {
         "    5       0-11      11-13      13-17",
         "claim       optimal, total completion time 759",
         "by reference",
-        "the certificate holds",
+        "proved again",
         "Gantt chart: True",
         "49 (counted, not estimated)",
         "nodes, 49 in",

@@ -15,7 +15,7 @@ def test_a_proof_is_certified_and_verified(dpbb, tmp_path):
     assert ran.code == 0
     ran = dpbb("verify", path)
     assert ran.code == 0
-    assert "the certificate holds" in ran.out
+    assert "verdict     proved again" in ran.out
     ran = dpbb("verify", path, "--engine", "reference", "--json")
     assert json.loads(ran.out)["ok"]
 
@@ -25,6 +25,14 @@ def test_a_proof_is_certified_and_verified(dpbb, tmp_path):
         [sys.executable, "-I", program, path], capture_output=True, check=False
     )
     assert ran.returncode == 0, ran.stdout
+    assert b"proved again: the whole tree" in ran.stdout
+
+    ran = dpbb("verify", path, "--witnesses", "0")
+    assert ran.code == 3
+    assert "not checked enough" in ran.out
+    ran = dpbb("verify", path, "--instance", "ta017")
+    assert ran.code == 1
+    assert "expected the digest of yours" in ran.out
 
 
 def test_bad_files_are_named(dpbb, tmp_path):

@@ -90,6 +90,7 @@ def deal(content, ub):
         [digit + 2, 1, "seat", "cpu", *row, True, "0.1.0"]
         for digit, row in enumerate(rows)
     ]
+    content["bounds"] = [[ub, None]]
     names = ("decomposed", "leaves", "closed")
     content["totals"] = dict(zip(names, (*total[:2], pairs(total[2])), strict=True))
     return content
@@ -109,20 +110,25 @@ def dealt(optimal):
 def both(tmp_path, monkeypatch):
     """Check with dpbb and with the program of one file, which must agree.
 
-    Returns whether it holds, and what they say.
+    Returns whether it holds, and what they say; ``parts``: the whole tree is too large.
     """
 
-    def check(content, nodes=30_000, **options):
-        known = {"engine": "reference", "seed": 1, "most_nodes": nodes}
+    def check(content, nodes=30_000, parts=False, **options):
+        if parts:
+            nodes = sum(content["totals"][key] for key in ("decomposed", "leaves")) - 1
+        most = nodes if parts else nodes // 10
+        known = {"engine": "reference", "seed": 1, "nodes": nodes, "most_nodes": most}
         found = verify(Certificate(content), **(known | options))
         path = tmp_path / "certificate.json"
         path.write_text(json.dumps(content))
         said, arguments = io.StringIO(), ["", str(path), "--nodes", str(nodes)]
+        arguments += ["--most-nodes", str(most), "--seed", "1"]
         monkeypatch.setattr(sys, "argv", arguments)
         with contextlib.redirect_stdout(said):
             code = checker.main()
         text = found.summary() + "\n" + said.getvalue()
         assert found.ok == (code == 0), text
+        assert (found.verdict == checker.TOO_LITTLE) == (code == 3), text
         return found.ok, text
 
     return check

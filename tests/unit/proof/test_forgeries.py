@@ -1,0 +1,342 @@
+"""Certificates that were forged cheaply are refused, or too little is checked."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import random
+import time
+from math import factorial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpbb.errors import OptionError
+from dpbb.flowshop import read_instance
+from dpbb.proof import checker
+from dpbb.proof.certificate import Certificate
+from dpbb.proof.verify import verify
+from tests.unit.proof.conftest import SHOP, deal, pairs
+from tests.unit.proof.test_checker import all_places, mutate
+
+pytestmark = pytest.mark.timeout(300)
+
+OLD = Path(__file__).parents[2] / "data" / "a9da344" / "optimal.cert.json.gz"
+
+
+def books(times, bound, units, leases, bounds=None, **changes):
+    """A certificate that nothing is below a bound, with the totals of its leases."""
+    times = np.asarray(times).tolist()
+    closed, nodes, leaves = checker.Counter(), 0, 0
+    for row in leases:
+        nodes, leaves = nodes + row[4], leaves + row[5]
+        closed.update(dict(map(tuple, row[6])))
+    content = {
+        "format": checker.FORMAT,
+        "schema": checker.SCHEMA,
+        "instance": {
+            "name": "mine",
+            "digest": checker.digest_of(times),
+            "times": times,
+        },
+        "tree": {"rule_version": 1, "branching": "minmin", "branching_ub": None}
+        | {"bound": "lb1", "root_order": None},
+        "result": {"status": "infeasible_cutoff", "makespan": None}
+        | {"permutation": None, "lower_bound": bound, "ub": bound, "all_optima": False},
+        "totals": {"decomposed": nodes, "leaves": leaves, "closed": pairs(closed)},
+        "bounds": [[bound, None]] if bounds is None else bounds,
+        "units": units,
+        "leases": leases,
+        "rest": {"decomposed": 0, "leaves": 0, "closed": []},
+    }
+    return content | changes
+
+
+def shape(n_jobs, depth, nodes):
+    """Closed subtrees below a node at a depth: a tree of so many inner nodes or less.
+
+    As many nodes at each depth as there are left to spend, the others are closed.
+    """
+    closed, inner, spent = {}, 1, 1
+    for below in range(depth + 1, n_jobs):
+        children = inner * (n_jobs - below + 1)
+        # the last depth has none: what is open there would be leaves
+        inner = min(children, max(0, nodes - spent)) if below < n_jobs - 1 else 0
+        spent += inner
+        if children - inner:
+            closed[below] = children - inner
+        if not inner:
+            break
+    return spent, pairs(closed)
+
+
+def inflated(times, bound, nodes, bounds, ubs):
+    """Every child of the root is a unit that claims many nodes."""
+    n_jobs = len(times)
+    units = [[1, 0, str(factorial(n_jobs)), 1, [[]]]]
+    leases = []
+    for digit in range(n_jobs):
+        spent, closed = shape(n_jobs, 1, nodes)
+        number = digit + 2 if digit < n_jobs - 1 else 1
+        if number > 1:
+            units.append([number, 1, str(factorial(n_jobs - 1)), 1, [[digit]]])
+        extra = digit == 0  # the root, with its first leaf
+        row = [number, 1, "s", "cpu", spent + extra, 0, closed, ubs, number > 1, "1"]
+        leases.append(row)
+    return books(times, bound, units, leases, bounds)
+
+
+def ta051():
+    return read_instance("ta051").times
+
+
+@pytest.mark.parametrize("ubs", [[3847, 3846], [3846, 3846], [99_999, 3846]])
+def test_inflated_counts_of_an_open_instance(ubs, both):
+    """Nothing below 3846, which nobody knows: subtrees that are never explored."""
+    bounds = [[ub, None] for ub in dict.fromkeys(ubs)]
+    content = inflated(ta051(), 3846, 9_900_000, bounds, ubs)
+    assert content["totals"]["decomposed"] > 4e8
+    holds, text = both(content, nodes=2_000)
+    assert not holds
+    assert text.count("FAILED") in (0, 2), text
+    assert checker.PROVED not in text
+    assert checker.AUDITED not in text
+
+
+@pytest.mark.parametrize("ubs", [[3847, 3846], [3846, 3846]])
+def test_subtrees_that_are_pruned_at_once_have_no_nodes(ubs):
+    """20 of them, with 9.9 million nodes each: whichever is drawn, none is there."""
+    content = inflated(ta051(), 3846, 1, None, ubs)
+    tree, rng, n_jobs = checker.Tree(content), random.Random(0), 50
+    pruned = []
+    while len(pruned) < 20:
+        path, _ = tree.descend(rng, 3847)
+        at = rng.randrange(1, len(path) + 1)
+        node = (tree.order, (), ())
+        for digit in path[:at]:
+            node = tree.child(node, digit, tree.children(node)[0])
+        lower = tree.children(node)[1] if len(node[0]) > 1 else []
+        pruned = [digit for digit, bound in enumerate(lower) if bound > 3847]
+    path, pruned, below = path[:at], pruned[:20], str(factorial(n_jobs - at - 1))
+    kept = [[depth, n_jobs - depth] for depth in range(1, at + 1)]
+    kept.append([at + 1, n_jobs - at - 20])
+    nodes, closed = shape(n_jobs, at + 1, 9_900_000)
+    units = [[1, 0, str(factorial(n_jobs)), 1, [[]]]]
+    leases = [[1, 1, "s", "cpu", at + 1, 0, [row for row in kept if row[1]], ubs]]
+    leases[0] += [False, "1"]
+    for number, digit in enumerate(pruned, 2):
+        units.append([number, 1, below, 1, [[*path, digit]]])
+        row = [number, 1, "s", "cpu", nodes, 0, closed, ubs, True, "1"]
+        leases.append(row)
+    bounds = [[ub, None] for ub in dict.fromkeys(ubs)]
+    content = books(ta051(), 3846, units, leases, bounds)
+    for name, check in checker.STRUCTURE:
+        parts = check(content)
+        assert name
+    audit = checker.Audit(content, parts, tree, 1, 10**8, 10**7, 40)
+    part = audit.weighted()
+    assert part.nodes == nodes
+    with pytest.raises(checker.Failed, match="are less|was explored with"):
+        audit.explore(part)
+
+
+def test_bounds_are_those_that_are_recorded(both):
+    content = inflated(ta051(), 3846, 1000, [[3846, None]], [3847, 3846])
+    holds, text = both(content)
+    assert not holds
+    assert text.count("expected bounds of schedules, [3846]") == 2, text
+
+
+def test_the_schedule_of_a_bound_is_evaluated_again(both):
+    order = list(range(50))
+    bounds = [[3847, order], [3846, None]]
+    content = inflated(ta051(), 3846, 1000, bounds, [3847, 3846])
+    holds, text = both(content)
+    assert not holds
+    assert text.count("the schedule of bound 3847 has") == 2, text
+
+
+def test_a_false_claim_with_inflated_counts(both):
+    """The tree itself is small: it is explored whatever the certificate claims."""
+    import dpbb
+
+    rows = SHOP[:7]
+    best = dpbb.solve(rows, engine="reference", verbosity="quiet").makespan
+    content = inflated(rows, best + 1, 500_000, None, [best + 1] * 2)
+    holds, text = both(content, nodes=20_000)
+    assert not holds
+    assert text.count("FAILED") == 2, text
+
+
+def test_a_proof_of_few_nodes_with_all_else_in_the_rest(both, monkeypatch):
+    """489 nodes for ta051: units that are pruned at once, the others summed up."""
+    monkeypatch.setattr(checker, "MAX_ENTRIES", 20)
+    n_jobs = 50
+    content = inflated(ta051(), 3846, 1, None, [3846, 3846])
+    content["units"] = content["units"][:20]
+    numbers = {row[0] for row in content["units"]}
+    rest = [row for row in content["leases"] if row[0] not in numbers]
+    content["leases"] = [row for row in content["leases"] if row[0] in numbers]
+    closed = checker.Counter()
+    for row in rest:
+        closed.update(dict(map(tuple, row[6])))
+    content["rest"] = {
+        "decomposed": sum(row[4] for row in rest),
+        "leaves": 0,
+        "closed": pairs(closed),
+    }
+    assert content["totals"]["decomposed"] < 489
+    assert sum(closed.values()) == 30 * (n_jobs - 1)
+    holds, text = both(content, nodes=2_000)
+    assert not holds
+    assert text.count("random descents say") == 2, text
+
+
+def permuted(name, seed=0):
+    times = read_instance(name).times
+    return times[np.random.default_rng(seed).permutation(len(times))]
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_a_hidden_leaf_of_a_benchmark_in_another_order(mirrored, both):
+    """ta025, whose optimum is 2291, its jobs renumbered: nothing below 2292."""
+    times = permuted("ta025")[:, :: -1 if mirrored else 1]
+    content = inflated(times, 2292, 100, None, [2292, 2292])
+    holds, text = both(content)
+    assert not holds
+    assert text.count("ta025 has a schedule of makespan 2291, below 2292") == 2, text
+
+
+def test_a_hidden_leaf_is_found_where_everything_is_explored(optimal, both):
+    """One leaf that the books hide: audits may miss it, the whole tree does not."""
+    best = optimal["result"]["ub"]
+    content = deal(optimal, best)
+    content["result"].update(status="infeasible_cutoff", makespan=None)
+    content["result"].update(permutation=None, lower_bound=best + 1, ub=best + 1)
+    content["bounds"] = [[best + 1, None]]
+    for lease in content["leases"]:
+        lease[7] = [best + 1] * 2
+    found = verify(Certificate(content), engine="reference", everything=True)
+    assert found.verdict == "does not hold"
+    assert not both(content)[0]
+
+
+def test_the_name_of_another_instance_is_refused(optimal, both):
+    content = copy.deepcopy(optimal)
+    for name in ("ta022", "TA22"):
+        content["instance"]["name"] = name
+        holds, text = both(content)
+        assert not holds
+        assert text.count("it is called ta022, but is another instance") == 2, text
+    content["instance"]["name"] = "VFR30_15_2"
+    found = verify(Certificate(content))
+    assert "it is called VFR30_15_2" in found.summary()
+
+
+def test_it_is_about_your_own_instance(optimal):
+    found = verify(Certificate(optimal), engine="reference", instance=SHOP)
+    assert found.verdict == "proved again"
+    found = verify(Certificate(optimal), instance="ta001")
+    assert "expected the digest of yours" in found.summary()
+
+
+@pytest.mark.parametrize(
+    "at", [(), ("instance",), ("tree",), ("result",), ("totals",), ("rest",)]
+)
+def test_unknown_fields_are_refused(at, optimal, both):
+    content = copy.deepcopy(optimal)
+    above = content
+    for key in at:
+        above = above[key]
+    above["grinding"] = 7
+    holds, text = both(content)
+    assert not holds
+    assert text.count("is missing, unknown, or of another type") == 2
+
+
+def test_millions_of_jobs_are_refused_at_once(both):
+    times = [[1]] * 3_000_000
+    content = books([[1]], 1, [[1, 0, "1", 1, [[]]]], [])
+    content["instance"]["times"] = times
+    content["units"][0][2] = "1"
+    began = time.monotonic()
+    found = verify(Certificate(content))
+    assert time.monotonic() - began < 2
+    assert "expected at most 1024 jobs, got 3000000" in found.summary()
+
+
+@pytest.mark.parametrize("name", ["units", "leases"])
+def test_too_many_entries_are_refused(name, optimal, both):
+    content = copy.deepcopy(optimal)
+    content[name] = [0] * 400_000
+    holds, text = both(content)
+    assert not holds
+    assert text.count("expected at most") == 2
+
+
+def test_the_rest_is_for_what_found_no_room(dealt, both):
+    content = copy.deepcopy(dealt)
+    *_, row = content["leases"]
+    content["leases"].remove(row)
+    content["rest"] = {"decomposed": row[4], "leaves": row[5], "closed": row[6]}
+    holds, text = both(content)
+    assert not holds
+    assert text.count("though there is room to list them") == 2
+
+
+def test_a_certificate_of_the_old_schema_is_read(both):
+    """What was known of its bounds is less; the tree is explored again all the same."""
+    content = json.loads(gzip.decompress(OLD.read_bytes()))
+    assert content["schema"] == checker.OLD_SCHEMA
+    holds, text = both(content)
+    assert holds, text
+    assert text.count("proved again: the whole tree") == 2
+
+
+def test_units_of_many_roots_are_packed():
+    from dpbb.coordination.journal import packed
+    from dpbb.tree.work_unit import WorkUnit
+
+    paths = [[a, b] for a in range(12) for b in range(11)] + [[12]]
+    text = packed(WorkUnit.from_paths(13, paths))
+    row = [2, 1, "0", len(paths), text]
+    assert checker.paths_of(row, 13) == paths
+    for damaged in (text[:-4], "x" + text, text + "AAAA", text.replace("A", "*")):
+        if damaged != text:
+            with pytest.raises(checker.Failed, match="damaged roots"):
+                checker.paths_of([2, 1, "0", len(paths), damaged], 13)
+
+
+def test_a_scheduler_is_for_the_whole_tree(optimal):
+    with pytest.raises(OptionError, match="scheduler: expected it with"):
+        verify(Certificate(optimal), elsewhere=lambda *_: None)
+
+
+@pytest.mark.parametrize(
+    "count", [100, pytest.param(5000, marks=[pytest.mark.slow, pytest.mark.timeout(0)])]
+)
+def test_no_mutation_of_a_false_certificate_is_proved(count, optimal, both):
+    """A claim that is false is never called proved, whatever else is changed."""
+    best = optimal["result"]["ub"]
+    false = inflated(optimal["instance"]["times"], best + 1, 40, None, [best + 1] * 2)
+    rng = random.Random(count)
+    places = {}
+    for at in all_places(false):
+        places.setdefault(at[0], []).append(at)
+    for _ in range(count):
+        content = copy.deepcopy(false)
+        for _ in range(rng.randrange(1, 4)):
+            at = rng.choice(places[rng.choice(list(places))])
+            try:
+                mutate(content, at, rng)
+            except (KeyError, IndexError, TypeError):
+                continue  # what was there is gone
+        claim = content.get("result")
+        bound = claim.get("lower_bound") if isinstance(claim, dict) else None
+        if content.get("instance") != false["instance"]:
+            continue
+        holds, text = both(content, nodes=20_000)
+        true = isinstance(bound, int) and bound <= best
+        assert not holds or true, (at, text)
