@@ -5,6 +5,9 @@ import subprocess
 import sys
 
 import pytest
+from distributed import LocalCluster
+
+from dpbb.proof.certificate import Certificate
 
 pytestmark = pytest.mark.cluster
 
@@ -42,3 +45,23 @@ def test_bad_files_are_named(dpbb, tmp_path):
     assert ran.code == 2
     assert "expected a certificate" in ran.err
     assert dpbb("verify").code == 2
+
+
+def test_the_whole_tree_is_explored_again_on_a_cluster(dpbb, tmp_path):
+    path = tmp_path / "ta016.json.gz"
+    dpbb("solve", "ta016", "--cutoff", "1397", "--certificate", path, "--quiet")
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False}
+    with LocalCluster(dashboard_address=None, **options) as cluster:
+        address = cluster.scheduler_address
+        ran = dpbb("verify", path, "--all", "--scheduler", address)
+        assert ran.code == 0, ran.out
+        assert "by a cluster" in ran.out
+        assert "verdict     proved again" in ran.out
+
+        content = Certificate.read(path).content
+        content["leases"][-1][4] += 1
+        content["totals"]["decomposed"] += 1
+        Certificate(content).write(path)
+        ran = dpbb("verify", path, "--all", "--scheduler", address)
+        assert ran.code == 1
+    assert dpbb("verify", path, "--scheduler", address).code == 2

@@ -55,7 +55,7 @@ def tiny_spec(seed=0, n_jobs=6, n_machines=3, problem_class=TinyFlowShop, **opti
 
 def books_hold(certificate):
     """Whether the books of a certificate add up; its witnesses are tested elsewhere."""
-    verified = dpbb.verify(certificate, witnesses=1)
+    verified = dpbb.verify(certificate, witnesses=0)
     print(verified.summary())  # noqa: T201
     return {c.name: c.ok for c in verified.checks}["every leaf is closed once"]
 

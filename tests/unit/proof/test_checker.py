@@ -381,7 +381,9 @@ def test_random_changes_are_refused_or_do_not_matter(name, request, both):
         mutate(content, at, rng)
         same = json.dumps(content) == json.dumps(original)
         holds, text = both(content)
-        assert not holds or same or is_only_said(at), (at, text)
+        # of a tree that is explored as a whole the books need not say which root
+        proved = at[0] == "units" and text.count(checker.PROVED) == 2
+        assert not holds or same or is_only_said(at) or proved, (at, text)
         assert "Traceback" not in text
         refused += not holds
     assert refused > 150
