@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from dpbb.errors import OptionError
+from dpbb.errors import ClusterError, OptionError
 from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _on_cluster(
             counts = totals["decomposed"], totals["leaves"], dict(totals["closed"])
             return Explored(counts, result.makespan)
         if result.proof != Proof.ROOT_BOUND:
-            raise OptionError(f"scheduler: the run is unfinished: {result.termination}")
+            raise ClusterError(f"the run is unfinished: {result.termination}")
         return None
 
     return explore
