@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 import time
 from dataclasses import fields
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -252,18 +250,16 @@ class Table:
 
 
 def crossover(points: list[tuple[int, float]]) -> str:
-    """Say where a speed-up passes 1, between two sizes on logarithmic scales."""
-    points = sorted(points)
-    if points[0][1] >= 1:
-        return f"faster from the smallest size on, {points[0][0]} operations"
-    for (size, ratio), (next_size, next_ratio) in pairwise(points):
-        if ratio < 1 <= next_ratio and next_size > size:
-            share = -math.log(ratio) / (math.log(next_ratio) - math.log(ratio))
-            at = math.exp(
-                math.log(size) + share * (math.log(next_size) - math.log(size))
-            )
-            return f"faster from about {at:.0f} operations on"
-    return f"never faster up to {points[-1][0]} operations"
+    """Say from which size on all speed-ups are above 1; sizes may come twice."""
+    slower = max((size for size, ratio in points if ratio <= 1), default=0)
+    faster = min((size for size, _ in points if size > slower), default=None)
+    if faster is None:
+        if any(ratio > 1 for _, ratio in points):
+            return f"not faster at the largest size, {slower} operations"
+        return f"never faster up to {slower} operations"
+    if not slower:
+        return f"faster from the smallest size on, {faster} operations"
+    return f"faster from {faster} operations on, not yet at {slower}"
 
 
 def _members(name: str) -> list[str]:

@@ -181,8 +181,9 @@ def read_solutions(source: str, encoding: Encoding) -> Any:  # noqa: ANN401
     path = Path(source)
     try:
         if path.suffix.lower() == ".npy":
-            return np.load(path, allow_pickle=False)
-        text = path.read_text(encoding="utf-8")
+            with path.open("rb") as file:
+                return np.lib.format.read_array(file, allow_pickle=False)
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         raise OptionError(
             f"SOLUTIONS: expected a file of solutions, got {source!r}: {error}"
@@ -192,7 +193,7 @@ def read_solutions(source: str, encoding: Encoding) -> Any:  # noqa: ANN401
 
         try:
             return json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise OptionError(
                 f"{source}: expected JSON, got an error: {error}"
             ) from error
@@ -210,13 +211,11 @@ def read_solutions(source: str, encoding: Encoding) -> Any:  # noqa: ANN401
 
 
 def _blocks(rows: list[list[int]]) -> list[list[list[int]]]:
-    """Return machine orders that empty lines part, filled up with -1."""
+    """Return machine orders that empty lines part."""
     blocks: list[list[list[int]]] = [[]]
     for row in rows:
         if row:
             blocks[-1].append(row)
         elif blocks[-1]:
             blocks.append([])
-    blocks = [block for block in blocks if block]
-    width = max((len(row) for block in blocks for row in block), default=0)
-    return [[[*row, *[-1] * (width - len(row))] for row in block] for block in blocks]
+    return [block for block in blocks if block]

@@ -10,6 +10,7 @@ they made 0.85 to 0.95 of the operations a second of these loops.
 
 from __future__ import annotations
 
+import functools
 import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,8 @@ PARTS_PER_THREAD = 4
 LEAST_PART = 64
 """Solutions that are worth a part of their own."""
 
+_NO_VISITS = np.empty((0, 0), np.int64)
+
 
 def costs(
     instance: JobShopInstance,
@@ -60,14 +63,16 @@ def costs(
     tables = Tables.of(instance)
     n_solutions = len(solutions)
     result = np.empty(n_solutions, np.int64)
-    run = _sequences if encoding is Encoding.SEQUENCE else _orders
+    run, visits = _sequences, _NO_VISITS
+    if encoding is Encoding.MACHINE_ORDERS:
+        run, visits = _orders, _visits_of(instance)
     number = CRITERION_NUMBER[criterion]
     n_threads = len(os.sched_getaffinity(0)) if threads is None else threads
 
     def part(begin: int, end: int) -> None:
         run(
             *(solutions[begin:end], tables.first, tables.entries, tables.lengths),
-            *(tables.dates, tables.visits, number, result[begin:end]),
+            *(tables.dates, visits, number, result[begin:end]),
         )
 
     size = max(LEAST_PART, -(-n_solutions // (PARTS_PER_THREAD * n_threads)))
@@ -81,12 +86,17 @@ def costs(
     return result
 
 
+@functools.lru_cache(maxsize=16)
+def _visits_of(instance: JobShopInstance) -> NDArray[np.int64]:
+    return instance.visits
+
+
 def random_sequences(
     instance: JobShopInstance, count: int, seed: int
 ) -> NDArray[np.uint8 | np.int16]:
     """Return random sequences, shape (count, n_operations); each is equally likely.
 
-    In the narrowest type that evaluators take as it is: uint8 below 256 jobs.
+    In the narrowest type that evaluators take as it is: uint8 for up to 256 jobs.
     """
     kind = np.uint8 if instance.n_jobs <= 256 else np.int16
     result = np.empty((count, instance.n_operations), kind)

@@ -9,12 +9,14 @@ import numpy as np
 from dpbb.errors import OptionError, shown
 from dpbb.jobshop.instance import JobShopInstance, refuse
 from dpbb.jobshop.solution import (
+    NO_JOB,
     Criterion,
     Encoding,
     check_orders,
     check_sequence,
     criterion_of,
     encoding_of,
+    filled_up,
     solution_shape,
 )
 from dpbb.jobshop.tables import INVALID
@@ -47,23 +49,24 @@ def evaluate(
     solutions
         Shape (b, n_operations) of sequences: job ids from 0, a job as often as it has
         operations. Shape (b, n_machines, longest order) of machine orders: job ids,
-        filled up with -1 or anything else. Arrays that are on a GPU already (CuPy,
-        ``__cuda_array_interface__``) are read there, without a copy if they are in C
-        order and of uint8, int16 or int32 (machine orders: int16). On the CPU
-        uint8 and int16 are read as they are. With ``client`` also a ``dask.array`` or
-        a list of batches or futures.
+        filled up with -1 (in lists of lists shorter rows may stay short).
+        Arrays that are on a GPU already (CuPy, ``__cuda_array_interface__``) are read
+        there, without a copy if they are in C order and of uint8, int16 or int32
+        (machine orders: int16). On the CPU uint8 and int16 are read as they are. With
+        ``client`` also a ``dask.array`` or a list of batches or futures.
     encoding
         ``"sequence"`` or ``"machine_orders"``.
     criterion
         ``"makespan"``, ``"sum_completion"`` or ``"weighted_tardiness"``.
     device
         ``"cpu"``, ``"gpu"``, or ``"auto"``: where the solutions are, and for large
-        batches a GPU if there is one.
+        batches a GPU if there is one. Not ``"cpu"`` for solutions on a device.
     threads
         Of the CPU; default: the cores that this process may use.
     check
-        Look for what is no solution, and raise. On a device this waits for the costs;
-        without it they are -2 there.
+        Look for what is no solution, and raise. On a device this waits for the costs.
+        Without it what is no solution costs -2, and nobody looks behind the ends of
+        shorter machine orders.
     client
         A ``distributed.Client``: batches are mapped over its workers.
 
@@ -91,7 +94,9 @@ def evaluate(
     if device not in DEVICES:
         raise OptionError(f"device: expected {', '.join(DEVICES)}, got {shown(device)}")
     if threads is not None and (
-        isinstance(threads, bool) or not isinstance(threads, int) or threads < 1
+        isinstance(threads, bool)
+        or not isinstance(threads, int | np.integer)
+        or threads < 1
     ):
         raise OptionError(f"threads: expected at least 1, got {shown(threads)}")
     if client is not None:
@@ -102,17 +107,19 @@ def evaluate(
             client, instance, solutions, {**options, "threads": threads, "check": check}
         )
     on_device = hasattr(solutions, "__cuda_array_interface__")
+    if on_device and device == "cpu":
+        raise OptionError("device: expected auto or gpu for solutions on a device")
     if on_device or device == "gpu" or (device == "auto" and _suits_gpu(solutions)):
         costs, array = _on_gpu(instance, solutions, form, what)
-        if check and bool((costs == INVALID).any()):
-            _raise_first(instance, array, costs.get(), form)
+        if check:
+            _check(instance, array, costs, form)
         return costs if on_device else costs.get()
-    array = _host_array(instance, solutions, form)
+    array = host_array(instance, solutions, form)
     from dpbb.jobshop import cpu_batch
 
-    result = cpu_batch.costs(instance, array, form, what, threads)
-    if check and (result == INVALID).any():
-        _raise_first(instance, array, result, form)
+    result = cpu_batch.costs(instance, _narrow(array, form), form, what, threads)
+    if check:
+        _check(instance, array, result, form)
     return result
 
 
@@ -142,21 +149,29 @@ def _check_shape(
         refuse("solutions", f"an array of shape (b, {sizes}) for {encoding}", got)
 
 
-def _host_array(
+def host_array(
     instance: JobShopInstance,
     solutions: Any,  # noqa: ANN401
     encoding: Encoding,
 ) -> NDArray[Any]:
-    """Return solutions as an array of a type that compiled code reads."""
+    """Return solutions as an array of whole numbers, of the right shape."""
+    shape = solution_shape(instance, encoding)
+    if encoding is Encoding.MACHINE_ORDERS and isinstance(solutions, list | tuple):
+        solutions = [filled_up(one, shape[1]) for one in solutions]
     try:
         array = np.asarray(solutions)
     except ValueError:
         refuse("solutions", "solutions of one length", "a ragged list")
     if array.size == 0 and array.ndim <= 1:
-        return np.empty((0, *solution_shape(instance, encoding)), np.int16)
+        return np.empty((0, *shape), np.int16)
     if array.dtype.kind not in "iu":
         refuse("solutions", "whole numbers", f"values of type {array.dtype}")
     _check_shape(instance, array.shape, encoding)
+    return array
+
+
+def _narrow(array: NDArray[Any], encoding: Encoding) -> NDArray[Any]:
+    """Return solutions in a type that compiled code reads, in C order."""
     narrow = array.dtype == np.uint8 and encoding is Encoding.SEQUENCE
     if not narrow and array.dtype != np.int16:
         # no job, and not -1: what wraps around must not become one
@@ -189,19 +204,29 @@ def _on_gpu(
         array = cupy.ascontiguousarray(array)
         device = int(array.device.id)
     else:
-        array = cupy.asarray(_host_array(instance, solutions, encoding))
+        given = host_array(instance, solutions, encoding)
+        array = cupy.asarray(_narrow(given, encoding))
         device = int(cupy.cuda.runtime.getDevice())
     return gpu_batch.costs(instance, array, encoding, criterion, device), array
 
 
-def _raise_first(
+def _check(
     instance: JobShopInstance,
     solutions: Any,  # noqa: ANN401
-    costs: NDArray[np.int64],
+    costs: Any,  # noqa: ANN401
     encoding: Encoding,
 ) -> None:
-    """Check the first solution that is none once more, for the message."""
-    number = int(np.flatnonzero(costs == INVALID)[0])
+    """Refuse the first solution that is none; its own check finds the words."""
+    wrong = costs == INVALID
+    if encoding is Encoding.MACHINE_ORDERS:
+        places = np.arange(solutions.shape[2])
+        behind = np.flatnonzero(places >= instance.machine_lengths[:, None])
+        if behind.size and len(solutions):
+            cells = solutions.reshape(len(solutions), -1).take(behind, axis=1)
+            wrong |= (cells != NO_JOB).any(axis=1)
+    if not bool(wrong.any()):
+        return
+    number = int(wrong.argmax())
     one = solutions[number]
     one = one.get() if hasattr(one, "get") else one
     check = check_sequence if encoding is Encoding.SEQUENCE else check_orders

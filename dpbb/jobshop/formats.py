@@ -20,7 +20,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.errors import InstanceError, shown
-from dpbb.jobshop.instance import JobShopInstance, refuse, whole_number
+from dpbb.jobshop.instance import (
+    MAX_MACHINES,
+    JobShopInstance,
+    refuse,
+    whole_number,
+)
 from dpbb.jobshop.taillard import taillard_instance
 from dpbb.text.json_text import json_text
 
@@ -154,9 +159,13 @@ def read_csv(text: str, where: str, name: str) -> JobShopInstance:
     """Read a table of operations; a job's lines stand in the order of its route.
 
     Jobs and machines have any names, and are numbered as they first appear; machines
-    that are all whole numbers keep them.
+    that are all whole numbers (without leading zeros) keep them.
     """
-    rows = list(csv.reader(io.StringIO(text), skipinitialspace=True))
+    lines = io.StringIO(text, newline=None)
+    try:
+        rows = list(csv.reader(lines, skipinitialspace=True))
+    except csv.Error as error:
+        refuse(where, "CSV", f"an error: {error}")
     head = [field.strip().lower() for field in rows[0]] if rows else []
     known = ("job", "machine", "time", *_DATES)
     if not {"job", "machine", "time"} <= set(head) or len(set(head)) != len(head):
@@ -199,7 +208,7 @@ def read_json(text: str, where: str, name: str) -> JobShopInstance:
     """
     try:
         data = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         refuse(where, "JSON", f"an error: {error}")
     if not isinstance(data, dict) or not isinstance(data.get("jobs"), list):
         refuse(where, 'an object with a list "jobs"', shown(data))
@@ -221,13 +230,15 @@ def read_json(text: str, where: str, name: str) -> JobShopInstance:
             at = f"{here}, operation {step}"
             if not isinstance(pair, list) or len(pair) != 2 or None in pair:
                 refuse(at, "[machine, time]", shown(given))
+            if isinstance(pair[0], bool) or not isinstance(pair[0], int | str):
+                refuse(f"{at}: machine", "a number or a name", shown(pair[0]))
             route.append((pair[0], whole_number(pair[1], f"{at}: time")))
         for column in _DATES:
             if job.get(column) is not None:
                 dates[column][label] = whole_number(job[column], f"{here}, {column}")
     machines = data.get("machines")
     if isinstance(machines, int) and not isinstance(machines, bool):
-        machines = [str(number) for number in range(whole_number(machines, where))]
+        machines = _numbered(machines, where)
     if machines is not None and not isinstance(machines, list):
         refuse(f"{where}: machines", "names, or their number", shown(machines))
     label = data.get("name", name)
@@ -248,8 +259,8 @@ def _named_instance(
     found = dict.fromkeys(str(machine) for _, route in jobs for machine, _ in route)
     if machines is not None:
         names = [str(machine) for machine in machines]
-    elif all(_WHOLE.fullmatch(label) for label in found):
-        names = [str(n) for n in range(1 + max(map(int, found), default=0))]
+    elif all(_WHOLE.fullmatch(label) and label == str(int(label)) for label in found):
+        names = _numbered(1 + max(map(int, found), default=0), where)
     else:
         names = list(found)
     numbers = {label: number for number, label in enumerate(names)}
@@ -275,6 +286,13 @@ def _named_instance(
         machine_names=tuple(names),
         **more,
     )
+
+
+def _numbered(n_machines: int, where: str) -> list[str]:
+    """Name machines by their numbers; not before so many are allowed."""
+    if not 1 <= n_machines <= MAX_MACHINES:
+        refuse(f"{where}: machines", f"1 to {MAX_MACHINES:,}", shown(n_machines))
+    return [str(number) for number in range(n_machines)]
 
 
 def text_of(instance: JobShopInstance) -> str:

@@ -185,7 +185,7 @@ class GpuBatch:
             self._finals = put(finals.astype(np.uint32))
             self._due, self._weight = put(tables.dates[1]), put(tables.dates[2])
             self._lengths = put(tables.lengths.astype(np.int32))
-            self._visits = put(tables.visits.astype(np.int32))
+            self._visits = put(instance.visits.astype(np.int32))
             attributes = self._cupy.cuda.Device(device).attributes
         self._n_multiprocessors = int(attributes["MultiProcessorCount"])
         self._most_shared = int(attributes["MaxSharedMemoryPerBlockOptin"])

@@ -101,7 +101,9 @@ class JobShopInstance:
             values[name] = array
         _check_sizes(self.name, n_jobs, self.n_machines, values)
         for name, count in (("job_names", n_jobs), ("machine_names", self.n_machines)):
-            names = tuple(str(one) for one in getattr(self, name))
+            given = getattr(self, name)
+            given = () if given is None else given
+            names = tuple(map(str, _rows(given, f"{self.name}: {name}", "names")))
             names = names or tuple(str(number) for number in range(count))
             if len(names) != count or len(set(names)) != count:
                 refuse(
@@ -110,6 +112,7 @@ class JobShopInstance:
                     shown(list(names)),
                 )
             values[name] = names
+        object.__setattr__(self, "n_machines", int(self.n_machines))
         content = hashlib.sha256(b"dpbb job shop 1\n")
         content.update(np.array([n_jobs, self.n_machines], "<i8").tobytes())
         for name in ("first", "machines", "times", "release", "weight", "due"):
@@ -180,7 +183,10 @@ class JobShopInstance:
         times : array of shape (n_jobs, n_machines)
             Or a ``FlowShopInstance``.
         """
-        table = np.asarray(getattr(times, "times", times))
+        try:
+            table = np.asarray(getattr(times, "times", times))
+        except ValueError:
+            refuse("flow shop", "rows of one length", "a ragged list")
         if table.ndim != 2 or 0 in table.shape:
             refuse("flow shop", "a table of times", f"shape {table.shape}")
         n_jobs, n_machines = table.shape
@@ -216,6 +222,13 @@ class JobShopInstance:
     def machine_lengths(self) -> NDArray[np.int64]:
         """Number of operations on every machine, shape (n_machines,)."""
         return np.bincount(self.machines, minlength=self.n_machines)
+
+    @property
+    def visits(self) -> NDArray[np.int64]:
+        """How often every job visits every machine, shape (n_machines, n_jobs)."""
+        result = np.zeros((self.n_machines, self.n_jobs), np.int64)
+        np.add.at(result, (self.machines, self.jobs), 1)
+        return result
 
     @property
     def longest_end(self) -> int:

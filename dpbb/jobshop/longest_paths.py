@@ -24,6 +24,7 @@ import numpy as np
 
 from dpbb.errors import OptionError, shown
 from dpbb.jobshop.graph import NONE, Graph
+from dpbb.jobshop.instance import refuse
 from dpbb.jobshop.solution import Encoding
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
 
 NO_PATH = -1
 """In place of a length where there is no path."""
+
+
+MAX_OPERATIONS = 20_000
+"""Operations of which the matrix is made: it takes 1.6 GB."""
 
 
 class Method(StrEnum):
@@ -86,7 +91,8 @@ def longest_paths(
     Raises
     ------
     InstanceError
-        No solution of this shop, or a cyclic one: lengths would have no limit.
+        No solution of this shop, or a cyclic one: lengths would have no limit; more
+        than ``MAX_OPERATIONS``.
     OptionError
         No such method on this device.
     """
@@ -97,6 +103,12 @@ def longest_paths(
         raise OptionError(f"method: expected {allowed}, got {shown(method)}") from None
     if device not in ("cpu", "gpu"):
         raise OptionError(f"device: expected cpu or gpu, got {shown(device)}")
+    if instance.n_operations > MAX_OPERATIONS:
+        refuse(
+            f"{instance.name}: longest paths",
+            f"at most {MAX_OPERATIONS:,} operations",
+            f"{instance.n_operations:,}",
+        )
     graph = Graph.of(instance, solution, encoding)
     matrix = arcs_matrix(graph)
     if device == "gpu":

@@ -3,7 +3,9 @@
 A critical path falls into blocks of operations on one machine. Of the first block the
 last two operations are exchanged, of the last block the first two, of every other one
 both; exchanges inside of blocks cannot make the makespan smaller. A neighbour never has
-a cycle, as the operations that change places are critical.
+a cycle, as the operations that change places are critical; one in which operations of
+zero time make a cycle all the same is left out. Behind a release date later than 0 the
+first block is no first one: what begins there may have to wait for its job.
 
 References
 ----------
@@ -110,7 +112,10 @@ def n5(
         makespans = cpu_batch.costs(
             instance, orders, Encoding.MACHINE_ORDERS, Criterion.MAKESPAN, 1
         )
-    return Neighbourhood(found, moves, places, estimates, makespans)
+    kept = makespans >= 0
+    return Neighbourhood(
+        found, *(part[kept] for part in (moves, places, estimates, makespans))
+    )
 
 
 def critical_exchanges(
@@ -128,10 +133,11 @@ def critical_exchanges(
         else:
             blocks.append([v])
     moves: dict[tuple[int, int], None] = {}
+    released = instance.release[jobs[path[0]]] > 0
     for number, block in enumerate(blocks):
         if len(block) < 2:
             continue
-        if number > 0:
+        if number > 0 or released:
             moves[block[0], block[1]] = None
         if number < len(blocks) - 1:
             moves[block[-2], block[-1]] = None

@@ -11,6 +11,7 @@ operations (v, w): w begins when v has ended. Machine orders and arcs may be cyc
 from __future__ import annotations
 
 from enum import StrEnum
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -145,16 +146,12 @@ def check_orders(
     InstanceError
         A machine has not exactly the jobs that visit it. Cycles are not looked for.
     """
-    if isinstance(orders, list | tuple) and orders and isinstance(orders[0], list):
-        width = max(len(row) for row in orders)
-        orders = [[*row, *[NO_JOB] * (width - len(row))] for row in orders]
-    table = _integers(orders, what)
-    if table.ndim != 2 or len(table) != instance.n_machines:
-        refuse(what, f"a row for each of {instance.n_machines} machines", shown(orders))
     lengths = instance.machine_lengths
     width = int(lengths.max())
-    visits = np.zeros((instance.n_machines, instance.n_jobs), np.int64)
-    np.add.at(visits, (instance.machines, instance.jobs), 1)
+    table = _integers(filled_up(orders, width), what)
+    if table.ndim != 2 or len(table) != instance.n_machines:
+        refuse(what, f"a row for each of {instance.n_machines} machines", shown(orders))
+    visits = instance.visits
     result = np.full((instance.n_machines, width), NO_JOB, np.int64)
     for machine, length in enumerate(lengths.tolist()):
         where = f"{what}, machine {instance.machine_names[machine]}"
@@ -174,6 +171,16 @@ def check_orders(
             )
         result[machine, :length] = row
     return result
+
+
+def filled_up(orders: Any, width: int) -> Any:  # noqa: ANN401
+    """Return lists of machine orders with -1 behind shorter rows; else what came."""
+    if not isinstance(orders, list | tuple) or not all(
+        isinstance(row, list | tuple | np.ndarray) for row in orders
+    ):
+        return orders
+    width = max([width, *map(len, orders)])
+    return [[*row, *[NO_JOB] * (width - len(row))] for row in orders]
 
 
 def _check_jobs(instance: JobShopInstance, jobs: NDArray[np.int64], what: str) -> None:
@@ -245,7 +252,8 @@ def orders_of_arcs(instance: JobShopInstance, arcs: Any) -> NDArray[np.int64]:  
     ----------
     arcs : array of shape (n_arcs, 2)
         Pairs of operations (v, w), w after v: on one machine, or neighbours in one
-        job. The arcs of the routes may be left out, and those that others imply.
+        job. The arcs of the routes may be left out, and those that others of the
+        same machine imply.
 
     Raises
     ------
@@ -253,8 +261,9 @@ def orders_of_arcs(instance: JobShopInstance, arcs: Any) -> NDArray[np.int64]:  
         An arc joins what it must not; two operations of a machine have no order; the
         arcs of a machine make a cycle.
     """
-    pairs = _integers(arcs, "arcs").reshape(-1, 2) if len(arcs) else np.empty((0, 2))
-    pairs = pairs.astype(np.int64)
+    pairs = _integers(arcs, "arcs")
+    if pairs.size and (pairs.ndim != 2 or pairs.shape[1] != 2):
+        refuse("arcs", "pairs of operations, shape (n, 2)", f"shape {pairs.shape}")
     n_operations, jobs = instance.n_operations, instance.jobs
     after: dict[int, set[int]] = {v: set() for v in range(n_operations)}
     for number, (v, w) in enumerate(pairs.tolist()):
@@ -270,12 +279,12 @@ def orders_of_arcs(instance: JobShopInstance, arcs: Any) -> NDArray[np.int64]:  
             )
         if same_machine:
             after[v].add(w)
-    for v in range(n_operations - 1):  # a route orders its own visits to a machine
-        if jobs[v] == jobs[v + 1] and instance.machines[v] == instance.machines[v + 1]:
-            after[v].add(v + 1)
     order: list[int] = []
     for machine in range(instance.n_machines):
         own = np.flatnonzero(instance.machines == machine).tolist()
+        for v, w in pairwise(own):
+            if jobs[v] == jobs[w]:  # a route orders its own visits to a machine
+                after[v].add(w)
         order += _hamiltonian(instance, own, after)
     return _table(instance, np.array(order, np.int64))
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.errors import OptionError, shown
+from dpbb.jobshop.evaluate import evaluate, host_array
+from dpbb.jobshop.solution import Encoding, solution_shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,18 +51,26 @@ def spread(
         if any(len(sizes) > 1 for sizes in solutions.chunks[1:]):
             solutions = solutions.rechunk(dict.fromkeys(range(1, solutions.ndim), -1))
         return solutions.map_blocks(
-            _costs_of_block,
+            _costs_of_batch,
             instance=instance,
             options=how,
             drop_axis=list(range(1, solutions.ndim)),
             dtype=np.int64,
             meta=np.empty(0, np.int64),
         )
-    if isinstance(solutions, list | tuple) and all(map(_is_batch, solutions)):
+    form = Encoding(how["encoding"])
+    dimensions = 1 + len(solution_shape(instance, form))
+    if (
+        isinstance(solutions, list | tuple)
+        and len(solutions)
+        and all(_is_batch(one, dimensions) for one in solutions)
+    ):
         return client.map(
             _costs_of_batch, solutions, instance=instance, options=how, pure=False
         )
-    array = np.asarray(solutions)
+    if hasattr(solutions, "__cuda_array_interface__"):
+        raise OptionError("client: expected no solutions that are on a device here")
+    array = host_array(instance, solutions, form)
     if not len(array):
         return np.empty(0, np.int64)
     n_workers = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
@@ -75,22 +85,12 @@ def spread(
     return np.concatenate(client.gather(done))
 
 
-def _is_batch(value: Any) -> bool:  # noqa: ANN401
-    """Whether this is a batch by itself, or a future of one: not a plain list."""
-    return hasattr(value, "dtype") or hasattr(value, "result")
+def _is_batch(value: Any, dimensions: int) -> bool:  # noqa: ANN401
+    """Whether this is a batch by itself, or a future of one: no single solution."""
+    return getattr(value, "ndim", None) == dimensions or hasattr(value, "result")
 
 
 def _costs_of_batch(batch: Any, instance: Any, options: Mapping[str, Any]) -> Any:  # noqa: ANN401
     """Evaluate on a worker; costs go back as NumPy arrays."""
-    from dpbb.jobshop.evaluate import evaluate
-
     costs = evaluate(instance, batch, **options)
     return costs.get() if hasattr(costs, "get") else costs
-
-
-def _costs_of_block(
-    block: Any,  # noqa: ANN401
-    instance: JobShopInstance,
-    options: Mapping[str, Any],
-) -> Any:  # noqa: ANN401
-    return _costs_of_batch(block, instance, options)

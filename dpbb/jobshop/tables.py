@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,29 +43,24 @@ class Tables:
         Operations on every machine.
     dates : ndarray of int64, shape (3, n_jobs)
         Release date, due date (0 without) and weight of every job.
-    visits : ndarray of int64, shape (n_machines, n_jobs)
-        How often a job visits a machine.
     """
 
     first: NDArray[np.int64]
     entries: NDArray[np.int64]
     lengths: NDArray[np.int64]
     dates: NDArray[np.int64]
-    visits: NDArray[np.int64]
 
     @classmethod
+    @functools.lru_cache(maxsize=16)  # small batches are evaluated again and again
     def of(cls, instance: JobShopInstance) -> Tables:
         """Make the tables of an instance."""
         entries = np.full(2 * instance.n_operations, instance.n_machines, np.int64)
         entries[: instance.n_operations] = instance.times << 16 | instance.machines
         no_due = np.zeros(instance.n_jobs, np.int64)
         due = no_due if instance.due is None else instance.due
-        visits = np.zeros((instance.n_machines, instance.n_jobs), np.int64)
-        np.add.at(visits, (instance.machines, instance.jobs), 1)
         return cls(
             instance.first,
             entries,
             instance.machine_lengths,
             np.stack([instance.release, due, instance.weight]),
-            visits,
         )

@@ -12,7 +12,8 @@ from importlib import resources
 
 import numpy as np
 
-from dpbb.jobshop.instance import JobShopInstance, refuse
+from dpbb.errors import shown
+from dpbb.jobshop.instance import MAX_JOBS, MAX_MACHINES, JobShopInstance, refuse
 
 _MODULUS = 2**31 - 1
 
@@ -35,9 +36,13 @@ def generate(
     Times are drawn from 1 to 99, job by job; then in every route, at first in the
     order of the machines, each place is exchanged with a drawn one behind it.
     """
-    for what, seed in (("time seed", time_seed), ("machine seed", machine_seed)):
-        if not 1 <= seed < _MODULUS:
-            refuse(what, f"1 to {_MODULUS - 1}", str(seed))
+    for what, value, most in (
+        *(("time seed", time_seed, _MODULUS - 1), ("jobs", n_jobs, MAX_JOBS)),
+        ("machine seed", machine_seed, _MODULUS - 1),
+        ("machines", n_machines, MAX_MACHINES),
+    ):
+        if not isinstance(value, int | np.integer) or not 1 <= value <= most:
+            refuse(f"{name}: {what}", f"a whole number from 1 to {most}", shown(value))
     times = np.empty((n_jobs, n_machines), np.int64)
     for index in np.ndindex(times.shape):
         time_seed = 16807 * time_seed % _MODULUS

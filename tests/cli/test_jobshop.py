@@ -34,6 +34,12 @@ def test_evaluate_sequences(dpbb, shop):
     assert ran.out.splitlines()[-1] == "best: solution 0, makespan 12"
 
 
+def test_solutions_of_other_systems_are_read(dpbb, shop, tmp_path):
+    file = tmp_path / "bom.txt"
+    file.write_bytes(b"\xef\xbb\xbf" + SEQUENCES.replace("\n", "\r\n").encode())
+    assert dpbb("jobshop", "evaluate", shop, file).code == 0
+
+
 def test_evaluate_machine_orders_of_which_one_is_cyclic(dpbb, shop):
     given = (shop, shop.parent / "orders.txt", "--encoding", "machine_orders")
     assert "cyclic" in dpbb("jobshop", "evaluate", *given).out
@@ -72,6 +78,9 @@ BAD = {
     "no such file": (("evaluate", "SHOP", "nowhere.txt"), "a file of solutions"),
     "words": (("evaluate", "SHOP", "SHOP.words"), "line 1: expected job numbers"),
     "json": (("evaluate", "SHOP", "bad.json"), "expected JSON"),
+    "deep": (("evaluate", "SHOP", "deep.json"), "expected JSON"),
+    "no array": (("evaluate", "SHOP", "empty.npy"), "a file of solutions"),
+    "archive": (("evaluate", "SHOP", "archive.npy"), "a file of solutions"),
     "short": (("evaluate", "SHOP", "short.txt"), r"expected an array of shape"),
     "wrong": (("evaluate", "SHOP", "wrong.txt"), "solution 0: expected job 0 3 times"),
     "suffix": (
@@ -99,6 +108,10 @@ def test_bad_input_ends_with_code_2_and_says_why(dpbb, shop, monkeypatch, case):
     monkeypatch.chdir(shop.parent)
     (shop.parent / "SHOP.words").write_text("a b\n")
     (shop.parent / "bad.json").write_text("{")
+    (shop.parent / "deep.json").write_text("[" * 200_000)
+    (shop.parent / "empty.npy").write_bytes(b"")
+    np.savez(shop.parent / "archive", a=np.zeros((1, 8), int))
+    (shop.parent / "archive.npz").rename(shop.parent / "archive.npy")
     (shop.parent / "short.txt").write_text("0 1\n")
     (shop.parent / "wrong.txt").write_text("0 0 0 0 0 0 0 0\n")
     (shop.parent / "cyclic.txt").write_text(ORDERS.split("\n\n")[1])

@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from dpbb.errors import EngineUnavailable, InstanceError, OptionError
 from dpbb.jobshop import Criterion, evaluate, layers, load, schedule
 from dpbb.jobshop.cpu_batch import random_sequences
 from dpbb.jobshop.graph import Graph
+from dpbb.jobshop.instance import JobShopInstance
 from dpbb.jobshop.solution import orders_of_sequence
 from tests.unit.jobshop.shops import (
     SMALL,
@@ -142,6 +144,13 @@ BAD = {
         InstanceError,
         "solution 0, machine 0: expected job 0 1 times, got 2",
     ),
+    "a job behind the end of a row": (
+        [[[0, 1, 0], [2, 0, 1], [2, 1, 0]]],
+        {"encoding": "machine_orders"},
+        InstanceError,
+        "solution 0, machine 0: expected 2 jobs, got 3",
+    ),
+    "a job of 64 bits": ([[*SEQUENCE[:-1], 70_000]], {}, InstanceError, "got 70000"),
     "arcs": ([[(0, 1)]], {"encoding": "arcs"}, OptionError, "see schedule"),
     "encoding": ([SEQUENCE], {"encoding": "x"}, OptionError, "encoding: expected"),
     "criterion": ([SEQUENCE], {"criterion": "x"}, OptionError, "criterion: expected"),
@@ -162,6 +171,32 @@ def test_bad_input_is_refused(case):
     given, more, error, message = BAD[case]
     with pytest.raises(error, match=message):
         evaluate(SMALL, given, **{"device": "cpu", **more})
+
+
+def test_ragged_lists_of_machine_orders_are_filled_up():
+    rows = [[0, 1], [2, 0, 1], [2, 1, 0]]
+    found = evaluate(SMALL, [rows, rows], encoding="machine_orders")
+    assert found.tolist() == [12, 12]
+
+
+def test_more_jobs_than_uint8_counts():
+    shop = JobShopInstance.from_routes([[(0, 1)]] * 300)
+    assert evaluate(shop, random_sequences(shop, 3, seed=1)).tolist() == [300] * 3
+    with pytest.raises(InstanceError, match="solution 0: expected job 0 1 times"):
+        evaluate(shop, np.arange(300).astype(np.uint8)[None])
+
+
+def test_solutions_on_a_device_stay_there():
+    class There:
+        __cuda_array_interface__: ClassVar = {}
+
+    with pytest.raises(OptionError, match="expected auto or gpu"):
+        evaluate(SMALL, There(), device="cpu")
+
+
+def test_a_large_shop_has_no_table_of_jobs_by_machines():
+    shop = JobShopInstance.from_routes([[(k, 1)] for k in range(30_000)])
+    assert evaluate(shop, [range(30_000)]).tolist() == [1]  # 7 GB otherwise
 
 
 def test_an_instance_is_needed():

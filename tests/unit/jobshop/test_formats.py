@@ -59,6 +59,26 @@ def test_numbered_machines_of_csv_keep_their_numbers(tmp_path):
     assert (shop.n_machines, shop.machines.tolist()) == (3, [2, 0])
 
 
+def test_machines_with_leading_zeros_have_names(tmp_path):
+    shop = load(file(tmp_path, "x.csv", "job,machine,time\na,02,3\na,01,1\n"))
+    assert (shop.machine_names, shop.machines.tolist()) == (("02", "01"), [0, 1])
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_files_of_other_systems_are_read(tmp_path, end, mark):
+    for name, text in (("x.csv", CSV), ("x.txt", text_of(SMALL))):
+        expected = load(file(tmp_path, name, text))
+        again = file(tmp_path, name, mark + text.replace("\n", end))
+        assert load(again) == expected
+
+
+def test_names_may_have_commas_and_quotes(tmp_path):
+    text = 'job,machine,time\n"a, ""b""","m,n",1\n'
+    shop = load(file(tmp_path, "x.csv", text))
+    assert (shop.job_names, shop.machine_names) == (('a, "b"',), ("m,n",))
+
+
 @pytest.mark.data
 def test_names_are_found_in_the_data_folder(shared, monkeypatch):
     shop = load("FT06", data_dir=shared / "data")
@@ -98,6 +118,12 @@ BAD = {
         "line 3: expected one due for job a, got 3 and 4",
     ),
     "nothing.csv": ("job,machine,time\n", "at least one job"),
+    "quote.csv": (b'job,machine,time\n"' + b"a" * 200_000 + b'",m,1\n', "expected CSV"),
+    "many.csv": ("job,machine,time\na,999999999,1\n", "machines: expected 1 to 32,767"),
+    "many.json": ('{"machines": 999999999, "jobs": [[[0, 1]]]}', "1 to 32,767"),
+    "digits.json": ('{"jobs": [[[0, %s]]]}' % ("9" * 5000), "expected JSON"),
+    "deep.json": ("[" * 200_000, "expected JSON"),
+    "machines.json": ('{"jobs": [[[[1], 2]]]}', "machine: expected a number or a name"),
     "broken.json": ("{", "expected JSON"),
     "list.json": ("[1]", 'an object with a list "jobs"'),
     "job.json": ('{"jobs": [3]}', "job 0: expected a list of operations"),

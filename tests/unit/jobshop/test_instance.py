@@ -87,6 +87,8 @@ BAD = {
     "dates of other jobs": ([[(0, 1)]], {"due": [1, 2]}, "due: expected 1 numbers"),
     "a negative date": ([[(0, 1)]], {"release": [-4]}, r"release\[0\]: expected"),
     "too few names": ([[(0, 1)]], {"job_names": ("a", "b")}, "1 different names"),
+    "a word for names": ([[(0, 1)]], {"job_names": "a"}, "job_names: expected names"),
+    "a number for names": ([[(0, 1)]], {"job_names": 5}, "job_names: expected names"),
     "a name twice": (
         [[(0, 1), (1, 1)]],
         {"machine_names": ("a", "a")},
@@ -106,3 +108,8 @@ def test_bad_routes_are_refused(case):
     routes, more, message = BAD[case]
     with pytest.raises(InstanceError, match=message):
         JobShopInstance.from_routes(routes, **more)
+
+
+def test_a_ragged_flow_shop_is_refused():
+    with pytest.raises(InstanceError, match="a ragged list"):
+        JobShopInstance.from_flow_shop([[1, 2], [3]])

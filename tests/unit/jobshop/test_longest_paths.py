@@ -55,5 +55,8 @@ def test_what_cannot_be_done_is_refused():
         longest_paths(SMALL, sequence, method="blocked")
     with pytest.raises(OptionError, match="device: expected cpu or gpu"):
         longest_paths(SMALL, sequence, device="tpu")
+    large = JobShopInstance.from_routes([[(0, 1)] * 30_000])
+    with pytest.raises(InstanceError, match="at most 20,000 operations"):
+        longest_paths(large, [0] * 30_000)
     with pytest.raises(InstanceError, match="cycle"):
         longest_paths(SMALL, [[0, 1], [1, 0, 2], [0, 2, 1]], "machine_orders")

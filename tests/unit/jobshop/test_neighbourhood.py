@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dpbb.errors import OptionError
-from dpbb.jobshop import load, n5, schedule
+from dpbb.jobshop import JobShopInstance, load, n5, schedule
 from dpbb.jobshop.neighbourhood import critical_exchanges
 from tests.unit.jobshop.shops import SMALL, odd_shop, random_sequence
 
@@ -39,10 +39,38 @@ def test_exchanges_are_those_of_the_ends_of_blocks():
     class Shop:
         machines = np.array([0, 0, 0, 1, 1, 1, 1, 2, 3, 3, 3])
         jobs = np.arange(11)
+        release = np.zeros(11)
 
     moves = critical_exchanges(Shop, tuple(range(11)))
     assert moves.tolist() == [[1, 2], [3, 4], [5, 6], [8, 9]]
     assert critical_exchanges(Shop, (0, 1, 2)).tolist() == []  # one block: optimal
+
+
+def test_behind_a_release_date_the_first_block_has_two_ends():
+    """What begins there may have kept jobs waiting that were there before."""
+    shop = JobShopInstance.from_routes([[(0, 5)], [(0, 5)]], release=[10, 0])
+    found = n5(shop, [0, 1], "sequence")
+    assert (found.schedule.makespan, found.makespans.tolist()) == (20, [15])
+
+
+def test_no_neighbour_is_cyclic_though_operations_take_no_time():
+    n_fewer = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        shop = JobShopInstance.from_routes(
+            [
+                [(int(k), int(rng.integers(0, 2))) for k in rng.permutation(3)]
+                for _ in range(5)
+            ]
+        )
+        found = n5(shop, rng.permutation(shop.jobs), "sequence")
+        path = found.schedule.critical_path()
+        n_fewer += len(found) < len(critical_exchanges(shop, path))
+        assert (found.makespans >= 0).all()
+        for move in range(len(found)):
+            orders = found.orders(move)
+            assert schedule(shop, orders, "machine_orders").makespan >= 0
+    assert n_fewer
 
 
 def test_devices_are_named():

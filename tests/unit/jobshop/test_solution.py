@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpbb.errors import InstanceError, OptionError
-from dpbb.jobshop import CyclicError, load, schedule
+from dpbb.jobshop import CyclicError, JobShopInstance, load, schedule
 from dpbb.jobshop.solution import (
     check_orders,
     criterion_of,
@@ -46,7 +46,9 @@ def test_all_encodings_of_a_solution_have_one_schedule(seed):
 
 
 def test_orders_are_filled_up():
-    assert check_orders(SMALL, [[0, 1], [2, 0, 1], [2, 1, 0]])[0].tolist() == [0, 1, -1]
+    rows = ([0, 1], [2, 0, 1], [2, 1, 0])
+    for given in (rows, [*map(tuple, rows)], [*map(np.array, rows)]):
+        assert check_orders(SMALL, given)[0].tolist() == [0, 1, -1]
 
 
 BAD_SEQUENCES = {
@@ -88,6 +90,9 @@ BAD_ARCS = {
     "backwards": ([(1, 0)], "neighbours in a job"),
     "itself": ([(0, 0)], "neighbours in a job"),
     "nothing": ([(0, 99)], "operations from 0 to 7"),
+    "triples": ([(0, 3, 1), (5, 6, 7)], r"pairs of operations, .* got shape \(2, 3\)"),
+    "flat": ([0, 3], "pairs of operations"),
+    "a number": (3, "pairs of operations"),
     "undecided": ([], "an arc between any two operations that follow on a machine"),
 }
 
@@ -114,6 +119,14 @@ def test_arcs_of_a_machine_may_make_a_cycle():
     with pytest.raises(CyclicError) as error:
         schedule(SMALL, [(0, 3), (1, 5), (5, 6), (6, 1)], "arcs")
     assert error.value.cycle == (1, 5, 6)
+
+
+def test_a_route_orders_its_own_visits_to_a_machine():
+    shop = JobShopInstance.from_routes([[(0, 1), (1, 1), (0, 1)], [(1, 2)]])
+    assert schedule(shop, [(1, 3)], "arcs").start.tolist() == [0, 1, 2, 2]
+    with pytest.raises(CyclicError) as error:
+        schedule(shop, [(2, 0), (1, 3)], "arcs")
+    assert error.value.cycle == (0, 2)
 
 
 @pytest.mark.data

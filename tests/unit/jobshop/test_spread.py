@@ -65,6 +65,12 @@ def test_a_plain_list_is_one_batch(client):
     assert found.tolist() == [12, 12, 12]
 
 
+def test_a_list_of_single_solutions_is_one_batch(client):
+    rows = [np.array([2, 0, 1, 0, 2, 1, 0, 1])] * 3
+    assert evaluate(SMALL, rows, client=client).tolist() == [12, 12, 12]
+    assert evaluate(SMALL, [], client=client).tolist() == []
+
+
 def test_what_is_no_solution_is_an_error_here_too(client):
     with pytest.raises(InstanceError, match="solution 0: expected job 0"):
         evaluate(SMALL, [[0] * 8], client=client)

@@ -23,6 +23,15 @@ def test_there_are_eighty(name):
         load(name)
 
 
-def test_a_seed_is_in_range():
-    with pytest.raises(InstanceError, match="time seed"):
-        generate(0, 1, 2, 2, name="none")
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((0, 1, 2, 2), "time seed: expected a whole number from 1 to 2147483646"),
+        ((1, "a", 2, 2), "machine seed: .* got 'a'"),
+        ((1, 1, -1, 2), "jobs: expected a whole number from 1 to 32767, got -1"),
+        ((1, 1, 2, 0), "machines: .* got 0"),
+    ],
+)
+def test_what_cannot_be_generated_is_refused(given, message):
+    with pytest.raises(InstanceError, match=message):
+        generate(*given, name="none")
