@@ -137,14 +137,20 @@ def _suits_gpu(solutions: Any) -> bool:  # noqa: ANN401
     return True
 
 
-def _check_shape(
-    instance: JobShopInstance, shape: tuple[int, ...], encoding: Encoding
+def check_array(
+    instance: JobShopInstance,
+    array: Any,  # noqa: ANN401
+    encoding: Encoding,
 ) -> None:
+    """Refuse an array of any library that has not the type and shape of solutions."""
+    if array.dtype.kind not in "iu":
+        refuse("solutions", "whole numbers", f"values of type {array.dtype}")
+    shape = tuple(array.shape)
     wanted = solution_shape(instance, encoding)
-    if len(shape) != len(wanted) + 1 or tuple(shape[1:]) != wanted:
+    if len(shape) != len(wanted) + 1 or shape[1:] != wanted:
         sizes = ", ".join(map(str, wanted))
-        got = f"shape {tuple(shape)}"
-        if tuple(shape) == wanted:
+        got = f"shape {shape}"
+        if shape == wanted:
             got = f"a single solution, {got}: put it into a list"
         refuse("solutions", f"an array of shape (b, {sizes}) for {encoding}", got)
 
@@ -164,9 +170,7 @@ def host_array(
         refuse("solutions", "solutions of one length", "a ragged list")
     if array.size == 0 and array.ndim <= 1:
         return np.empty((0, *shape), np.int16)
-    if array.dtype.kind not in "iu":
-        refuse("solutions", "whole numbers", f"values of type {array.dtype}")
-    _check_shape(instance, array.shape, encoding)
+    check_array(instance, array, encoding)
     return array
 
 
@@ -192,9 +196,7 @@ def _on_gpu(
     cupy = gpu_batch.require_gpu()
     if hasattr(solutions, "__cuda_array_interface__"):
         array = cupy.asarray(solutions)
-        if array.dtype.kind not in "iu":
-            refuse("solutions", "whole numbers", f"values of type {array.dtype}")
-        _check_shape(instance, array.shape, encoding)
+        check_array(instance, array, encoding)
         kinds = gpu_batch.ID_BYTES if encoding is Encoding.SEQUENCE else {"int16": 2}
         if str(array.dtype) not in kinds:
             if array.dtype.itemsize > 2:

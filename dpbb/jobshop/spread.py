@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.errors import OptionError, shown
-from dpbb.jobshop.evaluate import evaluate, host_array
+from dpbb.jobshop.evaluate import check_array, evaluate, host_array
 from dpbb.jobshop.solution import Encoding, solution_shape
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ def spread(
         raise OptionError(f"client: expected a distributed.Client, got {shown(client)}")
     how = {**options, "threads": options.get("threads") or 1}
     how["encoding"], how["criterion"] = str(how["encoding"]), str(how["criterion"])
+    form = Encoding(how["encoding"])
     if hasattr(solutions, "map_blocks"):
+        check_array(instance, solutions, form)
         if any(len(sizes) > 1 for sizes in solutions.chunks[1:]):
             solutions = solutions.rechunk(dict.fromkeys(range(1, solutions.ndim), -1))
         return solutions.map_blocks(
@@ -58,7 +60,6 @@ def spread(
             dtype=np.int64,
             meta=np.empty(0, np.int64),
         )
-    form = Encoding(how["encoding"])
     dimensions = 1 + len(solution_shape(instance, form))
     if (
         isinstance(solutions, list | tuple)

@@ -50,6 +50,16 @@ def test_a_dask_array_stays_lazy(client, sequences, costs):
     found = evaluate(SHOP, given, client=client)
     assert found.shape == (400,)
     assert client.compute(found).result().tolist() == costs
+    for chunks in ((7, 13), ((1, 0, 399), 225)):
+        found = evaluate(SHOP, given.rechunk(chunks), client=client)
+        assert client.compute(found).result().tolist() == costs
+    kept = evaluate(SHOP, given[given[:, 0] < 5], client=client)  # of unknown length
+    expected = [cost for cost, one in zip(costs, sequences, strict=True) if one[0] < 5]
+    assert client.compute(kept).result().tolist() == expected
+    with pytest.raises(InstanceError, match="values of type float64"):
+        evaluate(SHOP, given * 0.5, client=client)
+    with pytest.raises(InstanceError, match=r"shape \(b, 225\)"):
+        evaluate(SHOP, given[:, 1:], client=client)
 
 
 def test_batches_and_futures_come_back_as_futures(client, sequences, costs):
