@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 WORLDS = {
     "scale": "the real coordinator with up to 4,096 simulated GPU seats",
     "faults": "kills, restarts, drains, joins, a bad network: exact all the same",
+    "campaign": "the same on real processes, a cluster each run; can be resumed",
     "page": "what a run loses while its page is open in browsers",
 }
 """What there is; a world is a folder with ``suite.py``, as those of ``dpbb.bench``."""

@@ -1,0 +1,278 @@
+"""One run on a scheduler and workers of its own, and the faults that a seed draws."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import signal
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from distributed import Client
+
+import dpbb
+from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
+from dpbb.errors import DpbbError
+from dpbb.options.table import EngineName
+from tests.processes import DaskProcesses, signalled
+from tests.worlds.faults.suite import TREES, Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+PATIENCE_S = 150.0
+"""A run that has not ended so long after its last fault is stuck."""
+
+PRELOAD = ("--preload", "dpbb.cluster.preload")
+MOST_WORKERS = 4
+CHOICE = (*TREES, Tree("ta017", 1484, 38_374_060, 26_685, "cpu"))
+OUTCOMES = ("ok", "lost", "stuck", "wrong counts", "error")
+
+
+@dataclass(slots=True)
+class Record:
+    """What became of a run; a line of the campaign's file."""
+
+    seed: int
+    instance: str
+    outcome: str = "ok"
+    about: str = ""
+    seconds: float = 0.0
+    faults: list[str] = field(default_factory=list)
+
+
+class Arena:
+    """The processes of one run, and what may be done to them.
+
+    Parameters
+    ----------
+    folder
+        For the run's checkpoints.
+    rng
+        Draws the faults.
+    """
+
+    def __init__(self, folder: Path, rng: random.Random) -> None:
+        self._rng = rng
+        self._runs = folder / "runs"
+        self._store = self._runs / "one"
+        self._dask = DaskProcesses(
+            *PRELOAD, environ={"DASK_DPBB__RESUME": str(self._runs)}
+        )
+
+    def run(self, tree: Tree, record: Record) -> None:
+        """Run a tree under faults; the record says what came of it."""
+        dask = self._dask
+        try:
+            dask.start_scheduler()
+            for _ in range(self._rng.randint(1, 3)):
+                dask.add_worker()
+            run_id = self._submit(tree)
+            for _ in range(self._rng.randint(1, 5)):
+                time.sleep(self._rng.uniform(0.05, 1.5))
+                name, fault = self._rng.choice(self._faults())
+                if fault():
+                    record.faults.append(name)
+            self._repair()
+            self._look(run_id, tree, record)
+        finally:
+            self._repair()
+            dask.end_all()
+
+    def _submit(self, tree: Tree) -> str:
+        with self._client() as client:
+            run = dpbb.submit(
+                tree.instance,
+                client=client,
+                engine=EngineName(tree.engine),
+                cutoff=tree.optimum,
+                heuristics="none",
+                checkpoint=str(self._store),
+                checkpoint_interval_s=self._rng.choice((0.2, 0.5, 1.0)),
+                report_interval_s=self._rng.choice((0.1, 0.3)),
+                estimates="off",
+            )
+            return str(run.run_id)
+
+    @contextlib.contextmanager
+    def _client(self) -> Any:  # noqa: ANN401
+        with Client(self._dask.address, timeout=60, set_as_default=False) as client:
+            yield client
+
+    def _look(self, run_id: str, tree: Tree, record: Record) -> None:
+        """Wait for the end of the run, under whatever name it goes on, and compare."""
+        deadline = time.monotonic() + PATIENCE_S
+        stem = run_id.partition("~")[0]
+        with self._client() as client:
+            while True:
+                names = [shot.run_id for shot in dpbb.runs(client)]
+                found = [name for name in names if name.partition("~")[0] == stem]
+                if found:
+                    break
+                if not self._store.exists() or not list(self._store.glob("*.dpbb")):
+                    record.about = "killed before its first checkpoint"  # nothing to do
+                    return
+                if not (self._store / "owner.json").exists():
+                    # it was over when the scheduler was killed: the state says so
+                    record.about = "was over; its last checkpoint says so"
+                    result = dpbb.resume(str(self._store), client=client)
+                    self._compare(result, tree, record)
+                    return
+                if time.monotonic() > deadline:
+                    record.outcome = "lost"
+                    record.about = f"the scheduler knows {names}, not {stem}"
+                    return
+                time.sleep(0.2)
+            run = dpbb.attach(found[-1], client=client)
+            try:
+                result = run.result(max(1.0, deadline - time.monotonic()))
+            except TimeoutError:
+                record.outcome, record.about = "stuck", str(run.snapshot())
+                return
+            self._compare(result, tree, record)
+
+    def _compare(self, result: Any, tree: Tree, record: Record) -> None:  # noqa: ANN401
+        counts = (result.decomposed, result.leaves)
+        wanted = (tree.decomposed, tree.leaves)
+        if result.termination != "exhausted" or counts != wanted:
+            record.outcome = "wrong counts"
+            record.about = f"{result.termination}, {counts}, expected {tree}"
+
+    # -- faults: each returns whether there was something to do it to --------------
+
+    def _faults(self) -> list[tuple[str, Callable[[], bool]]]:
+        return [
+            ("worker SIGKILL", lambda: self._kill(signal.SIGKILL)),
+            ("worker SIGTERM", lambda: self._kill(signal.SIGTERM)),
+            ("worker SIGSTOP", self._freeze),
+            ("join", self._join),
+            ("restart", self._restart),
+            ("retire", self._retire),
+            ("rebalance", self._rebalance),
+            ("scheduler SIGKILL", lambda: self._reboot(signal.SIGKILL)),
+            ("scheduler SIGTERM", lambda: self._reboot(signal.SIGTERM)),
+            ("store deleted", self._delete_parts),
+            ("store hangs", self._hang),
+        ]
+
+    def _kill(self, number: signal.Signals) -> bool:
+        if not self._dask.workers:
+            return False
+        worker = self._rng.choice(self._dask.workers)
+        done = signalled(worker, number)
+        if number == signal.SIGKILL:
+            self._dask.end(worker)
+        return done
+
+    def _freeze(self) -> bool:
+        """Stop a worker, and let it go on later, if it is still there."""
+        if not self._dask.workers:
+            return False
+        worker = self._rng.choice(self._dask.workers)
+        if not signalled(worker, signal.SIGSTOP):
+            return False
+        pause = threading.Timer(
+            self._rng.uniform(0.5, 6.0), lambda: signalled(worker, signal.SIGCONT)
+        )
+        pause.daemon = True
+        pause.start()
+        return True
+
+    def _join(self) -> bool:
+        if len(self._dask.workers) >= MOST_WORKERS:
+            return False
+        self._dask.add_worker()
+        return True
+
+    def _asked(self, call: Callable[[Any], Any]) -> bool:
+        """Ask the scheduler for something; a cluster may refuse or take too long."""
+        try:
+            with Client(
+                self._dask.address, timeout=20, set_as_default=False, asynchronous=False
+            ) as client:
+                call(client)
+        except Exception:  # noqa: BLE001 - not what is tested
+            return False
+        return True
+
+    def _restart(self) -> bool:
+        return self._asked(lambda client: client.restart(timeout=15))
+
+    def _retire(self) -> bool:
+        def retire(client: Any) -> None:  # noqa: ANN401
+            addresses = list(client.scheduler_info(n_workers=-1)["workers"])
+            client.retire_workers([self._rng.choice(addresses)])
+
+        return self._asked(retire)
+
+    def _rebalance(self) -> bool:
+        return self._asked(lambda client: client.rebalance())
+
+    def _reboot(self, number: signal.Signals) -> bool:
+        scheduler = self._dask.scheduler
+        if scheduler is None or not signalled(scheduler, number):
+            return False
+        with contextlib.suppress(Exception):
+            scheduler.wait(30)
+        self._dask.end(scheduler)
+        time.sleep(self._rng.uniform(0.0, 1.0))
+        self._dask.start_scheduler()
+        return True
+
+    def _delete_parts(self) -> bool:
+        """Delete what a cleaner of temporary files would: all parts."""
+        parts = list(self._store.glob("units-*.bin"))
+        for part in parts:
+            part.unlink(missing_ok=True)
+        if parts:
+            self._wait_for_whole()
+        return bool(parts)
+
+    def _wait_for_whole(self) -> None:
+        """Wait until there is a checkpoint again, or the run is over."""
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline and (self._store / "owner.json").exists():
+            with contextlib.suppress(DpbbError):
+                load_checkpoint(str(self._store))
+                return
+            time.sleep(0.05)
+
+    def _hang(self) -> bool:
+        """Take the folder away for a while: writes fail, then go on."""
+        if not self._store.exists():
+            return False
+        away = self._store.with_name(".away")
+        self._store.rename(away)
+        self._store.write_text("no folder")
+        time.sleep(self._rng.uniform(0.2, 2.0))
+        self._store.unlink()
+        away.rename(self._store)
+        return True
+
+    def _repair(self) -> None:
+        """Wake who sleeps, and see that somebody is there to finish the run."""
+        for worker in self._dask.workers:
+            signalled(worker, signal.SIGCONT)
+        scheduler = self._dask.scheduler
+        if scheduler is not None and scheduler.poll() is not None:
+            self._dask.start_scheduler()
+        alive = [worker for worker in self._dask.workers if worker.poll() is None]
+        if len(alive) < MOST_WORKERS:
+            self._dask.add_worker()
+
+
+def one_run(seed: int, folder: Path) -> Record:
+    """Run what a seed says, in a folder of its own."""
+    rng = random.Random(seed)  # noqa: S311 - no secret
+    tree = rng.choice(CHOICE)
+    record = Record(seed, tree.instance)
+    began = time.monotonic()
+    try:
+        Arena(folder, rng).run(tree, record)
+    except Exception as error:  # noqa: BLE001 - it is the outcome of this run
+        record.outcome, record.about = "error", f"{type(error).__name__}: {error}"
+    record.seconds = round(time.monotonic() - began, 1)
+    return record
