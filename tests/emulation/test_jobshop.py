@@ -11,6 +11,7 @@ from dpbb.jobshop.longest_paths import Method, arcs_matrix, longest_paths
 from dpbb.jobshop.neighbourhood import n5
 from dpbb.jobshop.solution import Criterion, Encoding, orders_of_sequence
 from dpbb.jobshop.taillard import taillard_instance
+from tests.unit.jobshop.shops import odd_shop
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -22,30 +23,11 @@ def gpu_batch(emulated):
     return gpu_batch
 
 
-def odd_shop(n_machines=5, longest_time=40, seed=1):
-    """Routes of unequal lengths that come back to machines; dates and weights."""
-    rng = np.random.default_rng(seed)
-    routes = [
-        [
-            (int(rng.integers(n_machines)), int(rng.integers(0, longest_time)))
-            for _ in range(rng.integers(1, 9))
-        ]
-        for _ in range(7)
-    ]
-    return JobShopInstance.from_routes(
-        routes,
-        n_machines=n_machines,
-        release=rng.integers(0, 30, 7),
-        due=rng.integers(0, 200, 7),
-        weight=rng.integers(0, 9, 7),
-    )
-
-
 SHOPS = {
     "ta01": taillard_instance(1),
-    "odd": odd_shop(),
-    "more machines than lanes": odd_shop(n_machines=40, seed=2),
-    "large times": odd_shop(longest_time=20_000_000, seed=3),
+    "odd": odd_shop(1, n_machines=5),
+    "more machines than lanes": odd_shop(2, n_machines=40),
+    "large times": odd_shop(3, longest_time=20_000_000),
     "one operation": JobShopInstance.from_routes([[(0, 3)]]),
 }
 CASES = [(name, Criterion.MAKESPAN) for name in SHOPS] + [

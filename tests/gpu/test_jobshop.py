@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpbb.errors import InstanceError
+from dpbb.errors import InstanceError, OptionError
 from dpbb.jobshop import Criterion, Encoding, Method, evaluate, load, longest_paths, n5
 from dpbb.jobshop.cpu_batch import costs as cpu_costs
 from dpbb.jobshop.cpu_batch import random_sequences
@@ -125,6 +125,21 @@ def test_what_is_no_solution_is_refused_and_harms_no_other(cupy):
     found = evaluate(SMALL, cupy.asarray(sequences), check=False).get()
     assert np.flatnonzero(found == -2).tolist() == [7, 50]
     assert set(np.delete(found, [7, 50]).tolist()) == {12}
+
+
+def test_what_stands_behind_the_end_of_a_row_is_refused(cupy):
+    shop = SHOPS["odd"]
+    orders = orders_of(shop, random_sequences(shop, 3, seed=9))
+    machine = int(shop.machine_lengths.argmin())
+    orders[1, machine, -1] = 0
+    for given in (orders, cupy.asarray(orders)):
+        with pytest.raises(InstanceError, match=f"solution 1, machine {machine}"):
+            evaluate(shop, given, encoding="machine_orders", device="gpu")
+
+
+def test_solutions_on_the_device_are_not_for_the_cpu(cupy):
+    with pytest.raises(OptionError, match="expected auto or gpu"):
+        evaluate(SMALL, cupy.asarray([SEQUENCE]), device="cpu")
 
 
 @pytest.mark.parametrize("method", Method)
