@@ -27,7 +27,6 @@ from dpbb.jobshop.instance import (
     whole_number,
 )
 from dpbb.jobshop.taillard import taillard_instance
-from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -293,35 +292,3 @@ def _numbered(n_machines: int, where: str) -> list[str]:
     if not 1 <= n_machines <= MAX_MACHINES:
         refuse(f"{where}: machines", f"1 to {MAX_MACHINES:,}", shown(n_machines))
     return [str(number) for number in range(n_machines)]
-
-
-def text_of(instance: JobShopInstance) -> str:
-    """Write the standard text form: routes and times, no names and no dates."""
-    lines = [f"{instance.n_jobs} {instance.n_machines}"]
-    for job in range(instance.n_jobs):
-        part = slice(instance.first[job], instance.first[job + 1])
-        pairs = zip(instance.machines[part], instance.times[part], strict=True)
-        lines.append(" ".join(f"{machine} {time}" for machine, time in pairs))
-    return "\n".join(lines) + "\n"
-
-
-def json_of(instance: JobShopInstance) -> str:
-    """Write everything as JSON, as ``read_json`` takes it."""
-    jobs = []
-    for job, label in enumerate(instance.job_names):
-        part = slice(instance.first[job], instance.first[job + 1])
-        names = [instance.machine_names[k] for k in instance.machines[part]]
-        row: dict[str, Any] = {
-            "name": label,
-            "operations": [
-                list(pair)
-                for pair in zip(names, instance.times[part].tolist(), strict=True)
-            ],
-            "release": int(instance.release[job]),
-            "weight": int(instance.weight[job]),
-        }
-        if instance.due is not None:
-            row["due"] = int(instance.due[job])
-        jobs.append(row)
-    names = list(instance.machine_names)
-    return json_text({"name": instance.name, "machines": names, "jobs": jobs})
