@@ -5,6 +5,7 @@ import pytest
 
 from dpbb.flowshop.best_known import BestKnown, best_known, best_known_of_digest
 from dpbb.flowshop.formats import read_instance
+from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.taillard import taillard_instance
 
 
@@ -44,3 +45,16 @@ def test_table_equals_the_reference_data(shared):
         assert read_instance(instance).best_known == known
         open_taillard += name[0] == "t" and not known.optimal
     assert open_taillard == 12
+
+
+def test_they_are_found_in_any_order_of_the_jobs():
+    """And with the machines in reverse: the optimum is the same."""
+    shop = read_instance("ta025")
+    for times in (shop.times[::-1], shop.times[:, ::-1], shop.times[::-1, ::-1]):
+        other = FlowShopInstance("mine", times)
+        assert other.digest != shop.digest
+        assert other.canonical == shop.canonical
+        assert other.best_known == shop.best_known
+    changed = shop.times.copy()
+    changed[0, 0] += 1
+    assert FlowShopInstance("mine", changed).best_known is None
