@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from dpbb.errors import OptionError
+from dpbb.errors import InstanceError, OptionError
 from dpbb.options import LB1, Heuristics
 
 if TYPE_CHECKING:
@@ -329,13 +329,40 @@ def root_bound(problem: Problem[Any]) -> int:
     Every permutation completes one of the root's children on each side that the problem
     branches on. Where the root has no child there is no permutation below the trivial
     UB.
+
+    Raises
+    ------
+    InstanceError
+        The children of the root do not have an integer each. Others would be rounded,
+        and ``NO_CHILD`` would not be itself.
     """
     jobs = np.arange(problem.n_jobs, dtype=np.intp)
     if problem.n_jobs == 1:
         return problem.evaluate(jobs)
-    root = problem.root_state()
-    sides = (problem.child_bounds(root, jobs, back=back) for back in sides_of(problem))
-    return min(max(int(bounds.min()) for bounds in sides), problem.trivial_ub)
+    root, least = problem.root_state(), []
+    for back in sides_of(problem):
+        bounds = np.asarray(problem.child_bounds(root, jobs, back=back))
+        if bounds.dtype.kind not in "iu" or bounds.shape != jobs.shape:
+            raise InstanceError(
+                f"child_bounds of {problem.name}: expected {len(jobs)} whole numbers, "
+                f"got an array of {bounds.dtype}, shape {bounds.shape}"
+            )
+        least.append(int(bounds.min()))
+    return min(max(least), problem.trivial_ub)
+
+
+def check_numbers(problem: Problem[Any]) -> None:
+    """Raise InstanceError if a problem's size or trivial UB is no number to work with.
+
+    NumPy's integers are none: they overflow, and JSON does not take them.
+    """
+    for name, least in ("n_jobs", 1), ("trivial_ub", -NO_CHILD):
+        value = getattr(problem, name)
+        if type(value) is not int or not least <= value <= NO_CHILD:
+            raise InstanceError(
+                f"{name} of {problem.name}: expected an int from {least} to "
+                f"{NO_CHILD}, got {value!r}"
+            )
 
 
 def sides_of(problem: Problem[Any]) -> tuple[bool, ...]:

@@ -16,6 +16,7 @@ from dpbb.problem import (
     HasHeuristics,
     StartSearch,
     bound_of,
+    check_numbers,
     cost_of,
     root_bound,
 )
@@ -32,7 +33,11 @@ if TYPE_CHECKING:
 
 
 def check_fit(problem: Problem[Any], options: SolveOptions) -> None:
-    """Raise OptionError for an option that does not fit the instance."""
+    """Raise OptionError for an option that does not fit the instance.
+
+    InstanceError: what the instance says of itself does not fit.
+    """
+    check_numbers(problem)
     for option in ("initial", "root_order"):
         jobs = getattr(options, option)
         if jobs is not None and len(jobs) != problem.n_jobs:

@@ -38,7 +38,7 @@ SHOP = "job,cut,weld\ndoor,3,2\nframe,1,4\n"
         (("solve", "ta001", "--workers", "0"), "--workers: expected a whole number"),
         (("solve", "ta001", "--engine", "tpu"), "--engine: expected one of auto, cpu"),
         (("solve", "ta001", "--branching", "best"), "--branching: expected one of min"),
-        (("solve", "ta001", "--bound", "lb9"), "bound: expected one of lb1, got"),
+        (("solve", "ta001", "--bound", "lb9"), "bound: expected one of lb1"),
         (("solve", "ta001", "--cutoff", "-5"), "--cutoff: expected a whole number >="),
         (("solve", "ta001", "--upper-bound", "1.5"), "--upper-bound: expected a whole"),
         (("solve", "ta001", "--cutoff", "9", "--upper-bound", "9"), "at most one of"),

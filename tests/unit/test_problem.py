@@ -5,10 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from dpbb.errors import InstanceError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.problem import (
     NO_CHILD,
     bound_of,
+    check_numbers,
     costs_of,
     objective_of,
     root_bound,
@@ -55,7 +57,7 @@ def test_costs_are_evaluated_one_by_one_if_need_be():
 class Root:
     """A problem of three jobs whose root has these bounds on its sides."""
 
-    n_jobs, trivial_ub = 3, 100
+    name, n_jobs, trivial_ub = "root", 3, 100
 
     def __init__(self, front, back=None):
         self.bounds = front, back
@@ -83,3 +85,30 @@ def test_children_that_do_not_exist_are_no_root_bound():
 def test_a_side_that_is_not_branched_on_is_not_asked():
     """Its bounds would all be NO_CHILD: a false proof."""
     assert root_bound(Root([5, 7, 6])) == 5  # bounds[True] is None
+
+
+@pytest.mark.parametrize(
+    "bounds", [[5.0, 6.5, NO_CHILD], [5, 6], [[5, 6, 7]], [True, True, False]]
+)
+def test_bounds_that_are_not_an_integer_for_each_child_are_refused(bounds):
+    """As floats, children that do not exist would become the best of all."""
+    with pytest.raises(InstanceError, match="child_bounds of root: expected 3 whole"):
+        root_bound(Root(bounds))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_jobs", 0),
+        ("n_jobs", np.int64(3)),
+        ("trivial_ub", np.int64(100)),
+        ("trivial_ub", 99.5),
+        ("trivial_ub", 2**63),
+    ],
+)
+def test_numbers_that_would_fail_later_are_refused(name, value):
+    problem = Root([5, 6, 7])
+    check_numbers(problem)
+    setattr(problem, name, value)
+    with pytest.raises(InstanceError, match=f"{name} of root: expected an int"):
+        check_numbers(problem)

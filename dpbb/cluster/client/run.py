@@ -1,7 +1,8 @@
 """``Run``: the client's handle of a run that lives on the scheduler.
 
-With a blocking client its methods block; with an asynchronous one they give awaitables
-(as Dask's own do). Snapshots can be iterated over in any event loop, also in a notebook
+With a blocking client its methods block, and their types are those; with an
+asynchronous one they give awaitables (as Dask's own do), which type checkers see by
+``await dpbb.asynchronous(run.result)()``. Snapshots can be iterated over in any event loop, also in a notebook
 with a blocking client.
 """
 
@@ -107,7 +108,7 @@ class Run:
 
     # -- waiting and results ------------------------------------------------------
 
-    def wait(self, timeout: float | None = None) -> Any:
+    def wait(self, timeout: float | None = None) -> bool:
         """Wait for the end of the run.
 
         Returns
@@ -115,13 +116,15 @@ class Run:
         bool
             False if it goes on after ``timeout`` seconds.
         """
-        return self._sync(self._wait, timeout)
+        over: bool = self._sync(self._wait, timeout)
+        return over
 
-    def done(self) -> Any:
+    def done(self) -> bool:
         """Whether the run is over, in whatever way."""
-        return self._sync(self._wait, 0.0)
+        over: bool = self._sync(self._wait, 0.0)
+        return over
 
-    def result(self, timeout: float | None = None) -> Any:
+    def result(self, timeout: float | None = None) -> Result:
         """Wait for the end and return the user's result.
 
         Raises
@@ -133,15 +136,17 @@ class Run:
         InvariantError
             The books of the proof do not balance: there is no answer.
         """
-        return self._sync(self._result, timeout)
+        result: Result = self._sync(self._result, timeout)
+        return result
 
     def outcome(self, timeout: float | None = None) -> Any:
         """As ``result``, before it is made into the user's."""
         return self._sync(self._get_outcome, timeout)
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Snapshot:
         """Return the state of the run now."""
-        return self._sync(self._calls.snapshot)
+        snapshot: Snapshot = self._sync(self._calls.snapshot)
+        return snapshot
 
     # -- steering -------------------------------------------------------------------
 
@@ -183,7 +188,7 @@ class Run:
         """
         return self._sync(self._calls.save_now)
 
-    def offer(self, permutation: Sequence[int]) -> Any:
+    def offer(self, permutation: Sequence[int]) -> bool:
         """Offer a permutation from elsewhere; True if it is the new incumbent.
 
         Raises
@@ -192,7 +197,10 @@ class Run:
             It is not a permutation of the run's jobs.
         """
         jobs = list(check_permutation(permutation))
-        return self._sync(self._calls.call, "offer", permutation=jobs, source="offer")
+        better: bool = self._sync(
+            self._calls.call, "offer", permutation=jobs, source="offer"
+        )
+        return better
 
     def on_incumbent(self, callback: Callback) -> None:
         """Have a function called with a snapshot at every new incumbent.

@@ -86,6 +86,7 @@ async def prove(client: object) -> dpbb.Result:
     run = await dpbb.asynchronous(dpbb.attach)("3f", client)
     snapshots = await dpbb.asynchronous(dpbb.runs)(client)
     assert snapshots[0].run_id == run.run_id
+    result = await dpbb.asynchronous(run.result)(timeout=3)
     return await dpbb.asynchronous(dpbb.resume)("x", client=client) or result
 """
 
@@ -104,6 +105,8 @@ dpbb.SolveOptions(branching="best")
 dpbb.SolveOptions().replace(thread=2)
 dpbb.solve("ta001").makspan
 dpbb.attach("3f", None).snapshott()
+dpbb.attach("3f", None).result().makspan
+dpbb.attach("3f", None).snapshot().values
 dpbb.asynchronous(dpbb.solve)("ta001", engin="cpu")
 """
 
