@@ -2,8 +2,8 @@
 
 With a blocking client its methods block, and their types are those; with an
 asynchronous one they give awaitables (as Dask's own do), which type checkers see by
-``await dpbb.asynchronous(run.result)()``. Snapshots can be iterated over in any event loop, also in a notebook
-with a blocking client.
+``await dpbb.asynchronous(run.result)()``. Snapshots can be iterated over in any event
+loop, also in a notebook with a blocking client.
 """
 
 from __future__ import annotations
