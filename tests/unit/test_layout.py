@@ -16,6 +16,7 @@ EXCEPTIONS = {
     "flowshop/heuristics/test_first_incumbent.py": "of the package itself",
     "flowshop/heuristics/test_table.py": "of the table in the package itself",
     "jobshop/test_cuda_sources.py": "of its CUDA sources",
+    "proof/test_forgeries.py": "of what every verifier of certificates refuses",
     "test_seams.py": "of who names flow shops",
     "tree/test_blocks.py": "one property of several modules of tree",
 }
