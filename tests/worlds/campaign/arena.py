@@ -29,7 +29,11 @@ PATIENCE_S = 150.0
 PRELOAD = ("--preload", "dpbb.cluster.preload")
 MOST_WORKERS = 4
 CHOICE = (*TREES, Tree("ta017", 1484, 38_374_060, 26_685, "cpu"))
-OUTCOMES = ("ok", "lost", "stuck", "wrong counts", "error")
+UNSAVED = "nothing saved yet"
+"""Its scheduler was killed before the first checkpoint: nothing to go on from."""
+
+FINE = ("ok", UNSAVED)
+OUTCOMES = (*FINE, "lost", "stuck", "wrong counts", "error")
 
 
 @dataclass(slots=True)
@@ -113,12 +117,14 @@ class Arena:
                 if found:
                     break
                 if not self._store.exists() or not list(self._store.glob("*.dpbb")):
-                    record.about = "killed before its first checkpoint"  # nothing to do
+                    record.outcome = UNSAVED
                     return
                 if not (self._store / "owner.json").exists():
                     # it was over when the scheduler was killed: the state says so
                     record.about = "was over; its last checkpoint says so"
-                    result = dpbb.resume(str(self._store), client=client)
+                    result = dpbb.resume(
+                        str(self._store), client=client, progress="none"
+                    )
                     self._compare(result, tree, record)
                     return
                 if time.monotonic() > deadline:
