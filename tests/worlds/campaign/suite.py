@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
@@ -34,6 +35,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run what is missing; returns 0 if every run ended as it has to."""
+    # the processes of a run end with the campaign, also by SIGTERM
+    former = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return _run(args)
+    finally:
+        signal.signal(signal.SIGTERM, former)
+
+
+def _run(args: argparse.Namespace) -> int:
     if args.runs < 1:
         raise OptionError(f"--runs: expected at least 1, got {args.runs}")
     args.dir.mkdir(parents=True, exist_ok=True)
