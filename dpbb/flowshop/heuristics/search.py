@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Search:
-    """Task and limits of a heuristic; the same for all of them.
+    """What a heuristic searches, and its limits; the same for all of them.
 
     Parameters
     ----------
