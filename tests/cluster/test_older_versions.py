@@ -44,7 +44,7 @@ def test_a_checkpoint_goes_on_to_the_end(old):
     """A solve from the start finds this optimum, and as many permutations of it."""
     folder = str(old / "open-all-optima")
     saved = load_checkpoint(folder)
-    assert saved.counters.nodes == 11_479
+    assert saved.counters.nodes == 4_548
     assert saved.spec.tree.branching is BranchingRule.MINBRANCH
     assert saved.spec.tree.root_order == tuple(range(10, -1, -1))
     assert saved.spec.engine == "reference"
@@ -64,8 +64,9 @@ def test_a_checkpoint_of_the_cpu_engine_goes_on(old):
     folder = str(old / "open-flowshop")
     saved = load_checkpoint(folder)
     assert saved.spec.problem.digest == dpbb.read_instance("ta056").digest
-    assert saved.cutoff == 3666
-    result = dpbb.resume(folder, node_limit=100_000, engine="cpu", progress="none")
+    assert (saved.cutoff, saved.counters.decomposed) == (3666, 3_025_473)
+    result = dpbb.resume(folder, node_limit=4_000_000, engine="cpu", progress="none")
+    assert result.decomposed >= 4_000_000
     assert result.termination is Termination.NODE_LIMIT
     assert result.instance == "ta056"
     assert result.certificate is None
@@ -101,6 +102,14 @@ def test_a_certificate_holds(old):
         check=False,
     )
     assert ran.returncode == 0, ran.stdout
+
+
+@every_commit
+def test_a_result_is_read(old):
+    text = (old / "stopped.result.json").read_text("utf-8")
+    result = dpbb.Result.from_json(text)
+    assert (result.instance, result.status) == ("ta056", Status.UNKNOWN)
+    assert (result.decomposed, result.options.cutoff) == (3_025_473, 3666)
 
 
 def read_shop(folder):
