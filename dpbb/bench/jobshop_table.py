@@ -42,9 +42,6 @@ SETS = {
 }
 """Sets of the table: how many instances each has, and of how many operations."""
 
-ONCE = 2e8
-"""Steps of the O(o^3) algorithm from which it is timed once for each instance."""
-
 SWEEPS = 400
 """Sweeps that are timed together: one takes microseconds."""
 
@@ -157,9 +154,8 @@ class Table:
             began = time.perf_counter()
             cpu_costs(shop, orders, Encoding.MACHINE_ORDERS, Criterion.MAKESPAN, 1)
             sweeps.append((time.perf_counter() - began) / SWEEPS)
-        once = len(matrix) ** 3 >= ONCE
         closure(matrix[:2, :2], Method.FLOYD_WARSHALL)  # compiled
-        for _ in range(1 if once else self._bench.repeat):
+        for _ in range(self._bench.repeat):
             began = time.perf_counter()
             paths = closure(matrix, Method.FLOYD_WARSHALL)
             cubic.append(time.perf_counter() - began)
