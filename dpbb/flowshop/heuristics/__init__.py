@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dpbb.errors import OptionError
 from dpbb.flowshop.bounds.lb1 import root_bound
@@ -29,17 +29,45 @@ if TYPE_CHECKING:
 
     from dpbb.flowshop.instance import FlowShopInstance
 
-__all__ = ["HEURISTICS", "Incumbent", "Search", "default_time_s", "first_incumbent"]
+__all__ = [
+    "HEURISTICS",
+    "Incumbent",
+    "Method",
+    "Search",
+    "default_time_s",
+    "first_incumbent",
+]
 
 
-HEURISTICS: dict[str, tuple[str, str]] = {
-    "neh": ("dpbb.flowshop.heuristics.neh:neh", "cpu"),
-    "ig": ("dpbb.flowshop.heuristics.iterated_greedy:iterated_greedy", "cpu"),
-    "beam": ("dpbb.flowshop.heuristics.beam:beam", "cpu"),
+class Method(NamedTuple):
+    """Where a heuristic is and what it is good for.
+
+    Parameters
+    ----------
+    cpu, gpu
+        Its function for this kind of device as ``"module:function"``; None: there is
+        none. The function is a ``Heuristic``; a function ``load`` of the same module,
+        if there is one, loads what it compiles.
+    beside
+        Whether it runs beside the tree, too, in one thread, from a given schedule.
+    keeps
+        Whether it can keep the start's prefix and suffix, see ``Search.kept``.
+    """
+
+    cpu: str | None
+    gpu: str | None = None
+    beside: bool = False
+    keeps: bool = False
+
+
+_HERE = "dpbb.flowshop.heuristics"
+
+HEURISTICS: dict[str, Method] = {
+    "neh": Method(f"{_HERE}.neh:neh"),
+    "ig": Method(f"{_HERE}.iterated_greedy:iterated_greedy", beside=True),
+    "beam": Method(f"{_HERE}.beam:beam"),
 }
-"""Of every heuristic: where it is, ``"module:function"``, and what kind of device it
-runs on. The function is a ``Heuristic``; a function ``load`` of the same module, if
-there is one, loads what it compiles. The option ``heuristics`` takes these names."""
+"""All heuristics; the option ``heuristics`` takes these names."""
 
 
 def default_time_s(n_jobs: int, n_machines: int) -> float:
@@ -156,7 +184,10 @@ def _stages(method: str, n_machines: int) -> tuple[tuple[str, float], ...]:
 
 def _loaded(name: str) -> Heuristic:
     """Import a heuristic and load its compiled code."""
-    path, _, function = HEURISTICS[name][0].partition(":")
+    where = HEURISTICS[name].cpu
+    if where is None:
+        raise OptionError(f"heuristics: {name!r} runs on a GPU only")
+    path, _, function = where.partition(":")
     module = import_module(path)
     if hasattr(module, "load"):
         module.load()

@@ -39,6 +39,14 @@ class Search:
         Number of threads to use, at least 1.
     seed
         Start of all pseudo-random choices, at least 0.
+    iterations
+        Steps of the method's own kind after which to stop; None: no such limit. With
+        one thread, a seed and this limit a search can be repeated exactly.
+    kept
+        How many jobs at the front and at the back of the start stay where they are;
+        only a ``Method`` that ``keeps`` takes other values than zero.
+    device
+        Index of the GPU, for functions that run on one.
     on_improvement
         Called in the caller's thread with every better incumbent.
     should_stop
@@ -50,6 +58,9 @@ class Search:
     deadline: float = math.inf
     threads: int = 1
     seed: int = 0
+    iterations: int | None = None
+    kept: tuple[int, int] = (0, 0)
+    device: int = 0
     on_improvement: Callable[[Incumbent], None] | None = None
     should_stop: Callable[[], bool] | None = None
 
