@@ -69,6 +69,9 @@ HEURISTICS: dict[str, Method] = {
 }
 """All heuristics; the option ``heuristics`` takes these names."""
 
+DEVICES = ("cpu", "gpu")
+"""Kinds of devices that a ``Method`` may have a function for."""
+
 
 def default_time_s(n_jobs: int, n_machines: int) -> float:
     """Seconds that ``first_incumbent`` takes unless told otherwise.
@@ -87,6 +90,8 @@ def first_incumbent(
     time_limit_s: float | None = None,
     threads: int | None = None,
     seed: int = 0,
+    iterations: int | None = None,
+    device: str = "cpu",
     initial: ArrayLike | None = None,
     lower_bound: int | None = None,
     on_improvement: Callable[[Incumbent], None] | None = None,
@@ -110,6 +115,11 @@ def first_incumbent(
     seed
         Start of all pseudo-random choices; the same seed and threads give the same
         incumbents, but how many of them depends on the time.
+    iterations
+        See ``Search``; counts for each heuristic that runs.
+    device
+        ``"gpu"``: the first visible GPU for the heuristics that have a function for
+        one; the others use the CPU's cores all the same.
     initial
         A permutation to start from.
     lower_bound
@@ -127,7 +137,8 @@ def first_incumbent(
     Raises
     ------
     OptionError
-        Unknown method, or ``initial`` is no permutation of the jobs.
+        Unknown method, or ``initial`` is no permutation of the jobs; a method that has
+        no function for this device.
     """
     if method not in (*Heuristics, *HEURISTICS):
         allowed = ", ".join(repr(str(name)) for name in (*Heuristics, *HEURISTICS))
@@ -138,6 +149,7 @@ def first_incumbent(
         lower_bound=root if lower_bound is None else max(root, lower_bound),
         threads=threads or available_cores(),
         seed=seed,
+        iterations=iterations,
         on_improvement=on_improvement,
         should_stop=should_stop,
     )
@@ -147,7 +159,9 @@ def first_incumbent(
     if method == Heuristics.NONE or (incumbent is not None and incumbent.proved):
         return incumbent
 
-    incumbent = _loaded("neh")(search, incumbent)
+    if method != Heuristics.AUTO:
+        _path(method, device, strict=True)  # refused before anything runs
+    incumbent = _loaded("neh", device)(search, incumbent)
     if method == "neh" or incumbent.proved:
         return incumbent
     if time_limit_s is None:
@@ -156,7 +170,7 @@ def first_incumbent(
     for stage, share in _stages(method, instance.n_machines):
         if incumbent.proved or (should_stop is not None and should_stop()):
             break
-        heuristic = _loaded(stage)
+        heuristic = _loaded(stage, device)
         started = time.monotonic()
         left = share * time_limit_s - spent
         incumbent = heuristic(replace(search, deadline=started + left), incumbent)
@@ -182,12 +196,33 @@ def _stages(method: str, n_machines: int) -> tuple[tuple[str, float], ...]:
     )
 
 
-def _loaded(name: str) -> Heuristic:
+def _path(name: str, device: str, *, strict: bool = False) -> str:
+    """Return where a heuristic is; one without a function for a GPU uses the cores.
+
+    Raises
+    ------
+    OptionError
+        There is no such device, or, of those that are strict, no function for it.
+    """
+    if device not in DEVICES:
+        raise OptionError(f"device: expected one of {', '.join(DEVICES)}, got {device}")
+    row = HEURISTICS[name]
+    path = row.gpu if device == "gpu" else row.cpu
+    if path is None and strict:
+        has = [kind for kind in DEVICES if getattr(row, kind) is not None]
+        raise OptionError(
+            f"device: expected {' or '.join(has)}, as the heuristic {name!r} has no "
+            f"function for another, got {device!r}"
+        )
+    path = path or row.cpu
+    if path is None:
+        raise OptionError(f"device: expected gpu for the heuristic {name!r}, got cpu")
+    return path
+
+
+def _loaded(name: str, device: str) -> Heuristic:
     """Import a heuristic and load its compiled code."""
-    where = HEURISTICS[name].cpu
-    if where is None:
-        raise OptionError(f"heuristics: {name!r} runs on a GPU only")
-    path, _, function = where.partition(":")
+    path, _, function = _path(name, device).partition(":")
     module = import_module(path)
     if hasattr(module, "load"):
         module.load()

@@ -54,3 +54,31 @@ def test_a_row_is_enough(monkeypatch):
     shop = FlowShopInstance("shop", times)  # NEH does not reach the root's LB1
     first_incumbent(shop, method="ig", time_limit_s=0.05)
     assert len(called) == 1
+
+
+def test_a_device_takes_the_function_of_a_row_for_it(monkeypatch):
+    """On a GPU what has no function for one runs on the cores, but not if asked for."""
+    called = []
+    for name in ("on_cpu", "on_gpu"):
+
+        def found(search, start=None, name=name):
+            called.append((name, search.iterations))
+            return start
+
+        monkeypatch.setattr(heuristics, name, found, raising=False)
+    here = "dpbb.flowshop.heuristics"
+    times = np.random.default_rng(0).integers(1, 30, (10, 8))
+    shop = FlowShopInstance("shop", times)
+    monkeypatch.setitem(HEURISTICS, "ig", Method(f"{here}:on_cpu", f"{here}:on_gpu"))
+    for device in ("cpu", "gpu"):
+        how = {"time_limit_s": 0.05, "iterations": 7, "device": device}
+        first_incumbent(shop, method="ig", **how)
+    assert called == [("on_cpu", 7), ("on_gpu", 7)]
+    monkeypatch.setitem(HEURISTICS, "ig", Method(f"{here}:on_cpu"))
+    monkeypatch.setitem(HEURISTICS, "beam", Method(f"{here}:on_cpu"))
+    first_incumbent(shop, method="auto", time_limit_s=0.05, device="gpu")
+    assert {name for name, _ in called[2:]} == {"on_cpu"}
+    with pytest.raises(OptionError, match="expected cpu, as the heuristic 'ig'"):
+        first_incumbent(shop, method="ig", device="gpu")
+    with pytest.raises(OptionError, match="expected one of cpu, gpu, got tpu"):
+        first_incumbent(shop, method="ig", device="tpu")
