@@ -119,7 +119,7 @@ def _write(bench: Bench, args: argparse.Namespace) -> None:
 
 def _find_device(bench: Bench) -> None:
     """Find a GPU; without one its columns stay empty."""
-    from dpbb.jobshop.gpu_batch import require_gpu
+    from dpbb.kernels.nvrtc import require_gpu
 
     print(f"host: {bench.report.host}")
     try:

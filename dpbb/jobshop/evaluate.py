@@ -128,7 +128,7 @@ def _suits_gpu(solutions: Any) -> bool:  # noqa: ANN401
     if getattr(solutions, "size", 0) < LEAST_FOR_GPU:
         return False
     from dpbb.errors import EngineUnavailable
-    from dpbb.jobshop.gpu_batch import require_gpu
+    from dpbb.kernels.nvrtc import require_gpu
 
     try:
         require_gpu()
@@ -192,8 +192,9 @@ def _on_gpu(
 ) -> tuple[Any, Any]:
     """Return costs and solutions on the device."""
     from dpbb.jobshop import gpu_batch
+    from dpbb.kernels.nvrtc import require_gpu
 
-    cupy = gpu_batch.require_gpu()
+    cupy = require_gpu()
     if hasattr(solutions, "__cuda_array_interface__"):
         array = cupy.asarray(solutions)
         check_array(instance, array, encoding)

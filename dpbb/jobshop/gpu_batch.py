@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.errors import EngineUnavailable, OptionError
+from dpbb.errors import OptionError
 from dpbb.jobshop.solution import Encoding
 from dpbb.jobshop.tables import CRITERION_NUMBER, Tables
-from dpbb.kernels.nvrtc import load_module
+from dpbb.kernels.nvrtc import load_module, require_gpu
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,23 +33,6 @@ WARPS = 4
 
 ID_BYTES = {"uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4}
 """Types of job numbers that the kernel for sequences reads as they are."""
-
-
-def require_gpu(device: int = 0) -> Any:  # noqa: ANN401 (the module)
-    """Return CuPy; EngineUnavailable, and why, where there is no such device."""
-    try:
-        import cupy
-
-        count = cupy.cuda.runtime.getDeviceCount()
-    except ImportError as error:
-        raise EngineUnavailable(
-            f"GPU: expected CuPy to be installed; pip install 'dpbb[cuda12]' ({error})"
-        ) from error
-    except cupy.cuda.runtime.CUDARuntimeError as error:
-        raise EngineUnavailable(f"GPU: no CUDA device: {error}") from error
-    if not 0 <= device < count:
-        raise EngineUnavailable(f"GPU: expected a device below {count}, got {device}")
-    return cupy
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.errors import OptionError
-from dpbb.jobshop.gpu_batch import HERE, require_gpu
+from dpbb.jobshop.gpu_batch import HERE
 from dpbb.jobshop.longest_paths import Method
-from dpbb.kernels.nvrtc import load_module
+from dpbb.kernels.nvrtc import load_module, require_gpu
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -197,8 +197,9 @@ def _gpu_makespans(
     places: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     from dpbb.jobshop import gpu_batch
+    from dpbb.kernels.nvrtc import require_gpu
 
-    cupy = gpu_batch.require_gpu()
+    cupy = require_gpu()
     batch = gpu_batch.batch_of(instance, Criterion.MAKESPAN)
     moves = np.zeros((len(places), 3), np.int32)
     moves[:, 1:] = places

@@ -22,6 +22,23 @@ CUDA_DIRECTORY = Path(__file__).parent / "cuda"
 _modules: dict[tuple[int, str], Any] = {}
 
 
+def require_gpu(device: int = 0) -> Any:  # noqa: ANN401 (the module)
+    """Return CuPy; EngineUnavailable, and why, where there is no such device."""
+    try:
+        import cupy
+
+        count = cupy.cuda.runtime.getDeviceCount()
+    except ImportError as error:
+        raise EngineUnavailable(
+            f"GPU: expected CuPy to be installed; pip install 'dpbb[cuda12]' ({error})"
+        ) from error
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise EngineUnavailable(f"GPU: no CUDA device: {error}") from error
+    if not 0 <= device < count:
+        raise EngineUnavailable(f"GPU: expected a device below {count}, got {device}")
+    return cupy
+
+
 def source_digest(directories: Sequence[Path]) -> str:
     """Hexadecimal digest of every CUDA source and header of the directories."""
     digest = hashlib.sha256()

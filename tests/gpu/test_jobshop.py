@@ -28,7 +28,7 @@ SHOPS = {
 def cupy():
     """Skip, with the reason, where there is no device."""
     from dpbb.errors import EngineUnavailable
-    from dpbb.jobshop.gpu_batch import require_gpu
+    from dpbb.kernels.nvrtc import require_gpu
 
     try:
         return require_gpu()
