@@ -9,6 +9,7 @@ SUITES = {
     "dask": "the same tree raw in one process and through a LocalCluster",
     "estimate": "estimates of trees of known size: within a factor 3, how fast",
     "gpu": "golden trees with the GPU engine: counts, nodes a second",
+    "heuristics": "schedules of heuristics: percent above the best-known makespans",
     "idle": "how long a freed seat waits for its next unit",
     "jobshop": "costs of job-shop schedules: the paper's table, batches, CPU and GPU",
     "multigpu": "one tree through `dpbb.solve` on 1, 2, 4, ... GPUs of this host",
