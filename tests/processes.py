@@ -7,11 +7,12 @@ import os
 import socket
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     import signal
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
 
 def free_port() -> int:
@@ -31,12 +32,24 @@ class DaskProcesses:
         Options of the scheduler and every worker.
     environ
         Added to their environment.
+    port
+        Of the scheduler; None: a free one.
+    logs
+        Folder of what they print, a file each; None: nobody keeps it.
     """
 
-    def __init__(self, *common: str, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        *common: str,
+        environ: Mapping[str, str] | None = None,
+        port: int | None = None,
+        logs: Path | None = None,
+    ) -> None:
         self._common = ("--no-dashboard", *common)
         self._environ = {**os.environ, **(environ or {})}
-        self.port = free_port()
+        self._logs = logs
+        self._started = 0
+        self.port = free_port() if port is None else port
         self.address = f"tcp://127.0.0.1:{self.port}"
         self.scheduler: subprocess.Popen[bytes] | None = None
         self.workers: list[subprocess.Popen[bytes]] = []
@@ -70,18 +83,20 @@ class DaskProcesses:
                 self.end(process)
 
     def _start(self, kind: str, *options: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(  # noqa: S603 - Dask's own commands
-            [
-                sys.executable,
-                "-m",
-                f"distributed.cli.dask_{kind}",
-                *options,
-                *self._common,
-            ],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env=self._environ,
-        )
+        command = [sys.executable, "-m", f"distributed.cli.dask_{kind}"]
+        self._started += 1
+        with contextlib.ExitStack() as stack:
+            log: IO[bytes] | int = subprocess.DEVNULL
+            if self._logs is not None:
+                self._logs.mkdir(parents=True, exist_ok=True)
+                path = self._logs / f"{self._started:02}-{kind}.log"
+                log = stack.enter_context(path.open("wb"))
+            return subprocess.Popen(  # noqa: S603 - Dask's own commands
+                [*command, *options, *self._common],
+                stdout=log,
+                stderr=log,
+                env=self._environ,
+            )
 
 
 @contextlib.contextmanager

@@ -1,34 +1,59 @@
-"""One run on a scheduler and workers of its own, and the faults that a seed draws."""
+"""One run on a scheduler and workers of its own, and the faults that a seed draws.
+
+    python -m tests.worlds.campaign.arena SEED FOLDER
+
+prints what became of it, as a line of JSON.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import random
+import shutil
 import signal
+import stat
+import sys
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from distributed import Client
 
 import dpbb
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
+from dpbb.coordination.snapshot import RunState
 from dpbb.errors import DpbbError
 from dpbb.options.table import EngineName
 from tests.processes import DaskProcesses, signalled
+from tests.worlds.campaign.held import HOLD, PROTOCOL
 from tests.worlds.faults.suite import TREES, Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-PATIENCE_S = 150.0
+PATIENCE_S = 120.0
 """A run that has not ended so long after its last fault is stuck."""
 
 PRELOAD = ("--preload", "dpbb.cluster.preload")
+HELD = ("--preload", "tests.worlds.campaign.held")
 MOST_WORKERS = 4
-CHOICE = (*TREES, Tree("ta017", 1484, 38_374_060, 26_685, "cpu"))
+MOST_FAULTS = 7
+MOST_HANG_S = 8.0
+CHOICE = (
+    *TREES,
+    Tree("ta017", 1484, 38_374_060, 26_685, "cpu"),
+    Tree("ta022", 2099, 55_138_829, 34, "cpu"),
+    Tree("ta056", 3660, 107_404_891, 0, "cpu"),
+    Tree("ta021", 2297, 447_986_455, 1440, "cpu"),
+)
+"""Of the table of trees; seconds of one thread each, so that faults strike in time."""
+
+FIRST_PORT, PORTS = 20_000, 10_000
+"""Below those that systems hand out: a scheduler that restarts finds its own free."""
 UNSAVED = "nothing saved yet"
 """Its scheduler was killed before the first checkpoint: nothing to go on from."""
 
@@ -38,7 +63,10 @@ OUTCOMES = (*FINE, "lost", "stuck", "wrong counts", "error")
 
 @dataclass(slots=True)
 class Record:
-    """What became of a run; a line of the campaign's file."""
+    """What became of a run; a line of the campaign's file.
+
+    ``in_time``: it was still open after its last fault; ``store``: local or held.
+    """
 
     seed: int
     instance: str
@@ -46,6 +74,9 @@ class Record:
     about: str = ""
     seconds: float = 0.0
     faults: list[str] = field(default_factory=list)
+    in_time: bool = False
+    store: str = ""
+    requeues: int = 0
 
 
 class Arena:
@@ -54,17 +85,32 @@ class Arena:
     Parameters
     ----------
     folder
-        For the run's checkpoints.
+        For the run's checkpoints, and what the processes print.
     rng
         Draws the faults.
+    port
+        Of the scheduler.
     """
 
-    def __init__(self, folder: Path, rng: random.Random) -> None:
+    def __init__(self, folder: Path, rng: random.Random, port: int) -> None:
         self._rng = rng
-        self._runs = folder / "runs"
-        self._store = self._runs / "one"
+        runs = folder / "runs"
+        self._store = runs / "one"
+        self._hold = folder / "hold"
+        self.store = rng.choice(("local", PROTOCOL))
+        self._url = "" if self.store == "local" else f"{PROTOCOL}://"
+        self._hangs: list[Callable[[], None]] = []  # each lets go again
+        here = str(Path(__file__).resolve().parents[3])
+        paths = os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))
         self._dask = DaskProcesses(
-            *PRELOAD, environ={"DASK_DPBB__RESUME": str(self._runs)}
+            *(*PRELOAD, *HELD),
+            environ={
+                "DASK_DPBB__RESUME": f"{self._url}{runs}",
+                "PYTHONPATH": paths,
+                HOLD: str(self._hold),
+            },
+            port=port,
+            logs=folder / "logs",
         )
 
     def run(self, tree: Tree, record: Record) -> None:
@@ -75,7 +121,7 @@ class Arena:
             for _ in range(self._rng.randint(1, 3)):
                 dask.add_worker()
             run_id = self._submit(tree)
-            for _ in range(self._rng.randint(1, 5)):
+            for _ in range(self._rng.randint(1, MOST_FAULTS)):
                 time.sleep(self._rng.uniform(0.05, 1.5))
                 name, fault = self._rng.choice(self._faults())
                 if fault():
@@ -94,7 +140,7 @@ class Arena:
                 engine=EngineName(tree.engine),
                 cutoff=tree.optimum,
                 heuristics="none",
-                checkpoint=str(self._store),
+                checkpoint=f"{self._url}{self._store}",
                 checkpoint_interval_s=self._rng.choice((0.2, 0.5, 1.0)),
                 report_interval_s=self._rng.choice((0.1, 0.3)),
                 estimates="off",
@@ -112,9 +158,12 @@ class Arena:
         stem = run_id.partition("~")[0]
         with self._client() as client:
             while True:
-                names = [shot.run_id for shot in dpbb.runs(client)]
+                shots = dpbb.runs(client)
+                names = [shot.run_id for shot in shots]
                 found = [name for name in names if name.partition("~")[0] == stem]
                 if found:
+                    state = shots[names.index(found[-1])].state
+                    record.in_time = state == RunState.RUNNING
                     break
                 if not self._store.exists() or not list(self._store.glob("*.dpbb")):
                     record.outcome = UNSAVED
@@ -141,6 +190,7 @@ class Arena:
             self._compare(result, tree, record)
 
     def _compare(self, result: Any, tree: Tree, record: Record) -> None:  # noqa: ANN401
+        record.requeues = result.requeues
         counts = (result.decomposed, result.leaves)
         wanted = (tree.decomposed, tree.leaves)
         if result.termination != "exhausted" or counts != wanted:
@@ -247,19 +297,62 @@ class Arena:
             time.sleep(0.05)
 
     def _hang(self) -> bool:
-        """Take the folder away for a while: writes fail, then go on."""
-        if not self._store.exists():
+        """Have the store answer nothing for a while; other faults go on."""
+        if self._hangs or not (self._store / "owner.json").exists():
             return False
-        away = self._store.with_name(".away")
-        self._store.rename(away)
-        self._store.write_text("no folder")
-        time.sleep(self._rng.uniform(0.2, 2.0))
-        self._store.unlink()
-        away.rename(self._store)
+        begin = self._hang_owner if self.store == "local" else self._hang_all
+        if not begin():
+            return False
+        wake = threading.Timer(self._rng.uniform(0.5, MOST_HANG_S), self._let_go)
+        wake.daemon = True
+        wake.start()
         return True
+
+    def _hang_all(self) -> bool:
+        """Every call waits."""
+        self._hold.touch()
+        self._hangs.append(self._hold.unlink)
+        return True
+
+    def _hang_owner(self) -> bool:
+        """Whoever reads whose the folder is waits: the file is a pipe meanwhile.
+
+        Every checkpoint and sign of life reads it before anything is there.
+        """
+        owner = self._store / "owner.json"
+        pipe, kept = self._store.with_name(".pipe"), self._store.with_name(".owner")
+        try:
+            kept.write_bytes(owner.read_bytes())
+            os.mkfifo(pipe)
+            os.link(pipe, second := self._store.with_name(".second"))
+            second.replace(owner)
+        except FileNotFoundError:  # the run is over just now
+            pipe.unlink(missing_ok=True)
+            return False
+
+        def end() -> None:
+            with contextlib.suppress(FileNotFoundError):
+                if stat.S_ISFIFO(owner.stat().st_mode):
+                    kept.replace(owner)
+            deadline = time.monotonic() + 1
+            while time.monotonic() < deadline:  # whoever is about to open it, too
+                with contextlib.suppress(OSError):  # nobody reads it
+                    os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+                time.sleep(0.02)
+            pipe.unlink()
+
+        self._hangs.append(end)
+        return True
+
+    def _let_go(self) -> None:
+        """Have the store answer again."""
+        while self._hangs:
+            with contextlib.suppress(IndexError):  # the timer has
+                self._hangs.pop()()
 
     def _repair(self) -> None:
         """Wake who sleeps, and see that somebody is there to finish the run."""
+        self._let_go()
         for worker in self._dask.workers:
             signalled(worker, signal.SIGCONT)
         scheduler = self._dask.scheduler
@@ -277,8 +370,16 @@ def one_run(seed: int, folder: Path) -> Record:
     record = Record(seed, tree.instance)
     began = time.monotonic()
     try:
-        Arena(folder, rng).run(tree, record)
+        arena = Arena(folder, rng, FIRST_PORT + seed % PORTS)
+        record.store = arena.store
+        arena.run(tree, record)
     except Exception as error:  # noqa: BLE001 - it is the outcome of this run
         record.outcome, record.about = "error", f"{type(error).__name__}: {error}"
     record.seconds = round(time.monotonic() - began, 1)
     return record
+
+
+if __name__ == "__main__":
+    place = Path(sys.argv[2])
+    shutil.rmtree(place, ignore_errors=True)  # of a run that was cut off
+    print(json.dumps(asdict(one_run(int(sys.argv[1]), place))))
