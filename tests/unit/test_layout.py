@@ -13,8 +13,6 @@ EXCEPTIONS = {
     "examples/test_*.py": "of the programs in examples/",
     "engines/gpu/test_docs.py": "of the figures in docs/gpus.md",
     "engines/test_refusals.py": "of all engines",
-    "flowshop/heuristics/test_first_incumbent.py": "of the package itself",
-    "flowshop/heuristics/test_table.py": "of the table in the package itself",
     "jobshop/test_cuda_sources.py": "of its CUDA sources",
     "proof/test_forgeries.py": "of what every verifier of certificates refuses",
     "test_seams.py": "of who names flow shops",

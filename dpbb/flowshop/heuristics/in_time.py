@@ -1,7 +1,6 @@
 """The start heuristics in a thread, which is not waited for longer than there is time.
 
-Nothing interrupts Numba while it compiles, for some ten seconds in all on the first use
-after an installation: who has less time, or is to stop, goes on without the heuristics.
+On a machine with other work even NEH may take longer than there is.
 """
 
 from __future__ import annotations
@@ -11,15 +10,12 @@ from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from dpbb.flowshop.heuristics import default_time_s, first_incumbent
+from dpbb.flowshop.heuristics.palmer import palmer
 from dpbb.flowshop.heuristics.search import Search, improve
 from dpbb.options import Heuristics
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dpbb.flowshop.instance import FlowShopInstance
     from dpbb.problem import Incumbent, StartSearch
 
@@ -41,7 +37,8 @@ def incumbent_in_time(
         The best so far; if the end came before any, the best of ``initial``, the jobs
         in their own order and in Palmer's.
     """
-    events: SimpleQueue[Incumbent | BaseException | None] = SimpleQueue()  # None: end
+    # texts are notes, None is the end
+    events: SimpleQueue[Incumbent | str | BaseException | None] = SimpleQueue()
     stop = Event()
     seconds = _seconds(instance, search)
     end = search.end
@@ -58,6 +55,7 @@ def incumbent_in_time(
                 lower_bound=search.lower_bound,
                 on_improvement=events.put,
                 should_stop=stop.is_set,
+                on_note=events.put,
             )
             events.put(None)
         except BaseException as error:  # noqa: BLE001 (raised by whoever waits)
@@ -66,19 +64,25 @@ def incumbent_in_time(
     best: Incumbent | None = None
     Thread(target=find, name="dpbb-heuristics", daemon=True).start()
     try:
-        while end is None or time.monotonic() < end:
+        while True:
+            over = end is not None and time.monotonic() >= end
             if not stop.is_set() and search.should_stop():
                 stop.set()
                 last = time.monotonic() + STOP_S
                 end = last if end is None else min(end, last)
             try:
-                event = events.get(timeout=POLL_S)
+                event = events.get(timeout=0 if over else POLL_S)
             except Empty:
+                if over:
+                    break
                 continue
             if event is None:
                 return best
             if isinstance(event, BaseException):
                 raise event
+            if isinstance(event, str):
+                search.on_note(event)
+                continue
             best = event
             search.on_improvement(best)
     finally:
@@ -88,8 +92,7 @@ def incumbent_in_time(
         if search.initial is not None:
             best = improve(at_once, None, search.initial, "initial")
         if search.method != Heuristics.NONE:
-            best = improve(at_once, best, range(instance.n_jobs), "own order")
-            best = improve(at_once, best, palmer(instance), "palmer")
+            best = palmer(at_once, best)
     return best
 
 
@@ -102,16 +105,3 @@ def _seconds(instance: FlowShopInstance, search: StartSearch) -> float | None:
         return search.time_limit_s
     left = max(search.end - time.monotonic(), 0.0)
     return min(default_time_s(instance.n_jobs, instance.n_machines), left * 2 / 3)
-
-
-def palmer(instance: FlowShopInstance) -> NDArray[np.intp]:
-    """Return the jobs by falling slope: those whose times grow come first.
-
-    Nothing to compile, milliseconds at any size.
-
-    Notes
-    -----
-    Slope index of Palmer, Oper. Res. Q. 16(1), 1965.
-    """
-    weights = 2 * np.arange(instance.n_machines) - (instance.n_machines - 1)
-    return np.argsort(-(instance.times @ weights), kind="stable")

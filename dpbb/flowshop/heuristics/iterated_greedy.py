@@ -25,8 +25,13 @@ from dpbb.flowshop.heuristics.insertion import (
     remove,
     workspace,
 )
-from dpbb.flowshop.heuristics.neh import kernel_times, neh, random_state
-from dpbb.flowshop.heuristics.search import Search, improve
+from dpbb.flowshop.heuristics.neh import neh
+from dpbb.flowshop.heuristics.search import (
+    Search,
+    improve,
+    machine_times,
+    random_state,
+)
 from dpbb.flowshop.instance import FlowShopInstance
 
 if TYPE_CHECKING:
@@ -86,7 +91,7 @@ def iterated_greedy(search: Search, start: Incumbent | None = None) -> Incumbent
     the number of rounds is a function of the instance, the seed and the threads.
     """
     incumbent = neh(search) if start is None else start
-    times = kernel_times(search)
+    times = machine_times(search)
     n_machines, n_jobs = times.shape
     iterations = max(1, ROUND_OPERATIONS // (n_jobs * n_jobs * n_machines))
     temperature = max(TEMPERATURE * float(times.mean()) / 10, 1e-9)

@@ -18,7 +18,7 @@ from dpbb.problem import Incumbent
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from dpbb.flowshop.instance import FlowShopInstance
 
@@ -98,6 +98,17 @@ def improve(
     if search.on_improvement is not None:
         search.on_improvement(new)
     return new
+
+
+def machine_times(search: Search) -> NDArray[np.int32]:
+    """Return the processing times as int32 of shape (n_machines, n_jobs)."""
+    return np.ascontiguousarray(search.instance.times.T, dtype=np.int32)
+
+
+def random_state(seed: int, stream: int) -> NDArray[np.uint64]:
+    """Return the state of one pseudo-random stream, shape (1,), never zero."""
+    state = np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64)
+    return state | np.uint64(1)
 
 
 def available_cores() -> int:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import time
-from threading import Event
+from threading import Event, current_thread
 
 import numpy as np
 import pytest
@@ -95,6 +95,36 @@ def test_the_search_is_over_before_the_end(monkeypatch, given, end, seconds):
     end = None if end is None else time.monotonic() + end
     incumbent_in_time(SHOP, StartSearch(time_limit_s=given, end=end))
     assert told == [pytest.approx(seconds, abs=0.1)]
+
+
+def test_notes_are_passed_on_in_this_thread(monkeypatch):
+    def waiting(_instance, *, on_note, on_improvement, **_how):
+        on_note("compiling")
+        on_note("")
+        on_improvement(NEH)
+
+    monkeypatch.setattr(in_time, "first_incumbent", waiting)
+    told = []
+    how = StartSearch(on_note=lambda text: told.append((text, current_thread())))
+    assert incumbent_in_time(SHOP, how) is NEH
+    assert told == [("compiling", current_thread()), ("", current_thread())]
+
+
+def test_what_came_just_before_the_end_counts(monkeypatch):
+    """Nobody had looked since: a busy machine."""
+    found = Event()
+
+    def search(_instance, *, on_improvement, **_how):
+        on_improvement(NEH)
+        found.set()
+
+    def slow():
+        found.wait(60)
+        return False
+
+    monkeypatch.setattr(in_time, "first_incumbent", search)
+    how = StartSearch(end=time.monotonic(), should_stop=slow)
+    assert incumbent_in_time(SHOP, how) is NEH
 
 
 def test_errors_are_raised_here(monkeypatch):

@@ -1,12 +1,18 @@
 import subprocess
 import sys
+from threading import Event
 
 import numpy as np
 import pytest
 
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, taillard_instance
-from dpbb.flowshop.heuristics import default_time_s, first_incumbent
+from dpbb.flowshop.heuristics import (
+    HEURISTICS,
+    default_time_s,
+    first,
+    first_incumbent,
+)
 
 
 @pytest.fixture(scope="module")
@@ -95,3 +101,43 @@ def test_import_is_light():
         "assert h.first_incumbent; sys.exit('numba' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0  # noqa: S603
+
+
+def test_numpy_searches_until_the_code_is_compiled_and_a_word_says_so(
+    monkeypatch, ta001
+):
+    release, notes, found = Event(), [], []
+    path = HEURISTICS["ig"].cpu
+
+    class Slow:
+        def __init__(self, paths):
+            assert list(paths) == [path]
+
+        def ready(self, _path):
+            return release.is_set()
+
+        def heuristic(self, _path):
+            return lambda _search, start: start
+
+    def improved(incumbent):
+        found.append(incumbent.source)
+        if incumbent.source == "insertion":
+            release.set()
+
+    monkeypatch.setattr(first, "Loading", Slow)
+    monkeypatch.setattr(first, "NOTE_S", 0.0)
+    best = first_incumbent(
+        ta001, method="ig", on_improvement=improved, on_note=notes.append
+    )
+    assert found == ["neh", "insertion"]
+    assert best.source == "insertion"
+    assert notes == ["compiling the heuristics; NumPy searches meanwhile", ""]
+
+
+def test_a_large_shop_has_an_order_before_neh():
+    found = []
+    times = np.random.default_rng(1).integers(1, 99, (201, 3))
+    shop = FlowShopInstance("large", times)
+    first_incumbent(shop, method="neh", on_improvement=found.append)
+    assert found[0].source == "own order"
+    assert found[-1].source == "neh"

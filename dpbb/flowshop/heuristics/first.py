@@ -1,0 +1,198 @@
+"""The first incumbent: NEH at once, then what does best on instances of a size.
+
+What Numba compiles is imported in a thread when it is wanted, and plain NumPy searches
+until then.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dpbb.errors import OptionError
+from dpbb.flowshop.bounds.lb1 import root_bound
+from dpbb.flowshop.heuristics.loading import Loading
+from dpbb.flowshop.heuristics.neh import neh
+from dpbb.flowshop.heuristics.palmer import palmer
+from dpbb.flowshop.heuristics.plain_search import plain_search
+from dpbb.flowshop.heuristics.search import Search, available_cores, improve
+from dpbb.flowshop.heuristics.table import HEURISTICS, path_of
+from dpbb.options import Heuristics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
+
+    from dpbb.flowshop.instance import FlowShopInstance
+    from dpbb.problem import Incumbent
+
+LARGE_JOBS = 200
+"""With more jobs, NEH may take longer than 0.2 s: Palmer's order comes before it."""
+
+NOTE_S = 1.0
+"""Seconds that are waited for compiled code before a word is said about it."""
+
+
+def default_time_s(n_jobs: int, n_machines: int) -> float:
+    """Seconds that ``first_incumbent`` takes unless told otherwise.
+
+    Grows with the instance: 0.3 s at 20x5, 1.2 s at 20x20, 5 s at 50x20 and 10 s, the
+    most, from 100x20 on.
+    """
+    size = n_jobs**1.5 * n_machines
+    return float(min(10.0, max(0.3, size / 1500)))
+
+
+def first_incumbent(
+    instance: FlowShopInstance,
+    *,
+    method: str = Heuristics.AUTO,
+    time_limit_s: float | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    iterations: int | None = None,
+    device: str = "cpu",
+    initial: ArrayLike | None = None,
+    lower_bound: int | None = None,
+    on_improvement: Callable[[Incumbent], None] | None = None,
+    should_stop: Callable[[], bool] | None = None,
+    on_note: Callable[[str], None] = lambda _text: None,
+) -> Incumbent | None:
+    """Find a good schedule quickly.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    method
+        ``"none"``: only ``initial``, if it is given; ``"neh"``; ``"ig"``: iterated
+        greedy; ``"beam"``: iterative beam search; ``"auto"``: the last two by turns, as
+        it does best on instances of this size.
+    time_limit_s
+        Seconds to search; default: ``default_time_s``. Loading the compiled code, and
+        compiling it on the first use after installation, come on top; NumPy searches
+        meanwhile.
+    threads
+        Default: all physical cores.
+    seed
+        Start of all pseudo-random choices.
+    iterations
+        See ``Search``; counts for each heuristic that runs, and NumPy does not search
+        meanwhile.
+    device
+        ``"gpu"``: the first visible GPU for the heuristics that have a function for
+        one; the others use the CPU's cores all the same.
+    initial
+        A permutation to start from.
+    lower_bound
+        A schedule of this makespan is optimal: stop there. Default: the root's LB1.
+    on_improvement
+        Called with every better incumbent, in this thread.
+    should_stop
+        Polled every few milliseconds, in this thread; True ends the search.
+    on_note
+        Called in this thread with what is waited for longer than a second, and with
+        an empty text when that is over.
+
+    Returns
+    -------
+    Incumbent or None
+        None only for ``"none"`` without ``initial``.
+
+    Raises
+    ------
+    OptionError
+        Unknown method, or ``initial`` is no permutation of the jobs; a method that has
+        no function for this device.
+    """
+    if method not in (*Heuristics, *HEURISTICS):
+        allowed = ", ".join(repr(str(name)) for name in (*Heuristics, *HEURISTICS))
+        raise OptionError(f"heuristics: expected one of {allowed}, got {method!r}")
+    root = root_bound(instance.times)
+    search = Search(
+        instance,
+        lower_bound=root if lower_bound is None else max(root, lower_bound),
+        threads=threads or available_cores(),
+        seed=seed,
+        iterations=iterations,
+        on_improvement=on_improvement,
+        should_stop=should_stop,
+    )
+    incumbent = None
+    if initial is not None:
+        incumbent = improve(search, None, initial, "initial")
+    if method == Heuristics.NONE or (incumbent is not None and incumbent.proved):
+        return incumbent
+
+    if method != Heuristics.AUTO:
+        path_of(method, device, strict=True)  # refused before anything runs
+    if instance.n_jobs > LARGE_JOBS:
+        incumbent = palmer(search, incumbent)
+    incumbent = neh(search, incumbent)
+    if method == "neh" or incumbent.proved:
+        return incumbent
+    if time_limit_s is None:
+        time_limit_s = default_time_s(instance.n_jobs, instance.n_machines)
+    stages = [
+        (path_of(stage, device), share)
+        for stage, share in _stages(method, instance.n_machines)
+    ]
+    loading = Loading([path for path, _ in stages])
+    spent = 0.0
+    for path, share in stages:
+        if iterations is None:  # else it could not be repeated
+            incumbent = _until_loaded(search, incumbent, loading, path, on_note)
+        if incumbent.proved or search.over:
+            break
+        heuristic = loading.heuristic(path)
+        started = time.monotonic()
+        left = share * time_limit_s - spent
+        incumbent = heuristic(replace(search, deadline=started + left), incumbent)
+        spent += time.monotonic() - started
+    return incumbent
+
+
+def _until_loaded(
+    search: Search,
+    incumbent: Incumbent,
+    loading: Loading,
+    path: str,
+    on_note: Callable[[str], None],
+) -> Incumbent:
+    """Search without compiled code until there is some, or until a stop."""
+    started = time.monotonic()
+    noted = False
+
+    def over() -> bool:
+        nonlocal noted
+        if not noted and time.monotonic() - started > NOTE_S:
+            on_note("compiling the heuristics; NumPy searches meanwhile")
+            noted = True
+        return loading.ready(path) or search.over
+
+    waiting = replace(search, should_stop=over)
+    if not loading.ready(path):
+        incumbent = plain_search(waiting, incumbent)
+    if noted:
+        on_note("")
+    return incumbent
+
+
+def _stages(method: str, n_machines: int) -> tuple[tuple[str, float], ...]:
+    """Which heuristic runs until which share of the time.
+
+    Beams do best, and prove most, on few machines; with many, iterated greedy does,
+    and a beam may still give it a better start.
+    """
+    if method != Heuristics.AUTO:
+        return ((method, 1.0),)
+    if n_machines <= 10:
+        return ("beam", 0.5), ("ig", 0.8), ("beam", 1.0)
+    return (
+        ("beam", 0.1),
+        ("ig", 0.6),
+        ("beam", 0.8),
+        ("ig", 1.0),
+    )

@@ -1,0 +1,65 @@
+"""Table of the heuristics: where each is, and what it is good for."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dpbb.errors import OptionError
+
+
+class Method(NamedTuple):
+    """Where a heuristic is and what it is good for.
+
+    Parameters
+    ----------
+    cpu, gpu
+        Its function for this kind of device as ``"module:function"``; None: there is
+        none. The function is a ``Heuristic``; a function ``load`` of the same module,
+        if there is one, loads what it compiles.
+    beside
+        Whether it runs beside the tree, too, in one thread, from a given schedule.
+    keeps
+        Whether it can keep the start's prefix and suffix, see ``Search.kept``.
+    """
+
+    cpu: str | None
+    gpu: str | None = None
+    beside: bool = False
+    keeps: bool = False
+
+
+_HERE = "dpbb.flowshop.heuristics"
+
+HEURISTICS: dict[str, Method] = {
+    "neh": Method(f"{_HERE}.neh:neh"),
+    "ig": Method(f"{_HERE}.iterated_greedy:iterated_greedy", beside=True),
+    "beam": Method(f"{_HERE}.beam:beam"),
+}
+"""All heuristics; the option ``heuristics`` takes these names."""
+
+DEVICES = ("cpu", "gpu")
+"""Kinds of devices that a ``Method`` may have a function for."""
+
+
+def path_of(name: str, device: str, *, strict: bool = False) -> str:
+    """Return where a heuristic is; one without a function for a GPU uses the cores.
+
+    Raises
+    ------
+    OptionError
+        There is no such device, or, of those that are strict, no function for it.
+    """
+    if device not in DEVICES:
+        raise OptionError(f"device: expected one of {', '.join(DEVICES)}, got {device}")
+    row = HEURISTICS[name]
+    path = row.gpu if device == "gpu" else row.cpu
+    if path is None and strict:
+        has = [kind for kind in DEVICES if getattr(row, kind) is not None]
+        raise OptionError(
+            f"device: expected {' or '.join(has)}, as the heuristic {name!r} has no "
+            f"function for another, got {device!r}"
+        )
+    path = path or row.cpu
+    if path is None:
+        raise OptionError(f"device: expected gpu for the heuristic {name!r}, got cpu")
+    return path
