@@ -116,7 +116,9 @@ class Session(Protocol):
     def load(self, unit: WorkUnit) -> None:
         """Add roots to explore; may be called at any time between slices."""
 
-    def advance(self, ub: int, max_seconds: float) -> Slice:
+    def advance(
+        self, ub: int, max_seconds: float, most_roots: int | None = None
+    ) -> Slice:
         """Explore for about ``max_seconds``, pruning every node with LB >= ub.
 
         ``ub`` may only fall from call to call (a larger one than before is treated
@@ -124,6 +126,11 @@ class Session(Protocol):
         better permutation that it finds: to its cost, or to its cost + 1 when the
         session collects all optima. The call may overrun by one unit of the
         engine's own time slicing; it returns early when nothing is left.
+
+        With ``most_roots`` the slice is to leave no more open roots than that: the
+        deepest nodes come first, nothing wide is begun, and it returns as soon as there
+        are few enough or no fewer can be had. An engine may do what it can, or, if it
+        works so anyway, nothing besides.
         """
 
     def donate(self, max_roots: int) -> WorkUnit:

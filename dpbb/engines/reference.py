@@ -110,7 +110,9 @@ class ReferenceSession:
         self._pending.extend(unit.roots())
         self._ivm.decomposed += unit.owned_ancestors
 
-    def advance(self, ub: int, max_seconds: float) -> Slice:
+    def advance(
+        self, ub: int, max_seconds: float, most_roots: int | None = None
+    ) -> Slice:
         """Visit nodes in leaf order, at least one, until the time is over."""
         deadline = perf_counter() + max_seconds
         ivm = self._ivm

@@ -344,3 +344,36 @@ def test_any_number_of_explorers(pages, explorers):
     session.load(WorkUnit.whole(20))
     assert counted(explore_to_end(session, ub)) == expected
     session.close()
+
+
+# -- few open roots before a checkpoint ------------------------------------------------
+
+
+def test_shrinking_leaves_fewer_roots_and_every_count(gpu):
+    name, ub, expected = TA016 if steals(gpu) else TA014
+    problem = problem_of(name)
+    decomposed = leaves = 0
+    fewer = []
+    with gpu.session(problem, TreeOptions(), ub=ub) as session:
+        while True:
+            parts = [session.advance(ub, 0.01)]
+            if not parts[-1].exhausted:
+                parts.append(session.advance(ub, 0.05, 1))
+                fewer.append(parts[-1].open_roots < parts[0].open_roots)
+                assert len(session.remaining()) == parts[-1].open_roots
+            decomposed += sum(part.decomposed for part in parts)
+            leaves += sum(part.leaves for part in parts)
+            if parts[-1].exhausted:
+                break
+    assert (decomposed, leaves) == expected
+    assert any(fewer)
+
+
+def test_shrinking_ends_when_few_roots_are_open(pages):
+    problem = problem_of("ta041")
+    ub = problem.trivial_ub  # hardly anything is pruned: it would never end
+    with pages.session(problem, TreeOptions(), ub=ub) as session:
+        before = session.advance(ub, 0.1).open_roots
+        part = session.advance(ub, 3600.0, 2 * before)
+        assert not part.exhausted
+        assert part.open_roots <= 2 * before

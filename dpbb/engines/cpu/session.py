@@ -123,7 +123,9 @@ class CpuSession:
         self._pending = both
         self._decomposed += unit.owned_ancestors
 
-    def advance(self, ub: int, max_seconds: float) -> Slice:
+    def advance(
+        self, ub: int, max_seconds: float, most_roots: int | None = None
+    ) -> Slice:
         """Explore for about ``max_seconds``; see the protocol."""
         deadline = time.perf_counter() + max_seconds
         control = self._pool.control

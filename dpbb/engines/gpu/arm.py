@@ -69,7 +69,12 @@ class Arm(Protocol):
         """Whether there are open nodes on the device."""
 
     def launch(
-        self, seconds: float, totals: NDArray[Any], orders: Orders | None
+        self,
+        seconds: float,
+        totals: NDArray[Any],
+        orders: Orders | None,
+        *,
+        shrinks: bool = False,
     ) -> None:
         """Launch kernels for about so many seconds.
 
@@ -79,6 +84,8 @@ class Arm(Protocol):
             What is counted is added to it.
         orders
             May end it; None: nothing does.
+        shrinks
+            Close the deepest subtrees first: few open roots are to be left.
         """
 
     def survey(self) -> tuple[int, int]:

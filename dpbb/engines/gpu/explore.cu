@@ -11,7 +11,9 @@
 // Balancing: an idle warp draws a ticket; a busy warp that sees more tickets than gifts
 // gives its shallowest page away. The launch is over when every warp waits, or on time.
 // At the end all pages lie in `out`, after a few batches deepest first that close most
-// of the small subtrees: fewer roots to carry.
+// of the small subtrees: fewer roots to carry. A launch that shrinks works so all the
+// time: its pool begins with the deepest pages, and every warp closes what hangs below
+// one of them before it takes the next.
 //
 // Grid: resident blocks alone (idle warps wait for busy ones). Block: WARPS * 32; warps
 // from Control::n_warps on are none.
@@ -243,7 +245,8 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
   u32 decomposed = 0, leaves = 0, batches = 0, children = 0;
   u64 idle_ns = 0;
   bool pool_left = true;
-  int draining = -1;  // batches left once the launch is told to stop
+  // batches left once the launch is told to stop; before it -1, or -2 if it shrinks
+  int draining = control->shrinks ? -2 : -1;
   const int branching_ub = (int)control->branching_ub;
 
   while (true) {
@@ -314,9 +317,9 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     }
 
     // ---- take a batch ---------------------------------------------------------------------
-    const int depth = stop            ? levels.deepest(true)
-                      : levels.n_full ? levels.deepest(false)
-                                      : levels.shallowest();
+    const int depth = stop || draining == -2 ? levels.deepest(true)
+                      : levels.n_full        ? levels.deepest(false)
+                                             : levels.shallowest();
     u32 page_id;
     const int records = levels.pop(depth, page_id);
     u32 *const page = page_at(arena, page_id);

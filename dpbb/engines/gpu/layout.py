@@ -23,7 +23,7 @@ CONTROL = np.dtype(
             ("u4", "pool_next pool_size n_out n_warps"),
             ("u4", "free_next free_end lock n_optima"),
             ("i4", "best least_bound"),
-            ("u4", "branching_ub drain_batches spare_pages padding"),
+            ("u4", "branching_ub drain_batches spare_pages shrinks"),
             ("u8", "decomposed leaves batches children idle_ns busy_ns"),
             ("u8", "open_roots budget_ns"),
         )

@@ -46,7 +46,7 @@ struct Control {
   int least_bound;
   u32 branching_ub, drain_batches;
   u32 spare_pages;  // free pages that explorers leave for fewer of them
-  u32 padding;
+  u32 shrinks;      // work deepest first: few open roots are to be left
   u64 decomposed, leaves;
   u64 batches, children, idle_ns, busy_ns;
   u64 open_roots, budget_ns;

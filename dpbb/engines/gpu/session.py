@@ -7,6 +7,7 @@ part of the slice, reads the counters. Open nodes stay in device memory.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,10 @@ RAMP_S = 0.05
 """Longest launch while there is not work for all explorers; nothing interrupts it."""
 LEAST_LAUNCH_S = 0.0005
 """Shortest launch: some work is done even in a slice of no time."""
+SHRINKING_S = 0.1
+"""Longest launch that leaves few open roots; after each of them they are counted."""
+SHRINKING_GAIN = 0.97
+"""A launch that leaves a larger share of them open is the last one of these."""
 PLENTY_PAGES = 2
 """With so many pages of open nodes for each explorer there is work for all."""
 
@@ -179,7 +184,9 @@ class GpuSession:
             # whoever exports it subtracts them
             self._owned += unit.owned_ancestors
 
-    def advance(self, ub: int, max_seconds: float) -> Slice:
+    def advance(
+        self, ub: int, max_seconds: float, most_roots: int | None = None
+    ) -> Slice:
         """Explore for about ``max_seconds``; see ``Session.advance``."""
         arm = self._require_open()
         began = time.monotonic()
@@ -189,7 +196,11 @@ class GpuSession:
         found: list[Candidate] = []
         self.kernels = self._settings.kernels
         arm.use(self.kernels, self._settings.now.share)
-        steady = max_seconds == self.slice_s and self._is_steady(arm)
+        shrinks = most_roots is not None
+        steady = (
+            max_seconds == self.slice_s and not shrinks and self._is_steady(arm)
+        )
+        before = math.inf
         open_roots, least = 0, None
         with self._device():
             counted = arm.pool.memory.closed
@@ -197,13 +208,21 @@ class GpuSession:
             while True:
                 self._load_pending(arm, totals)
                 if arm.explores:
-                    self._explore_until(arm, began + max_seconds, totals)
+                    deadline = began + max_seconds
+                    self._explore_until(arm, deadline, totals, shrinks=shrinks)
                     found += self._leaves_found(arm)
+                if most_roots is not None and arm.explores and not self._pending:
+                    open_roots, _ = arm.survey()
+                    if open_roots <= max(most_roots, 0) or (
+                        open_roots > SHRINKING_GAIN * before
+                    ):
+                        break
+                    before = open_roots
                 if not arm.explores and not self._pending:
                     break
                 if time.monotonic() - began >= max_seconds:
                     break
-                if self._orders.interrupted:
+                if self._orders.interrupted and not shrinks:
                     steady = False
                     break
             if arm.explores:
@@ -293,14 +312,25 @@ class GpuSession:
         if rest is unit and not arm.explores:
             raise DeviceError("no page of device memory is left to load roots into")
 
-    def _explore_until(self, arm: Arm, deadline: float, totals: NDArray[Any]) -> None:
-        """Launch once; an interrupt shortens the launch while there is work for all."""
-        plenty = self._is_saturated(arm)
-        left = min(LAUNCH_S if plenty else RAMP_S, deadline - time.monotonic())
-        left = max(left, LEAST_LAUNCH_S)
+    def _explore_until(
+        self,
+        arm: Arm,
+        deadline: float,
+        totals: NDArray[Any],
+        *,
+        shrinks: bool,
+    ) -> None:
+        """Launch once; an interrupt shortens the launch while there is work for all.
+
+        None shortens one that shrinks: what is wanted comes after it.
+        """
+        plenty = self._is_saturated(arm) and not shrinks
+        most = LAUNCH_S if plenty else SHRINKING_S if shrinks else RAMP_S
+        left = max(min(most, deadline - time.monotonic()), LEAST_LAUNCH_S)
         if plenty and self._orders.interrupted:
             left = LEAST_LAUNCH_S
-        arm.launch(left, totals, self._orders if plenty else None)
+        orders = self._orders if plenty else None
+        arm.launch(left, totals, orders, shrinks=shrinks)
 
     def _leaves_found(self, arm: Arm) -> list[Candidate]:
         return leaves_found(

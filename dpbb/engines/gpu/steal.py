@@ -92,11 +92,17 @@ class Stealing:
         return self.pool.size > 0 or self._idle < self.n_warps
 
     def launch(
-        self, seconds: float, totals: NDArray[Any], orders: Orders | None
+        self,
+        seconds: float,
+        totals: NDArray[Any],
+        orders: Orders | None,
+        *,
+        shrinks: bool = False,
     ) -> None:
         """Phases of exploring and stealing: several while many explorers are idle.
 
-        They are short: no order ends one before its time.
+        They are short: no order ends one before its time. Explorers work depth first in
+        any case, and hold few roots; those who are done steal nothing while it shrinks.
         """
         control, struct = self.pool.control, self._struct
         n = self.n_warps
@@ -105,15 +111,16 @@ class Stealing:
         control["tickets"] = idle_before
         struct["quantum"] = self._quantum
         # without a victim for anybody the next ones would not find any either
-        limit = int((1 - ACTIVE_SHARE) * n) if self._steals else n + 1
+        steals = self._steals and not shrinks
+        limit = int((1 - ACTIVE_SHARE) * n) if steals else n + 1
         struct["idle_limit"] = max(1, limit)
         struct["n_thefts"] = 0
-        phases = RAMP_PHASES if self._steals and idle_before >= limit else 1
+        phases = RAMP_PHASES if steals and idle_before >= limit else 1
         began = time.perf_counter()
         control.send()
         self._intervals.struct.set(struct.view(np.uint8))
         for _ in range(phases):
-            self._queue_phase()
+            self._queue_phase(steals=not shrinks)
         control.receive(totals)
         struct[:] = self._intervals.struct.get().view(INTERVALS)
         took = time.perf_counter() - began
@@ -126,7 +133,8 @@ class Stealing:
                 f"the device counts {self._idle} idle explorers of {n}, but "
                 f"{with_work} have work"
             )
-        self._steals = bool(struct["n_thefts"][0]) or not with_work
+        if not shrinks:
+            self._steals = bool(struct["n_thefts"][0]) or not with_work
         least, most = PHASE_S
         if took / phases > min(most, seconds):
             self._quantum = max(QUANTUM[0], self._quantum // 2)
@@ -137,14 +145,15 @@ class Stealing:
         totals["busy_ns"] += np.uint64(took * (1 - idle) * n * 1e9)
         self.pool.drop_taken()
 
-    def _queue_phase(self) -> None:
-        """Explore, then let the explorers without work steal."""
+    def _queue_phase(self, *, steals: bool) -> None:
+        """Explore, then let the explorers without work steal, if they shall."""
         kernels, stream = self._kernels, self.pool.stream
         both = (self.pool.arena, self._intervals.struct)
         kernels.explore(stream, self.n_warps // kernels.shape.warps, *both)
         self._launch("weigh", both)
         kernels.launch("add_up", stream, kernels.n_multiprocessors, both, threads=256)
-        self._launch("steal", both)
+        if steals:
+            self._launch("steal", both)
 
     def _launch(self, name: str, arguments: tuple[Any, ...]) -> None:
         """Queue a kernel for all explorers: a list of jobs or digits for every warp."""
