@@ -69,8 +69,7 @@ class Answers:
 
         None if it is to report and do as the answer says.
         """
-        seat = self._run.work.seats.get(seat_id)
-        lease = None if seat is None or seat.unit is None else seat.unit.lease
+        lease = self._lease_of(seat_id)
         if lease is None or not self._run.running or lease.seat.draining or lease.save:
             return None
         balance = self._run.work.balance
@@ -78,6 +77,11 @@ class Answers:
             return None
         lease.asked_to_donate = True
         return GiftWanted(lease.id, balance.roots_to_give(lease))
+
+    def full_wanted(self, seat_id: SeatId) -> bool:
+        """Whether a nudged seat is to report in full at once."""
+        lease = self._lease_of(seat_id)
+        return lease is not None and lease.save and self._run.running
 
     def portions(
         self, lease: LeaseRecord, donated: WorkUnit, worth_s: float
@@ -94,6 +98,10 @@ class Answers:
         """Take note that a lease has done as it was asked, or could not."""
         lease.asked_to_donate = False
         self._witnesses.discard(lease.id)
+
+    def _lease_of(self, seat_id: SeatId) -> LeaseRecord | None:
+        seat = self._run.work.seats.get(seat_id)
+        return None if seat is None or seat.unit is None else seat.unit.lease
 
     def _lists_at_stop(self, lease: LeaseRecord) -> bool:
         """Whether a seat's last report says what remains."""

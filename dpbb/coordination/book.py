@@ -116,6 +116,7 @@ class UnitBook:
             ub=self.ub(),
             whole=unit.whole,
             since=now,
+            safe_at=now,
         )
         self._move(unit, Place.LEASED)
         del self.assigned[unit.id]
@@ -162,6 +163,7 @@ class UnitBook:
             self._give_away(lease, report, checked)
         elif checked is not None:
             self._settle(lease, checked)
+            lease.safe_at = max(lease.safe_at, now - max(0.0, report.age_s))
             if report.least_lb is not None:  # both are bounds of what remains
                 lease.unit.least_lb = max(lease.unit.least_lb, report.least_lb)
         self.ahead_decomposed += lease.decomposed_since_full

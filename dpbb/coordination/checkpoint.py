@@ -81,6 +81,8 @@ class Checkpoint:
         The open units; empty at the end of a run that was exhausted.
     seconds
         How long the run has taken so far, resumed parts together.
+    covered_s
+        What was explored until then, in such seconds, is in it, whatever the seat.
     explore_s, energy_j, donations, requeues, made
         See ``Outcome``.
     seats
@@ -103,6 +105,7 @@ class Checkpoint:
     counters: Counters
     units: tuple[SavedUnit, ...]
     seconds: float
+    covered_s: float
     explore_s: float
     energy_j: float | None
     donations: int

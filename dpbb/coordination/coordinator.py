@@ -22,6 +22,7 @@ stopped the run already.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from dpbb.coordination.answers import Answers
@@ -437,6 +438,10 @@ class Coordinator:
         """Return what a nudged seat may give at once; None: it is to report first."""
         return self._answers.gift_wanted(seat_id)
 
+    def full_wanted(self, seat_id: SeatId) -> bool:
+        """Whether a nudged seat is to report in full at once."""
+        return self._answers.full_wanted(seat_id)
+
     # -- steering -----------------------------------------------------------------
 
     def offer(self, permutation: Sequence[int], source: str, now: float) -> bool:
@@ -468,16 +473,33 @@ class Coordinator:
         self._work.nudge_leased()
         self._go_on(now)
 
-    def request_save(self, now: float) -> int:
-        """Ask all leased seats for a full report; return a token for ``save_done``."""
+    def request_save(self, now: float, patience_s: float = math.inf) -> int:
+        """Ask all leased seats for a full report; return a token for ``save_done``.
+
+        The first ones at once, the others by ``ask_on``; who does not answer is waited
+        for as long as ``patience_s`` says (``Saves.request``).
+        """
         leases = self._work.book.leases
-        for lease in leases.values():
-            lease.save = True
-        self._work.nudge_leased()
-        return self._saves.request(leases)
+        token = self._saves.request(
+            {lease.id: lease.open_roots for lease in leases.values()},
+            now,
+            rate=self.spec.max_reports,
+            patience_s=patience_s,
+        )
+        self.ask_on(token, now)
+        return token
+
+    def ask_on(self, token: int, now: float) -> bool:
+        """Ask the next seats of a request; whether there were any."""
+        leases = self._work.book.leases
+        asked = self._saves.next(token, now, leases.keys())
+        for lease_id in asked:
+            leases[lease_id].save = True
+            self._work.nudge(leases[lease_id].seat.id)
+        return bool(asked)
 
     def save_done(self, token: int) -> bool:
-        """Whether every lease of that moment has reported in full since, or is gone."""
+        """Whether the leases of that moment have reported; see ``Saves.done``."""
         return self._saves.done(token, self._work.book.leases.keys())
 
     def fail(self, error: str, now: float) -> None:

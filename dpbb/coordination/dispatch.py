@@ -113,10 +113,14 @@ class Dispatcher:
             record.silent = None
             self.balance.seat_changed(record)
 
+    def nudge(self, seat_id: SeatId) -> None:
+        """Have a seat report at once."""
+        self._nudges[seat_id] = None
+
     def nudge_leased(self) -> None:
         """Have all seats with a lease report at once."""
         for lease in self.book.leases.values():
-            self._nudges[lease.seat.id] = None
+            self.nudge(lease.seat.id)
 
     def take_nudges(self) -> list[SeatId]:
         """Seats that should report at once; forgotten by this call."""

@@ -207,6 +207,10 @@ class Report:
         empty when there was nothing to give.
     n_bytes
         Of its arrays on the wire; set where it arrives.
+    age_s
+        Seconds from the end of the exploration that it reports on to now: the seat
+        says how long it took to list what remains, the scheduler adds what it took to
+        check it.
     """
 
     lease: LeaseId
@@ -221,6 +225,7 @@ class Report:
     full: FullReport | None = None
     gift: WorkUnit | None = None
     n_bytes: int = 0
+    age_s: float = 0.0
 
     @property
     def donated(self) -> WorkUnit | None:

@@ -21,6 +21,10 @@ SIGNS_OF_LIFE = 3.1
 With an interval that is jittered by half two reports still fit.
 """
 
+ASKED_TIMES = 4.0
+"""Seats of a run with checkpoints are asked for full reports before each of them. By
+themselves they report as seldom as this: it matters where a store hangs for long."""
+
 _WEIGHT = 0.05  # of one full report in the average size
 
 
@@ -54,4 +58,5 @@ class Pace:
         """Seconds from one periodic full report of a lease to the next."""
         spec = self._spec
         stretched = leases * (self._full_bytes or 0.0) / spec.max_report_bytes
-        return max(spec.options.checkpoint_interval_s, stretched)
+        full_s = max(spec.options.checkpoint_interval_s, stretched)
+        return full_s if spec.options.checkpoint is None else ASKED_TIMES * full_s

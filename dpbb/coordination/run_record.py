@@ -216,6 +216,7 @@ class RunRecord:
             counters=book.counters,
             units=tuple(SavedUnit.of(unit) for unit in book.units.values()),
             seconds=self.seconds(now),
+            covered_s=min(map(self.seconds, [now, *(x.safe_at for x in leases)])),
             explore_s=book.explore_s + sum(lease.explore_s for lease in leases),
             energy_j=sum(energy) if energy else None,
             donations=self.donations,

@@ -220,6 +220,7 @@ def encode_header(
         },
         "totals": {
             "seconds": saved.seconds,
+            "covered_s": saved.covered_s,
             "explore_s": saved.explore_s,
             "energy_j": saved.energy_j,
             "donations": saved.donations,
@@ -386,7 +387,8 @@ def _decode(
         if journal is None
         else Journal.from_json(found.n_jobs, json.loads(journal)),
         extras=extras,
-        **header["totals"],
+        # of schemas 1 and 2, which did not say it
+        **{"covered_s": header["totals"]["seconds"], **header["totals"]},
     )
     try:
         saved.check()

@@ -74,6 +74,13 @@ class CheckpointSnapshot:
         What the last failure said, and when; None without one.
     files
         Names of those that are kept, newest first.
+    at_risk_s
+        Work at risk: the age of the oldest exploration that the newest checkpoint does
+        not have. So many seconds would be lost if everything stopped now.
+    promised_s
+        What that is at most, the interval if the seats can do it: a longer time where
+        there are more of them, or more roots, than can be gathered and written in it. A
+        seat that does not answer, or a store that fails, makes it longer yet.
     """
 
     url: str
@@ -89,6 +96,8 @@ class CheckpointSnapshot:
     error: str | None = None
     error_s: float | None = None
     files: tuple[str, ...] = ()
+    at_risk_s: float = 0.0
+    promised_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,6 +99,7 @@ class LeaseRecord:
     rest_until: float = 0.0  # had nothing to give
     save: bool = False
     ub: int = 0  # the run's upper bound at the grant
+    safe_at: float = 0.0  # what was explored until then is in the ledger
     whole: bool = False  # the unit was untouched then
 
     @property

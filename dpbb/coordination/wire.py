@@ -104,6 +104,7 @@ def encode_report(report: Report) -> Message:
         "open_roots": report.open_roots,
         "least_lb": report.least_lb,
         "explore_s": report.explore_s,
+        "age_s": report.age_s,
     }
     if report.best is not None:
         message["best_value"] = report.best.value
@@ -145,6 +146,7 @@ def decode_report(message: Mapping[str, Any]) -> Report:
             least_lb=None if least_lb is None else int(least_lb),
             best=best,
             explore_s=float(message["explore_s"]),
+            age_s=float(message["age_s"]),
             energy_j=float(message["energy_j"]) if "energy_j" in message else None,
             full=_decode_full(message) if "n_jobs" in message else None,
             gift=_unpack_roots("gift", int(message["gift_jobs"]), message)

@@ -1,9 +1,9 @@
 """When the checkpoints of the open runs are written, off the event loop.
 
-Every ``checkpoint_interval_s``, and at the end of the run; *save now* asks the seats
-for full reports first. A store that hangs costs its own run its checkpoints, and the
-others nothing: every run writes in threads of its own, and what waits for them, such
-as the end of a run, loses its patience.
+Every ``checkpoint_interval_s``, when somebody asks for one, and at the end of the run;
+the seats are asked for full reports first. A store that hangs costs its own run its
+checkpoints, and the others nothing: every run writes in threads of its own, and what
+waits for them, such as the end of a run, loses its patience.
 """
 
 from __future__ import annotations
@@ -37,7 +37,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 FULL_REPORTS_S = 30.0
-"""*Save now* waits so long for full reports; what is missing then is older."""
+"""*Save now* waits so long for a full report; what is missing then is older."""
+
+SEAT_S = 2.0
+"""A checkpoint that is due waits for a seat no longer than this, and"""
+
+SEAT_SHARE = 0.25
+"""this share of the interval."""
 
 _POLL_S = 0.02
 
@@ -86,7 +92,8 @@ class Checkpointer:
         now = time.monotonic()
         for run in self._hub.runs.values():
             if run.keeper is not None and run.keeper.due(now):
-                _start(self._tasks, run.keeper.write(run.coordinator))
+                run.keeper.begin(now)
+                _start(self._tasks, self._write(run, run.keeper))
             if run.keeper is not None and run.keeper.beat_due(now):
                 _start(self._tasks, run.keeper.beat(run.coordinator))
 
@@ -113,7 +120,7 @@ class Checkpointer:
         keeper = run.keeper
         if keeper.hangs.is_set():
             raise CheckpointError(f"{keeper.where} hangs: no checkpoint now")
-        await self._full_reports(run)
+        await self._full_reports(run, FULL_REPORTS_S)
         ok = await keeper.patiently(_start(self._tasks, keeper.write(run.coordinator)))
         now = time.monotonic()
         status = keeper.status(now, run.coordinator.seconds(now))
@@ -123,7 +130,7 @@ class Checkpointer:
 
     async def content(self, run: OpenRun) -> bytes:
         """Have all seats report in full; return the run's state in one piece."""
-        await self._full_reports(run)
+        await self._full_reports(run, FULL_REPORTS_S)
         saved = run.coordinator.checkpoint(time.monotonic())
         return await asyncio.to_thread(to_bytes, saved)
 
@@ -138,17 +145,23 @@ class Checkpointer:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _full_reports(self, run: OpenRun) -> None:
+    async def _write(self, run: OpenRun, keeper: Keeper) -> None:
+        """Write the checkpoint that is due, of reports that are asked for."""
+        interval_s = run.coordinator.spec.options.checkpoint_interval_s
+        await self._full_reports(run, min(SEAT_S, SEAT_SHARE * interval_s))
+        await keeper.write(run.coordinator)
+
+    async def _full_reports(self, run: OpenRun, patience_s: float) -> None:
+        """Wait until the seats have reported in full, or have had time enough."""
         coordinator = run.coordinator
         if coordinator.finished:
             return
-        deadline = time.monotonic() + FULL_REPORTS_S
-        token = coordinator.request_save(time.monotonic())
+        token = coordinator.request_save(time.monotonic(), patience_s)
         self._hub.advance(run.id)
-        while not coordinator.finished and time.monotonic() < deadline:
-            if coordinator.save_done(token):
-                return
+        while not (coordinator.finished or coordinator.save_done(token)):
             await asyncio.sleep(_POLL_S)
+            if coordinator.ask_on(token, time.monotonic()):
+                self._hub.advance(run.id)
 
     async def _end(self, run: OpenRun, keeper: Keeper, *, ended: bool = True) -> None:
         """End a run's checkpoints; a store that hangs may still do it afterwards."""

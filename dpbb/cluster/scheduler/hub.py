@@ -329,7 +329,8 @@ class Hub:
             seat = self.table.seats.get(seat_id)
             if seat is not None:
                 gift = coordinator.gift_wanted(seat_id)
-                self._shell.hint(seat.worker, run.id, seat_id, None, gift)
+                full = coordinator.full_wanted(seat_id)
+                self._shell.hint(seat.worker, run.id, seat_id, None, gift, full=full)
         self._broadcast(run, now)
         self._look(run, (coordinator.value, run.seen[1]))
 

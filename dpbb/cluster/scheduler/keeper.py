@@ -1,15 +1,17 @@
 """The checkpoints of one run, in a folder that no other run may use meanwhile.
 
-What is written is the state as of the last full reports. A failure is an event that
-people see, and the next checkpoint tries again. A store that hangs costs its own run
-its checkpoints until it answers again; what waits for it loses its patience.
+What is written is the state as of the last full reports, which the seats are asked for
+just before. What is explored from then on is at risk until the next one is written: so
+that one begins so early that it is there when the interval is over, counted from the
+moment at which the seats were asked. A failure is an event that people see, and the
+next checkpoint tries again. A store that hangs costs its own run its checkpoints until
+it answers again; what waits for it loses its patience.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
@@ -32,8 +34,8 @@ logger = logging.getLogger(__name__)
 P = ParamSpec("P")
 T = TypeVar("T")
 
-JITTER = 0.1
-"""Checkpoints of several runs, and full reports, do not keep step."""
+LEAST_PAUSE = 0.25
+"""Of the interval: a checkpoint that takes long is followed by a pause of that."""
 
 PATIENCE_S = 15.0
 """A store that has not answered for so long hangs, as far as people and the end of a
@@ -69,7 +71,10 @@ class Keeper:
         self._interval_s = spec.options.checkpoint_interval_s
         self._written_at: float | None = None
         self._failed_at: float | None = None
-        self._next_at = self._later(now)
+        self._began_at: float | None = None  # when seats were asked for reports
+        self._covered_at = now  # what was explored until then is in a checkpoint
+        self._promised_s = self._interval_s
+        self._next_at = now + self._interval_s
         self._beat_at = now + BEAT_S
         self._beating = False
         self._n_hanging = 0  # calls
@@ -81,7 +86,12 @@ class Keeper:
 
     def due(self, now: float) -> bool:
         """Whether one is to be written now."""
-        return now >= self._next_at and not (self.lock.locked() or self.closing)
+        busy = self._began_at is not None or self.lock.locked() or self.closing
+        return now >= self._next_at and not busy
+
+    def begin(self, now: float) -> None:
+        """Take note that the seats are asked for what the next one is to hold."""
+        self._began_at = now
 
     def status(self, now: float, seconds: float) -> CheckpointSnapshot:
         """Return the state for people; ``seconds`` is the run's time now."""
@@ -96,6 +106,8 @@ class Keeper:
             next_s=None if self.closing else since_opened(self._next_at),
             error_s=since_opened(self._failed_at),
             files=self.folder.names,
+            at_risk_s=0.0 if self._last else max(0.0, now - self._covered_at),
+            promised_s=self._promised_s,
         )
 
     async def write(self, coordinator: Coordinator) -> bool:
@@ -106,16 +118,18 @@ class Keeper:
             )
 
     async def _write_now(self, coordinator: Coordinator) -> bool:
-        began = time.monotonic()
-        saved = coordinator.checkpoint(began)
+        taken = time.monotonic()
+        began, self._began_at = self._began_at or taken, None
+        saved = coordinator.checkpoint(taken)
         try:
             written = await self._call(coordinator, self._write, saved)
         except CheckpointError as error:
             self._failed(coordinator, error)
             return False
         finally:
-            self._next_at = self._later(time.monotonic())
+            self._plan(began, time.monotonic())
         now = self._written_at = time.monotonic()
+        self._covered_at = taken - (saved.seconds - saved.covered_s)
         self._status = replace(
             self._status,
             written=self._status.written + 1,
@@ -206,6 +220,12 @@ class Keeper:
             hangs.cancel()
         return task.result() if task.done() else None
 
-    def _later(self, now: float) -> float:
-        share = random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311
-        return now + self._interval_s * share
+    def _plan(self, began: float, now: float) -> None:
+        """Say when the next one begins, after one that was begun then and is there now.
+
+        It will take as long as this one.
+        """
+        took = now - began
+        at_ease = now + LEAST_PAUSE * self._interval_s
+        self._next_at = max(began + self._interval_s - took, at_ease)
+        self._promised_s = self._next_at + took - began

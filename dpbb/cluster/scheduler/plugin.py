@@ -13,6 +13,7 @@ import asyncio
 import logging
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +65,8 @@ logger = logging.getLogger(__name__)
 NAME = "dpbb"
 HINT, FORGET = "dpbb-hint", "dpbb-forget"
 TICK_S = 0.1
+CHECK_THREADS = 4
+"""Full reports that are checked at a time: before a checkpoint they come together."""
 GREET_S = 5.0
 """The first run waits so long for the workers that are there; others join later."""
 
@@ -115,7 +118,9 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         self.hub = Hub(self)
         self.monitor = Monitor(self.hub)
         self.elastic = Elastic(scheduler, self.hub)
-        self._threads = ThreadPoolExecutor(2, thread_name_prefix="dpbb-check")
+        self._threads = ThreadPoolExecutor(
+            CHECK_THREADS, thread_name_prefix="dpbb-check"
+        )
         self.checkpoints = Checkpointer(self.hub)
         self.calls = ClientCalls(self.hub, self.checkpoints, self.submitter)
         controls = PageControls(scheduler, self.calls)
@@ -221,6 +226,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         run = self.hub.runs.get(run_id)
         if run is None:
             return encode_order(Order(OrderKind.DROP, 0))
+        began = time.monotonic()
         try:
             if full:
                 known = run.coordinator.admit(lease, seq) is not None
@@ -228,6 +234,8 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
                 report, checked = await asyncio.get_running_loop().run_in_executor(
                     self._threads, _decode_and_check, body, basis
                 )
+                took_s = time.monotonic() - began
+                report = replace(report, age_s=report.age_s + took_s)
             else:
                 report, checked = decode_report(body), None
         except InvariantError as error:
@@ -309,12 +317,14 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         seat: SeatId | None,
         ub: int | None,
         gift: GiftWanted | None = None,
+        *,
+        full: bool = False,
     ) -> None:
         """See ``Shell``."""
         message = {"op": HINT, "run_id": run_id, "seat": seat, "ub": ub}
         if gift is not None:
             message |= {"lease": gift.lease, "max_roots": gift.max_roots}
-        self._send(worker, {**message, "report": seat is not None})
+        self._send(worker, {**message, "report": seat is not None, "full": full})
 
     def forget(self, worker: str, run_id: RunId) -> None:
         """See ``Shell``."""

@@ -35,8 +35,13 @@ class Shell(Protocol):
         seat: SeatId | None,
         ub: int | None,
         gift: GiftWanted | None = None,
+        *,
+        full: bool = False,
     ) -> None:
-        """Tell a worker a new UB, or one of its seats to report or give at once."""
+        """Tell a worker a new UB, or one of its seats to report or give at once.
+
+        ``full``: the report is to be a full one.
+        """
 
     def forget(self, worker: str, run_id: RunId) -> None:
         """Tell a worker that the run is over."""

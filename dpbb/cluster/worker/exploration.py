@@ -27,11 +27,16 @@ FIRST_REPORT_S = 0.2
 """The first light report comes soon: it says how much there is to donate."""
 
 FULL_REPORT_SHARE = 0.05
-"""Periodic full reports take at most about this share of a seat's time.
+"""Full reports that nobody asked for take at most about this share of a seat's time."""
 
-A GPU may hold millions of roots, and a full report of 4 million took more than 20 s
-(ta056 at 3679 on an H100); of a few thousand it takes milliseconds.
-"""
+FEW_ROOTS = 100_000
+"""A seat with more open roots works for a moment to have fewer before it lists them."""
+
+SHRINKING_SHARE = 0.05
+"""Of the checkpoint interval: as long as that moment lasts, but for its limit."""
+
+MOST_SHRINKING_S = 1.0
+"""Its limit."""
 
 FIRST_SLICE_S = 0.001
 """With a node limit a lease begins with such a slice; each is twice the one before."""
@@ -77,16 +82,22 @@ class SeatControl:
         Ends the slice under way; to be called from any thread.
     """
 
-    __slots__ = ("gift", "report_now", "ub", "wake")
+    __slots__ = ("full_now", "gift", "report_now", "ub", "wake")
 
     def __init__(self) -> None:
         self.wake: Callable[[], None] = _nothing
         self.report_now = False
+        self.full_now = False
         self.ub: int | None = None
         self.gift: GiftWanted | None = None
 
     def hint(
-        self, *, ub: int | None, report_now: bool, gift: GiftWanted | None = None
+        self,
+        *,
+        ub: int | None,
+        report_now: bool,
+        gift: GiftWanted | None = None,
+        full: bool = False,
     ) -> None:
         """Take a hint; a worse UB than the last changes nothing."""
         if gift is not None:
@@ -95,6 +106,8 @@ class SeatControl:
             self.ub = ub
         if report_now:
             self.report_now = True
+        if full:
+            self.full_now = True
         self.wake()
 
 
@@ -208,8 +221,12 @@ class Exploration:
                 most = self._gift_wanted()
                 if most is not None:
                     order = self._donate(most)
-                elif self._full_due(now) or len(self._optima) >= MAX_OPTIMA:
-                    order = self._report_full()
+                elif (
+                    self._full_wanted()
+                    or self._full_due(now)
+                    or len(self._optima) >= MAX_OPTIMA
+                ):
+                    order = self._save()
                 elif (
                     self._best is not None
                     or self._wanted()
@@ -220,10 +237,14 @@ class Exploration:
                 else:
                     continue
                 if not self._obey(order):
-                    return False
+                    return self._exhausted
             except SeatClosedError:
                 return False
             light_at = self._clock() + jittered(self._report_s)
+
+    @property
+    def _exhausted(self) -> bool:
+        return self._last is not None and self._last.exhausted
 
     def _full_due(self, now: float) -> bool:
         """Whether a periodic full report is due and not too dear (see the share)."""
@@ -247,6 +268,13 @@ class Exploration:
             self._link.control.report_now = False
         return wanted
 
+    def _full_wanted(self) -> bool:
+        """Whether a hint asks for a full report; cleared by looking."""
+        wanted = self._link.control.full_now
+        if wanted:
+            self._link.control.full_now = self._link.control.report_now = False
+        return wanted
+
     def _gift_wanted(self) -> int | None:
         """How many roots a hint asks this lease for; cleared by looking."""
         gift, self._link.control.gift = self._link.control.gift, None
@@ -255,8 +283,14 @@ class Exploration:
         self._link.control.report_now = False
         return gift.max_roots
 
-    def _advance(self) -> bool:
-        """Explore one slice; returns whether nothing is left."""
+    def _advance(self, most_roots: int | None = None) -> bool:
+        """Explore one slice, perhaps so that few roots are left open.
+
+        Returns
+        -------
+        bool
+            Whether nothing is left.
+        """
         hinted = self._link.control.ub
         if hinted is not None and hinted < self._ub:
             self._ub = hinted
@@ -265,7 +299,12 @@ class Exploration:
         if self._node_limit is not None:
             slice_s = min(slice_s, self._most_s)
             self._most_s *= 2
-        part = self._session.advance(self._ub, slice_s)
+        if most_roots is None:
+            part = self._session.advance(self._ub, slice_s)
+        else:
+            interval_s = self._spec.options.checkpoint_interval_s
+            shrinking_s = min(SHRINKING_SHARE * interval_s, MOST_SHRINKING_S)
+            part = self._session.advance(self._ub, shrinking_s, most_roots)
         self._explore_s += self._clock() - begin
         self._counters = self._counters.plus(part.decomposed, part.leaves, part.closed)
         self._last = part
@@ -298,8 +337,11 @@ class Exploration:
                 case OrderKind.DONATE:
                     order = self._donate(order.max_roots)
                 case OrderKind.SAVE:
-                    order = self._report_full()
-                case OrderKind.DRAIN | OrderKind.STOP:
+                    order = self._save()
+                case OrderKind.STOP:
+                    self._save(last=True)
+                    return False
+                case OrderKind.DRAIN:
                     self._report_full(last=True)
                     return False
                 case OrderKind.DROP:
@@ -319,6 +361,14 @@ class Exploration:
             return self._report(gift=donated)
         return self._report_full(donated)
 
+    def _save(self, *, last: bool = False) -> Order:
+        """Report in full what is to be kept for long: of few roots, if that is soon."""
+        self._link.control.full_now = False  # one answer to both order and hint
+        open_roots = 0 if self._last is None else self._last.open_roots
+        if open_roots > FEW_ROOTS:
+            last |= self._advance(FEW_ROOTS)
+        return self._report_full(last=last)
+
     def _report_full(
         self, donated: WorkUnit | None = None, *, last: bool = False
     ) -> Order:
@@ -326,6 +376,7 @@ class Exploration:
         optima, self._optima = tuple(self._optima), []
         begin = self._clock()
         remaining = self._session.remaining()
+        age_s = self._clock() - begin
         order = self._report(
             FullReport(
                 closed=np.array(self._counters.closed, np.int64),
@@ -333,7 +384,8 @@ class Exploration:
                 donated=WorkUnit.empty(n_jobs) if donated is None else donated,
                 last=last,
                 optima=optima,
-            )
+            ),
+            age_s=age_s,
         )
         self.next = order.next
         self._full_since = self._clock()
@@ -343,7 +395,10 @@ class Exploration:
         return order
 
     def _report(
-        self, full: FullReport | None = None, gift: WorkUnit | None = None
+        self,
+        full: FullReport | None = None,
+        gift: WorkUnit | None = None,
+        age_s: float = 0.0,
     ) -> Order:
         last = self._last
         self._seq += 1
@@ -359,6 +414,7 @@ class Exploration:
             energy_j=None if full is None else self._used_energy(),
             full=full,
             gift=gift,
+            age_s=age_s,
         )
         order = self._link.report(report)
         self._best = None

@@ -113,6 +113,7 @@ class DpbbWorkerPlugin(WorkerPlugin):
         seat: SeatId | None = None,
         ub: int | None = None,
         report: bool = False,
+        full: bool = False,
         lease: LeaseId | None = None,
         max_roots: int = 0,
         **_: Any,
@@ -121,7 +122,7 @@ class DpbbWorkerPlugin(WorkerPlugin):
         gift = None if lease is None else GiftWanted(lease, max_roots)
         for name, link in list(self._links.items()):
             if link.run_id == run_id and seat in (None, name):
-                link.control.hint(ub=ub, report_now=report, gift=gift)
+                link.control.hint(ub=ub, report_now=report, gift=gift, full=full)
 
     def forget(self, run_id: RunId, **_: Any) -> None:
         """Free what is kept of a run that is over."""

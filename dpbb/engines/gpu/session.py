@@ -197,9 +197,7 @@ class GpuSession:
         self.kernels = self._settings.kernels
         arm.use(self.kernels, self._settings.now.share)
         shrinks = most_roots is not None
-        steady = (
-            max_seconds == self.slice_s and not shrinks and self._is_steady(arm)
-        )
+        steady = max_seconds == self.slice_s and not shrinks and self._is_steady(arm)
         before = math.inf
         open_roots, least = 0, None
         with self._device():

@@ -69,6 +69,7 @@ class FakeShell:
     forgotten: list = field(default_factory=list)
     changes: list = field(default_factory=list)
     gifts: list = field(default_factory=list)  # wanted, hint by hint
+    full: list = field(default_factory=list)  # wanted, hint by hint
     answers: list = field(default_factory=list)  # that were held back
 
     def submit(self, run_id, assignment, worker):
@@ -83,9 +84,10 @@ class FakeShell:
     def answer(self, run_id, lease, order):
         self.answers.append((lease, order))
 
-    def hint(self, worker, run_id, seat, ub, gift=None):
+    def hint(self, worker, run_id, seat, ub, gift=None, *, full=False):
         self.hints.append((worker, seat, ub))
         self.gifts.append(gift)
+        self.full.append(full)
 
     def forget(self, worker, run_id):
         self.forgotten.append((worker, run_id))

@@ -636,6 +636,38 @@ def test_saves_one_after_the_other_are_not_kept():
     assert not world.coordinator._saves
 
 
+def test_a_checkpoint_knows_until_when_all_work_is_in_it():
+    world = busy_world(["a", "b"])
+    began = world.now
+    assert world.coordinator.checkpoint(
+        world.now
+    ).covered_s <= world.coordinator.seconds(began)
+    world.now += 10
+    world.report("a", full=True)
+    world.now += 5
+    saved = world.coordinator.checkpoint(world.now)
+    # b has reported nothing in full since it was given its unit
+    assert saved.covered_s <= world.coordinator.seconds(began)
+    assert saved.seconds >= saved.covered_s + 15
+    world.report("b", full=True)
+    world.now += 1
+    saved = world.coordinator.checkpoint(world.now)
+    assert saved.seconds - saved.covered_s == pytest.approx(6, abs=1)
+
+
+def test_only_a_seat_that_is_to_save_is_told_to_report_in_full():
+    world = busy_world(["a", "b"])
+    token = world.coordinator.request_save(world.now)
+    assert world.coordinator.full_wanted("a")
+    world.report("a", full=True)
+    assert not world.coordinator.full_wanted("a")
+    assert world.coordinator.full_wanted("b")
+    assert not world.coordinator.full_wanted("ghost")
+    world.coordinator.request_stop(Termination.STOPPED, world.now)
+    assert not world.coordinator.full_wanted("b")  # it is told to stop
+    assert not world.coordinator.save_done(token)
+
+
 # -- offers ---------------------------------------------------------------------
 
 

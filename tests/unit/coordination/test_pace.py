@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpbb.coordination.pace import Pace
+from dpbb.coordination.pace import ASKED_TIMES, Pace
 from tests.unit.coordination.world import World, spec_of, tiny
 
 
@@ -31,6 +31,11 @@ def test_seats_report_before_their_leases_expire():
 
 def test_full_interval_is_as_asked_until_one_has_come():
     assert pace_of(checkpoint_interval_s=7.0).full_s(10**6) == 7.0
+
+
+def test_seats_that_are_asked_report_seldom_by_themselves():
+    options = {"checkpoint_interval_s": 7.0, "checkpoint": "/somewhere"}
+    assert pace_of(**options).full_s(1) == 7.0 * ASKED_TIMES
 
 
 def test_answers_carry_the_intervals():

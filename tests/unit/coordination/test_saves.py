@@ -1,16 +1,26 @@
-"""Waiting until all seats have reported in full."""
+"""Asking all seats for full reports, and waiting for them."""
 
 import pytest
 
-from dpbb.coordination.saves import Saves
+from dpbb.coordination.saves import (
+    AT_ONCE_ROOTS,
+    AT_ONCE_SEATS,
+    BURST_SEATS,
+    ROOT_S,
+    Saves,
+)
+
+ABC = dict.fromkeys("abc", 10)
 
 
 def test_a_request_is_done_when_its_leases_have_reported_or_are_gone():
     saves = Saves()
-    first = saves.request({"a", "b", "c"})
-    assert not saves.done(first, {"a", "b", "c"})
+    first = saves.request(ABC, 0.0)
+    assert saves.next(first, 0.0, ABC) == ["a", "b", "c"]
+    assert not saves.done(first, ABC)
     saves.reported("a")
-    second = saves.request({"a", "b"})
+    second = saves.request({"a": 1, "b": 1}, 1.0)
+    assert saves.next(second, 1.0, ABC) == ["a", "b"]
     assert not saves.done(first, {"a", "b"})  # c is gone
     saves.reported("b")
     assert saves.done(first, {"a", "b"})
@@ -20,15 +30,84 @@ def test_a_request_is_done_when_its_leases_have_reported_or_are_gone():
 
 def test_a_request_stays_done():
     saves = Saves()
-    token = saves.request(())
+    token = saves.request({}, 0.0)
     assert saves.done(token, {"a"})
     assert saves.done(token, {"a"})
+    assert saves.next(token, 1.0, {"a"}) == []
     assert len(saves) == 0
 
 
 @pytest.mark.parametrize("token", [0, 2])
 def test_a_token_that_nobody_was_given_is_refused(token):
     saves = Saves()
-    saves.request({"a"})
+    saves.request({"a": 1}, 0.0)
     with pytest.raises(ValueError, match="expected a token"):
         saves.done(token, ())
+
+
+def test_nobody_is_done_before_all_were_asked():
+    saves = Saves()
+    token = saves.request(ABC, 0.0)
+    assert not saves.done(token, ABC)
+
+
+def test_thousands_of_seats_are_asked_at_a_rate_and_a_few_at_a_time():
+    leases = {str(n): 10 for n in range(1000)}
+    saves = Saves()
+    token = saves.request(leases, 0.0, rate=100.0)
+    now, asked = 0.0, 0
+    while not saves.done(token, leases):
+        some = saves.next(token, now, leases)
+        assert len(some) <= AT_ONCE_SEATS
+        asked += len(some)
+        assert asked <= BURST_SEATS + 100 * now + 1
+        for lease in some:
+            saves.reported(lease)
+        now += 0.1
+    assert asked == 1000
+    assert now == pytest.approx((1000 - BURST_SEATS) / 100, abs=0.2)
+
+
+def test_seats_with_very_many_roots_are_asked_in_turn():
+    leases = dict.fromkeys("abcd", AT_ONCE_ROOTS // 2)
+    leases["e"] = 10 * AT_ONCE_ROOTS  # more than all together may have: alone
+    saves = Saves()
+    token = saves.request(leases, 0.0)
+    assert saves.next(token, 0.0, leases) == ["a", "b"]
+    assert saves.next(token, 1.0, leases) == []
+    saves.reported("b")
+    assert saves.next(token, 2.0, leases) == ["c"]
+    for lease in "ac":
+        saves.reported(lease)
+    assert saves.next(token, 3.0, leases) == ["d"]
+    assert saves.next(token, 4.0, leases) == []
+    saves.reported("d")
+    assert saves.next(token, 5.0, leases) == ["e"]
+
+
+def test_a_silent_seat_is_waited_for_once():
+    saves = Saves()
+    leases = {"a": 10, "b": 10**7}
+    token = saves.request(leases, 0.0, patience_s=2.0)
+    saves.next(token, 0.0, leases)
+    saves.next(token, 2.1, leases)
+    assert not saves.done(token, leases)  # b has more to list
+    saves.next(token, 2.1 + 10**7 * ROOT_S, leases)
+    assert saves.done(token, leases)
+    again = saves.request(leases, 10.0, patience_s=2.0)
+    assert saves.next(again, 10.0, leases) == ["a", "b"]  # asked, both of them
+    assert saves.done(again, leases)
+    saves.reported("a")
+    third = saves.request(leases, 20.0, patience_s=2.0)
+    saves.next(third, 20.0, leases)
+    assert not saves.done(third, leases)  # a answers again
+    saves.reported("a")
+    assert saves.done(third, leases)
+
+
+def test_a_lease_that_is_gone_is_not_asked():
+    saves = Saves()
+    token = saves.request(ABC, 0.0)
+    assert saves.next(token, 0.0, {"b"}) == ["b"]
+    saves.reported("b")
+    assert saves.done(token, {"b"})

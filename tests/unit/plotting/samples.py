@@ -92,6 +92,7 @@ def checkpoint():
             SavedUnit(UnitId(2), parts[1], (), 31, fresh=True),
         ),
         seconds=4.0,
+        covered_s=4.0,
         explore_s=3.0,
         energy_j=None,
         donations=0,

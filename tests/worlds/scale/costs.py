@@ -144,6 +144,8 @@ class NoShell:
         seat: SeatId | None,
         ub: int | None,
         gift: GiftWanted | None = None,
+        *,
+        full: bool = False,
     ) -> None:
         """Nobody to tell."""
 

@@ -408,6 +408,8 @@ class World:
         seat: SeatId | None,
         ub: int | None,
         gift: GiftWanted | None = None,
+        *,
+        full: bool = False,
     ) -> None:
         """See ``Shell``."""
         self._extra_s += self.costs.hint_s

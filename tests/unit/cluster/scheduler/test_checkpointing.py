@@ -13,7 +13,7 @@ from dpbb.cluster.storage.claim import NAME, Claim, read_owner
 from dpbb.cluster.storage.claim import _held as held
 from dpbb.errors import CheckpointError
 from dpbb.result import Termination
-from tests.unit.cluster.support import FakeShell, tiny_spec
+from tests.unit.cluster.support import FakeShell, World, tiny_spec
 
 
 def test_a_save_that_comes_late_leaves_the_folder_of_a_run_that_is_over_alone(
@@ -108,3 +108,62 @@ def test_signs_of_life_do_not_wait_for_a_checkpoint(tmp_path, monkeypatch):
         await checkpointer.close()
 
     asyncio.run(both())
+
+
+def test_the_next_one_is_there_when_the_interval_is_over(tmp_path):
+    """However long it takes, as long as that is possible."""
+    hub = Hub(FakeShell())
+    spec = tiny_spec(checkpoint=str(tmp_path), checkpoint_interval_s=20.0)
+
+    async def planned(began, now):
+        checkpointer = Checkpointer(hub)
+        keeper = await checkpointer.keeper(spec, None)
+        keeper._plan(began, now)
+        at = next(at for at in range(1000) if keeper.due(float(at)))
+        await keeper.release(ended=True)
+        return at, keeper.status(now, now).promised_s
+
+    assert asyncio.run(planned(100, 100)) == (120, 20)
+    assert asyncio.run(planned(100, 107)) == (113, 20)
+    # not without a pause: then more than an interval is at risk, which is said
+    assert asyncio.run(planned(100, 110)) == (115, 25)
+    assert asyncio.run(planned(100, 130)) == (135, 65)
+
+
+def test_seats_are_asked_before_a_checkpoint_and_a_silent_one_is_not_waited_for(
+    tmp_path,
+):
+    world = World()
+    checkpointer = Checkpointer(world.hub)
+    spec = tiny_spec(n_jobs=9, checkpoint=str(tmp_path), checkpoint_interval_s=0.2)
+
+    async def first(n):
+        while run.keeper.folder._number < n or run.keeper.lock.locked():
+            world.clock.now = time.monotonic()
+            checkpointer.tick()
+            await asyncio.sleep(0.001)
+        return run.keeper.status(time.monotonic(), 0.0)
+
+    async def both():
+        nonlocal run
+        world.clock.now = time.monotonic()
+        keeper = await checkpointer.keeper(spec, None)
+        world.hub.open(spec, b"", keeper=keeper)
+        run = world.hub.runs[spec.run_id]
+        world.join("a")
+        (key,) = world.shell.futures
+        assignment = world.shell.futures[key]
+        leased = time.monotonic()
+        world.hub.lease(spec.run_id, assignment.unit, assignment.attempt, "a/cpu0")
+        one = await first(1)
+        assert ("a", "a/cpu0", None) in world.shell.hints
+        assert world.shell.full[-1]
+        assert one.at_risk_s >= time.monotonic() - leased - 0.1
+        world.shell.full.clear()
+        two = await first(2)
+        assert world.shell.full == [True]  # asked again
+        assert two.at_risk_s > one.at_risk_s
+        await checkpointer.close()
+
+    run = None
+    asyncio.run(asyncio.wait_for(both(), 60))

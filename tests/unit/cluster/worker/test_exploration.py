@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dpbb.cluster.worker.exploration import (
+    FEW_ROOTS,
     Exploration,
     SeatClosedError,
     SeatControl,
@@ -42,6 +43,7 @@ class ScriptedSession:
 
     def __init__(self, clock, slices, optima=()):
         self.ubs = []
+        self.shrunk = []
         self.given = []
         self._clock, self._left, self._optima = clock, slices, list(optima)
 
@@ -53,8 +55,11 @@ class ScriptedSession:
     def load(self, unit):
         assert len(unit) == 1
 
-    def advance(self, ub, max_seconds):
+    open_roots = 2
+
+    def advance(self, ub, max_seconds, most_roots=None):
         self.ubs.append(ub)
+        self.shrunk.append(most_roots)
         self._clock.now += 1
         self._left -= 1
         found = self._optima.pop(0) if self._optima else ()
@@ -63,7 +68,7 @@ class ScriptedSession:
             leaves=len(found),
             closed=np.array([0, 1, 0, 0]),
             best=found[0] if found else None,
-            open_roots=2,
+            open_roots=self.open_roots,
             least_lb=7,
             exhausted=self._left <= 0,
             optima=found,
@@ -175,6 +180,42 @@ def test_many_optima_make_a_full_report_due(monkeypatch):
     explore(link, 5, [(candidate(50),)] * 4, all_optima=True)
     optima = [len(r.full.optima) for r in link.reports if r.full is not None]
     assert optima == [2, 2, 0]
+
+
+def test_a_hint_makes_a_full_report_due_at_once_and_once():
+    link = ScriptedLink()
+    link.control.hint(ub=None, report_now=True, full=True)
+    explore(link, 3)
+    assert [report.decomposed for report in link.reports if report.full] == [10, 30]
+    assert len(link.reports) == 2
+
+
+def test_an_order_that_says_so_too_is_no_second_report():
+    link = ScriptedLink(OrderKind.SAVE)
+    link.control.hint(ub=None, report_now=True)
+    session, _ = explore(link, 4)
+    assert [report.full is not None for report in link.reports] == [False, True, True]
+    assert session.shrunk == [None] * 4
+
+
+@pytest.mark.parametrize("order", [OrderKind.SAVE, OrderKind.STOP])
+def test_a_seat_with_many_roots_has_fewer_before_it_lists_them(monkeypatch, order):
+    monkeypatch.setattr(ScriptedSession, "open_roots", FEW_ROOTS + 1)
+    link = ScriptedLink(order)
+    link.control.hint(ub=None, report_now=True)
+    session, _ = explore(link, 4)
+    assert session.shrunk[:2] == [None, FEW_ROOTS]
+    assert [report.decomposed for report in link.reports][:2] == [10, 20]
+
+
+def test_a_unit_that_ends_while_it_shrinks_is_finished(monkeypatch):
+    monkeypatch.setattr(ScriptedSession, "open_roots", FEW_ROOTS + 1)
+    link = ScriptedLink(OrderKind.SAVE, OrderKind.DROP)
+    link.control.hint(ub=None, report_now=True)
+    _, reusable = explore(link, 2)
+    assert reusable
+    assert link.reports[-1].full.last
+    assert not len(link.reports[-1].full.remaining)
 
 
 def test_hints_are_taken_between_slices():
