@@ -320,6 +320,11 @@ inline int __float_as_int(float v) { return emulated::from_bits<int>(emulated::b
 inline float __int_as_float(int v) {
   return emulated::from_bits<float>(emulated::bits_of(v));
 }
+inline float __int2float_rn(int v) { return (float)v; }
+inline float __fadd_rn(float a, float b) { return a + b; }
+inline float __fsub_rn(float a, float b) { return a - b; }
+inline float __fmul_rn(float a, float b) { return a * b; }
+inline float __fdiv_rn(float a, float b) { return a / b; }
 inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) {
   const uint64_t both = (uint64_t)high << 32 | low;
   return (unsigned)(both << min(shift, 32u) >> 32);

@@ -140,6 +140,9 @@ class Context:
     def __exit__(self, *_):
         pass
 
+    def synchronize(self):
+        queue.wait()
+
 
 class Event:
     """Over when everything is."""

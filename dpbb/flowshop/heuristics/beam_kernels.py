@@ -1,9 +1,9 @@
-"""Compiled steps of the beam search: expand nodes to candidates, then make nodes.
+"""Compiled steps of the beam search on cores: expand a level, take the best, make them.
 
-A level of the beam is a set of arrays with one row per node (``Level``); a candidate is
-a node, a job and a side. Only the candidates that the beam keeps become nodes. Nodes
+A level is a set of arrays with one row per node (``Level``). Its candidates, all
+children of all nodes, are keys alone; only those that are taken become nodes. Nodes
 and their bounds are those of ``dpbb.flowshop.models.lb1_cpu``; what is the beam's own
-is the idle time, which its guide is made of.
+is the idle time, which its guide is made of. Twin: ``beam.cu``, to the bit.
 """
 
 from __future__ import annotations
@@ -12,23 +12,30 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dpbb.flowshop.heuristics.beam_levels import BACK, NO_KEY, Guide
 from dpbb.flowshop.models.lb1_cpu import Lb1, front_at
 from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.models import step
 from dpbb.kernels.pairs import GROUP_JOBS, TILE_4, Room, bound_children, preference
 from dpbb.kernels.pointers import Lanes, pointer_of, pointers
+from dpbb.kernels.scalar import ctz
 from dpbb.kernels.simd import blend, less, load, splat, zeros
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-ONE_SIDED = 1e12
-"""Added to the guide of a node without prefix or without suffix, whose idle time on
-that side is unknown: taken as 0, one-sided nodes would fill the beam."""
+float32: Any = np.float32
+int32: Any = np.int32
+
+ONE_SIDED = np.float32(1e25)
+"""The guide of a node without prefix or without suffix is its bound times this."""
+
+ONE = np.uint64(1)
+_WALPHA, _GAP, _BOUND = (int(guide) for guide in Guide)
 
 
 class Level(NamedTuple):
-    """Nodes of equal depth with r unscheduled jobs each.
+    """Nodes of equal depth.
 
     Parameters
     ----------
@@ -37,92 +44,62 @@ class Level(NamedTuple):
     idle : ndarray of int32, shape (size, 2, n_machines)
         Idle time of each machine before the prefix ends, and behind the start of the
         suffix, the machines of the latter in reverse.
-    jobs : ndarray of uint16, shape (size, r)
-        Unscheduled jobs, ascending.
-    sides : ndarray of uint8, shape (size, 2)
+    jobs : ndarray of uint64, shape (size, words)
+        Set of the unscheduled jobs.
+    used : ndarray of uint8, shape (size, 2)
         1 where the prefix (suffix) holds a job.
+    weights : ndarray of float32, shape (size, 2)
+        Sum of idle time / end of each side.
     """
 
     nodes: NDArray[Any]
     idle: NDArray[np.int32]
-    jobs: NDArray[np.uint16]
-    sides: NDArray[np.uint8]
+    jobs: NDArray[np.uint64]
+    used: NDArray[np.uint8]
+    weights: NDArray[np.float32]
 
     @classmethod
-    def empty(cls, model: Lb1, size: int, r: int) -> Level:
+    def empty(cls, model: Lb1, size: int) -> Level:
         """Return room for nodes."""
         return cls(
             nodes=np.zeros((size, model.node_lanes), model.root.dtype),
             idle=np.zeros((size, 2, model.height), np.int32),
-            jobs=np.zeros((size, r), np.uint16),
-            sides=np.zeros((size, 2), np.uint8),
+            jobs=np.zeros((size, -(-model.n_jobs // 64)), np.uint64),
+            used=np.zeros((size, 2), np.uint8),
+            weights=np.zeros((size, 2), np.float32),
         )
 
 
-class Candidates(NamedTuple):
-    """Children that survived, one row each.
+class Bench(NamedTuple):
+    """Where one thread weighs the survivors of one node, side by side."""
 
-    Parameters
-    ----------
-    node, job, side, bound : ndarray of int32
-        Parent's row, the job scheduled, 0 for prefix or 1 for suffix, child's bound.
-    guide : ndarray of float64
-        Smaller is kept.
-    """
-
-    node: NDArray[np.int32]
-    job: NDArray[np.int32]
-    side: NDArray[np.int32]
-    bound: NDArray[np.int32]
-    guide: NDArray[np.float64]
+    slots: NDArray[np.int32]  # (n_jobs,)
+    times: NDArray[np.int32]  # (n_machines, n_jobs)
+    ends: NDArray[np.int32]  # (n_jobs,)
+    weights: NDArray[np.float32]  # (n_jobs,)
 
     @classmethod
-    def empty(cls, count: int) -> Candidates:
-        """Return room for candidates."""
+    def of(cls, model: Lb1) -> Bench:
+        """Return room for the children of a node of the model."""
+        n_jobs = model.n_jobs
         return cls(
-            node=np.empty(count, dtype=np.int32),
-            job=np.empty(count, dtype=np.int32),
-            side=np.empty(count, dtype=np.int32),
-            bound=np.empty(count, dtype=np.int32),
-            guide=np.empty(count, dtype=np.float64),
-        )
-
-    def take(self, rows: slice | NDArray[np.intp]) -> Candidates:
-        """Return some of the candidates."""
-        return Candidates(
-            self.node[rows],
-            self.job[rows],
-            self.side[rows],
-            self.bound[rows],
-            self.guide[rows],
-        )
-
-    @staticmethod
-    def join(parts: list[Candidates]) -> Candidates:
-        """Return the candidates of all parts."""
-        return Candidates(
-            np.concatenate([part.node for part in parts]),
-            np.concatenate([part.job for part in parts]),
-            np.concatenate([part.side for part in parts]),
-            np.concatenate([part.bound for part in parts]),
-            np.concatenate([part.guide for part in parts]),
+            slots=np.zeros(n_jobs, np.int32),
+            times=np.zeros((model.height, n_jobs), np.int32),
+            ends=np.zeros(n_jobs, np.int32),
+            weights=np.zeros(n_jobs, np.float32),
         )
 
 
 @helper
-def real_front(nodes: Lanes, at: int, machine: int, side: int, used: int) -> int:
-    """Front or back as ``front_at`` has it, but 0 on a side that is not used."""
-    return front_at(nodes, at, machine, side) if used else int64(0)
-
-
-@helper
-def wait(
-    nodes: Lanes, at: int, used: int, child: Lanes, to: int, machine: int, side: int
-) -> int:
-    """Idle time that the child's job adds on a machine that is not its first."""
-    before = front_at(child, to, machine - 1, side)
-    added: int = int64(max(0, before - real_front(nodes, at, machine, side, used)))
-    return added
+def list_jobs(jobs: NDArray[np.uint64], row: int, room: Room) -> None:
+    """List the unscheduled jobs of a node, ascending."""
+    slot = int64(0)
+    for word in range(jobs.shape[1]):
+        bits = jobs[row, word]
+        while bits:
+            room.slot_jobs[slot] = 64 * word + ctz(bits)
+            bits &= bits - ONE
+            slot += 1
 
 
 @helper
@@ -143,19 +120,56 @@ def side_below(room: Room, n_children: int, ub: int) -> int:
     return side
 
 
+@helper
+def weigh(
+    model: Lb1,
+    nodes: Lanes,
+    at: int,
+    level: Level,
+    node: int,
+    side: int,
+    room: Room,
+    bench: Bench,
+    count: int,
+) -> None:
+    """Sum up idle time / end of the survivors of a node, as they are side by side."""
+    shift = model.row - 2 * model.height + side
+    for i in range(count):
+        row = room.slot_jobs[bench.slots[i]] * model.row + shift
+        for k in range(model.height):
+            bench.times[k, i] = int32(model.shifted[row + 2 * k])
+        bench.ends[i] = int32(0)
+        bench.weights[i] = float32(0.0)
+    used = level.used[node, side]
+    for k in range(model.height):
+        front = int32(front_at(nodes, at, k, side))
+        past = int32(level.idle[node, side, k] - (front if used else int32(0)))
+        times = bench.times[k]
+        for i in range(count):
+            start = int32(max(bench.ends[i], front))
+            end = int32(start + times[i])
+            bench.ends[i] = end
+            if k > 0:
+                share = float32(int32(past + start)) / float32(max(end, int32(1)))
+                bench.weights[i] += share
+
+
 @entry
 def expand(
     model_in: Lb1,
     room_in: Room,
     lane: np.signedinteger[Any],
+    bench: Bench,
     level: Level,
     first: int,
     last: int,
+    r: int,
     ub: int,
-    alpha: float,
-    gap: bool,
-    spare: NDArray[Any],
-    out: Candidates,
+    guide: int,
+    alpha: np.float32,
+    sides: NDArray[np.uint8],
+    keys: NDArray[np.int32],
+    floats: NDArray[np.float32],
     version: int = 0,
 ) -> int:
     """Bound the children of the nodes ``first`` to ``last`` - 1; return how many live.
@@ -164,100 +178,162 @@ def expand(
     ----------
     model_in, room_in, lane
         Model and room with addresses, and any integer of their lanes' type.
+    bench
+        Room for one node's children.
+    r
+        Unscheduled jobs of each node.
     ub
         Children with bound >= ub are dropped.
-    alpha
-        Share of the jobs scheduled in the children.
-    gap
-        Guide: gap if True, walpha if False.
-    spare : ndarray, shape (node_lanes,)
-        Room for a child.
-    out
-        Receives the survivors; room for r of every node.
+    guide, alpha
+        A ``Guide``; share of the jobs that are scheduled in the children.
+    sides, keys
+        Receive the side of each node and r keys of its children.
+    floats
+        The memory of ``keys``.
     """
     model = pointers(model_in, lane)
     room = pointers(room_in, lane)
     nodes = pointer_of(level.nodes)
-    child = pointer_of(spare)
-    r = level.jobs.shape[1]
-    count = 0
+    limit = float32(ub)
+    rest = float32(1.0) - alpha
+    total = 0
     for node in range(first, last):
-        for slot in range(r):
-            room.slot_jobs[slot] = level.jobs[node, slot]
+        list_jobs(level.jobs, node, room)
         at = node * model.node_lanes
         bound_children(model, nodes, at, room, r, model.largest)
         side = side_below(room, r, ub)
-        other = 1 - side
-        other_weight = 0.0
-        for k in range(1, model.height):
-            end = front_at(nodes, at, k, other)
-            if end > 0:
-                other_weight += level.idle[node, other, k] / end
-        used = int64(level.sides[node, side])
-        one_sided = level.sides[node, other] == 0
+        sides[node] = side
+        place = node * r
+        count = int64(0)
         for slot in range(r):
-            bound = int64(room.bounds[2 * slot + side])
-            if bound >= ub:
-                continue
-            job = room.slot_jobs[slot]
-            step(model, nodes, at, child, int64(0), room.scratch, job, side)
-            weight = 0.0
-            for k in range(1, model.height):
-                finish = front_at(child, int64(0), k, side)
-                if finish > 0:
-                    more = wait(nodes, at, used, child, int64(0), k, side)
-                    weight += (level.idle[node, side, k] + more) / finish
-            weight += other_weight
-            if one_sided:
-                guide = ONE_SIDED + bound
-            elif gap:
-                gamma = (ub - bound) / ub
-                guide = bound / gamma + weight * gamma
+            if room.bounds[2 * slot + side] < ub:
+                bench.slots[count] = slot
+                count += 1
             else:
-                guide = alpha * bound + (1.0 - alpha) * weight * bound
-            out.node[count] = node
-            out.job[count] = job
-            out.side[count] = side
-            out.bound[count] = bound
-            out.guide[count] = guide
-            count += 1
+                keys[place + slot] = NO_KEY
+        total += count
+        one_sided = level.used[node, 1 - side] == 0
+        if guide != _BOUND and not one_sided:
+            weigh(model, nodes, at, level, node, side, room, bench, count)
+        other = level.weights[node, 1 - side]
+        for i in range(count):
+            slot = bench.slots[i]
+            bound = int64(room.bounds[2 * slot + side])
+            if guide == _BOUND:
+                keys[place + slot] = bound
+                continue
+            value = float32(bound)
+            if one_sided:
+                value = ONE_SIDED * value
+            elif guide == _GAP:
+                gamma = float32(ub - bound) / limit
+                value = value / gamma + (bench.weights[i] + other) * gamma
+            else:
+                weight = bench.weights[i] + other
+                value = alpha * value + (rest * weight) * value
+            floats[place + slot] = value
+    return total
+
+
+@entry
+def take(
+    level: Level,
+    first: int,
+    last: int,
+    r: int,
+    limit: int,
+    quota: int,
+    sides: NDArray[np.uint8],
+    keys: NDArray[np.int32],
+    parents: NDArray[np.int32],
+    moves: NDArray[np.uint16],
+    taken: NDArray[np.int32],
+    version: int = 0,
+) -> int:
+    """List the candidates with keys below ``limit`` and ``quota`` of those equal to it.
+
+    Returns
+    -------
+    int
+        How many: parents, moves and keys in the order of candidates.
+    """
+    count: int = int64(0)
+    for node in range(first, last):
+        place = node * r
+        slot = int64(0)
+        for word in range(level.jobs.shape[1]):
+            bits = level.jobs[node, word]
+            while bits:
+                key = keys[place + slot]
+                slot += 1
+                if key <= limit and (key < limit or quota > 0):
+                    quota -= key == limit
+                    parents[count] = node
+                    moves[count] = 64 * word + ctz(bits) + sides[node] * BACK
+                    taken[count] = key
+                    count += 1
+                bits &= bits - ONE
     return count
 
 
 @entry
-def make_nodes(
+def make(
     model_in: Lb1,
     room_in: Room,
     lane: np.signedinteger[Any],
     level: Level,
-    chosen: Candidates,
+    parents: NDArray[np.int32],
+    moves: NDArray[np.uint16],
+    first: int,
+    last: int,
     below: Level,
     version: int = 0,
 ) -> None:
-    """Write the nodes of the chosen candidates."""
+    """Write the nodes ``first`` to ``last`` - 1 of those taken."""
     model = pointers(model_in, lane)
     room = pointers(room_in, lane)
     nodes = pointer_of(level.nodes)
     children = pointer_of(below.nodes)
-    for row in range(len(chosen.node)):
-        node = chosen.node[row]
-        job = int64(chosen.job[row])
-        side = int64(chosen.side[row])
+    for row in range(first, last):
+        node = int64(parents[row])
+        job = int64(moves[row] % BACK)
+        side = int64(moves[row] // BACK)
         at = node * model.node_lanes
         to = row * model.node_lanes
         step(model, nodes, at, children, to, room.scratch, job, side)
-        used = int64(level.sides[node, side])
+        used = level.used[node, side]
         for k in range(model.height):
             below.idle[row, 0, k] = level.idle[node, 0, k]
             below.idle[row, 1, k] = level.idle[node, 1, k]
+        weight = float32(0.0)
+        times = job * model.row + model.row - 2 * model.height + side
         for k in range(1, model.height):
-            more = wait(nodes, at, used, children, to, k, side)
-            below.idle[row, side, k] += more
-        below.sides[row, 0] = level.sides[node, 0]
-        below.sides[row, 1] = level.sides[node, 1]
-        below.sides[row, side] = 1
-        slot = 0
-        for i in range(level.jobs.shape[1]):
-            if level.jobs[node, i] != job:
-                below.jobs[row, slot] = level.jobs[node, i]
-                slot += 1
+            end = front_at(children, to, k, side)
+            start = end - int64(model.shifted[times + 2 * k])
+            wait = start - (front_at(nodes, at, k, side) if used else int64(0))
+            idle = int32(level.idle[node, side, k] + wait)
+            below.idle[row, side, k] = idle
+            weight += float32(idle) / float32(max(end, int64(1)))
+        below.weights[row, side] = weight
+        below.weights[row, 1 - side] = level.weights[node, 1 - side]
+        below.used[row, side] = 1
+        below.used[row, 1 - side] = level.used[node, 1 - side]
+        for word in range(level.jobs.shape[1]):
+            below.jobs[row, word] = level.jobs[node, word]
+        below.jobs[row, job // 64] &= ~(ONE << np.uint64(job % 64))
+
+
+@entry
+def trace(
+    parents: NDArray[np.int32],
+    moves: NDArray[np.uint16],
+    ends: NDArray[np.intp],
+    paths: NDArray[np.uint16],
+    version: int = 0,
+) -> None:
+    """Write the moves from the root to some nodes of the level ``paths.shape[1]``."""
+    for row in range(len(ends)):
+        node = ends[row]
+        for level in range(paths.shape[1] - 1, -1, -1):
+            paths[row, level] = moves[level, node]
+            node = int64(parents[level, node])

@@ -33,7 +33,9 @@ _HERE = "dpbb.flowshop.heuristics"
 HEURISTICS: dict[str, Method] = {
     "neh": Method(f"{_HERE}.neh:neh"),
     "ig": Method(f"{_HERE}.iterated_greedy:iterated_greedy", beside=True),
-    "beam": Method(f"{_HERE}.beam:beam"),
+    "beam": Method(
+        f"{_HERE}.beam:beam", f"{_HERE}.beam_gpu:beam", beside=True, keeps=True
+    ),
 }
 """All heuristics; the option ``heuristics`` takes these names."""
 

@@ -1,0 +1,47 @@
+"""Beams of two devices, level by level the same: what the tests of devices share."""
+
+import numpy as np
+
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem, taillard_instance
+from dpbb.flowshop.heuristics.beam_cpu import CpuLevels
+from dpbb.flowshop.heuristics.beam_levels import Guide, Root
+
+
+def shop(n_jobs, n_machines, longest=99, seed=0):
+    """A random shop; many equal times, so that keys tie."""
+    rng = np.random.default_rng(seed)
+    times = rng.integers(0, longest + 1, (n_jobs, n_machines))
+    return FlowShopInstance("random", times)
+
+
+def same_runs(gpu_levels, instance, widths, kept=((), ()), device=0):
+    """Run both by the same upper bounds; return the outcomes."""
+    problem = FlowShopProblem(instance)
+    root = Root.of(problem, *(np.array(side, np.intp) for side in kept))
+    ub = problem.trivial_ub
+    cpu = CpuLevels(problem, root, ub)
+    gpu = gpu_levels(problem, root, ub, device)
+    outcomes = []
+    for width in widths:
+        for guide in (Guide.WALPHA, Guide.GAP):
+            for rows in (1, 7):
+                one = cpu.run(width, ub, guide, rows, lambda: False)
+                other = gpu.run(width, ub, guide, rows, lambda: False)
+                assert other.moves.shape == one.moves.shape
+                assert other.moves.tolist() == one.moves.tolist()
+                assert (other.uncut, other.nodes) == (one.uncut, one.nodes)
+                outcomes.append(one)
+            # a bound between the root's and the best: some runs end early
+            ub = max(problem.root_bound + 1, ub - ub // 8)
+    return outcomes
+
+
+SHAPES = {
+    "small": shop(7, 3),
+    "one machine": shop(5, 1),
+    "one job": shop(1, 4),
+    "two words of jobs": shop(34, 5, longest=9),
+    "ta001": taillard_instance("ta001"),
+    "wide": shop(12, 4, longest=30_000),
+    "odd machines": shop(9, 7, longest=3),
+}

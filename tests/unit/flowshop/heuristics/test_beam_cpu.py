@@ -1,0 +1,145 @@
+"""Levels of the beam against a beam made of the problem's own bounds, one by one."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.flowshop.heuristics.beam_cpu import CpuLevels, limit_of
+from dpbb.flowshop.heuristics.beam_levels import BACK, NO_KEY, Guide, Root
+from tests import oracle
+from tests.unit.flowshop.heuristics.test_beam_levels import weight_of
+
+
+def plain_guide(problem, guide, ub, bound, prefix, suffix):
+    """The guide of a child by the formulas of the source; None: one-sided."""
+    if guide is Guide.BOUND:
+        return bound
+    if not prefix or not suffix:
+        return None
+    weight = sum(weight_of(problem.instance.times.tolist(), prefix, suffix))
+    if guide is Guide.GAP:
+        gamma = (ub - bound) / ub
+        return bound / gamma + weight * gamma
+    alpha = (len(prefix) + len(suffix)) / problem.n_jobs
+    return alpha * bound + (1 - alpha) * weight * bound
+
+
+def candidates(problem, nodes, ub, guide):
+    """All children, in order: parent, move, bound, guide."""
+    found = []
+    for parent, (state, free, prefix, suffix, floor) in enumerate(nodes):
+        sides = [
+            np.maximum(problem.child_bounds(state, np.array(free), back=back), floor)
+            for back in (False, True)
+        ]
+        alive = [int((side < ub).sum()) for side in sides]
+        totals = [int(side[side < ub].sum()) for side in sides]
+        back = (alive[1], -totals[1]) < (alive[0], -totals[0])
+        for job, bound in zip(free, sides[back].tolist(), strict=True):
+            if bound < ub:
+                ends = ([*prefix], [job, *suffix]) if back else ([*prefix, job], suffix)
+                key = plain_guide(problem, guide, ub, bound, *ends)
+                found.append((parent, job + BACK * back, bound, key))
+    return found
+
+
+@pytest.fixture(scope="module")
+def levels_of():
+    def make(problem, prefix=(), suffix=()):
+        ends = (np.array(side, np.intp) for side in (prefix, suffix))
+        return CpuLevels(problem, Root.of(problem, *ends), problem.trivial_ub)
+
+    return make
+
+
+@settings(max_examples=60, deadline=None)
+@given(oracle.problems(max_jobs=7), st.data())
+def test_candidates_have_the_bounds_and_guides_of_the_problem(levels_of, tiny, data):
+    """Along a random path: which children live, on which side, and their keys."""
+    instance = FlowShopInstance("tiny", tiny.times)
+    problem = FlowShopProblem(instance)
+    levels = levels_of(problem)
+    level, n_jobs = levels._first, tiny.n_jobs
+    node = problem.root_state(), list(range(n_jobs)), [], [], problem.root_bound
+    for r in range(n_jobs, 1, -1):
+        ub = data.draw(st.integers(1, problem.trivial_ub))
+        guide = data.draw(st.sampled_from(Guide))
+        keys, sides = np.empty(r, np.int32), np.empty(1, np.uint8)
+        alive = levels._expand(level, 1, r, ub, guide, sides, keys, lambda: False)
+        expected = candidates(problem, [node], ub, guide)
+        slots = np.flatnonzero(keys != NO_KEY)
+        assert alive == len(slots) == len(expected)
+        for slot, (_, move, bound, key) in zip(slots, expected, strict=True):
+            assert node[1][slot] == move % BACK
+            assert sides[0] == move // BACK
+            if guide is Guide.BOUND:
+                assert keys[slot] == bound
+            elif key is None:
+                assert keys.view(np.float32)[slot] == np.float32(1e25) * np.float32(
+                    bound
+                )
+            else:
+                assert math.isclose(keys.view(np.float32)[slot], key, rel_tol=1e-5)
+        if not expected:
+            return
+        _, move, bound, _ = data.draw(st.sampled_from(expected))
+        state, free, prefix, suffix, _ = node
+        job, back = move % BACK, move >= BACK
+        below = type(level).empty(levels._model, 1)
+        row = np.zeros(1, np.int32), np.array([move], np.uint16)
+        levels._make(level, *row, 1, below, lambda: False)
+        level = below
+        ends = (prefix, [job, *suffix]) if back else ([*prefix, job], suffix)
+        free = [one for one in free if one != job]
+        node = problem.extend(state, job, back=back), free, *ends, bound
+        assert level.used[0].tolist() == [bool(side) for side in ends]
+        expected = weight_of(tiny.times, *ends)
+        np.testing.assert_allclose(level.weights[0], expected, rtol=1e-5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(oracle.problems(max_jobs=7), st.integers(1, 40), st.data())
+def test_a_run_keeps_the_best_and_knows_when_it_cut(levels_of, tiny, width, data):
+    """By bounds alone a plain beam of exact numbers keeps the same nodes."""
+    problem = FlowShopProblem(FlowShopInstance("tiny", tiny.times))
+    ub = data.draw(st.integers(1, problem.trivial_ub))
+    run = levels_of(problem).run(width, ub, Guide.BOUND, 3, lambda: False)
+    nodes = [(problem.root_state(), list(range(tiny.n_jobs)), [], [], 0)]
+    paths, keys, cut, expanded, depth = [[]], [0], False, 0, 0
+    while depth < tiny.n_jobs:
+        expanded += len(nodes)
+        found = candidates(problem, nodes, ub, Guide.BOUND)
+        if not found:
+            break
+        depth += 1
+        wanted = min(3, width) if depth == tiny.n_jobs else width
+        if len(found) > wanted:
+            cut |= depth < tiny.n_jobs
+            order = sorted(range(len(found)), key=lambda i: (found[i][2], i))
+            found = [found[i] for i in sorted(order[:wanted])]
+        below = []
+        for parent, move, bound, _ in found:
+            state, free, prefix, suffix, _ = nodes[parent]
+            job, back = move % BACK, move >= BACK
+            free = [one for one in free if one != job]
+            ends = (prefix, [job, *suffix]) if back else ([*prefix, job], suffix)
+            below.append((problem.extend(state, job, back=back), free, *ends, bound))
+        paths = [[*paths[parent], move] for parent, move, _, _ in found]
+        keys = [bound for _, _, bound, _ in found]
+        nodes = below
+    assert run.uncut == (not cut)
+    assert run.nodes == expanded
+    best = sorted(range(len(keys)), key=lambda i: (keys[i], i))[:3] if depth else []
+    assert run.moves.tolist() == [paths[i] for i in best]
+
+
+def test_limit_and_quota_take_what_is_wanted():
+    keys = np.array([4, 2, NO_KEY, 2, 7, 2], np.int32)
+    assert limit_of(keys, 1) == (2, 1)
+    assert limit_of(keys, 2) == (2, 2)
+    assert limit_of(keys, 4) == (4, 1)
+    assert keys.tolist() == [4, 2, NO_KEY, 2, 7, 2]
