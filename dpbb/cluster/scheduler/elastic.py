@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from distributed.core import Status
 
+from dpbb.cluster.scheduler.submitter import PREFIX
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -118,10 +120,20 @@ class Elastic:
                     self._closing[address] = until  # Dask does not know it by this name
 
     async def _drained(self, addresses: list[str]) -> None:
-        """Wait until workers explore nothing, or for ``DRAIN_S``."""
+        """Wait until workers explore nothing and hold nothing of ours, not for ever.
+
+        Dask would not retire the last worker with the result of a future, although it
+        is empty and about to be let go, and say so in a warning.
+        """
         deadline = self._clock() + DRAIN_S
-        while (
+        while self._clock() < deadline and (
             not self._hub.busy_workers().isdisjoint(addresses)
-            and self._clock() < deadline
+            or any(map(self._holds, addresses))
         ):
             await asyncio.sleep(0.005)
+
+    def _holds(self, address: str) -> bool:
+        """Whether a worker has a future of ours, under way or done."""
+        worker: Any = self._scheduler.workers.get(address)
+        tasks = () if worker is None else (*worker.processing, *worker.has_what)
+        return any(str(task.key).startswith(PREFIX) for task in tasks)

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+PREFIX = "dpbb-"
+"""Of the keys of all futures."""
+
 MANY_KEYS = 256
 FORGOTTEN_S = 1.0
 
@@ -153,7 +156,7 @@ class Submitter:
 
 def key_of(run_id: RunId, assignment: Assignment) -> str:
     """Key of the future: a new one for every attempt."""
-    return f"dpbb-{run_id}-{assignment.unit}-{assignment.attempt}"
+    return f"{PREFIX}{run_id}-{assignment.unit}-{assignment.attempt}"
 
 
 def loopback_security(security: Any) -> Any:
