@@ -19,12 +19,23 @@ if [ -z "${GPUS+set}" ]; then
     fi
 fi
 
+set -m # a terminal's Ctrl-C is for this script alone
 pids=()
 # shellcheck disable=SC2317 # called by the trap
 stop() {
-    trap - EXIT INT TERM
-    kill "${pids[@]}" 2>/dev/null || true
-    wait 2>/dev/null || true
+    trap - EXIT
+    trap '' INT TERM
+    # workers first: they give their work back, and the scheduler saves it
+    end 15 "${pids[@]:1}"
+    end 30 "${pids[@]:0:1}"
+}
+# shellcheck disable=SC2317
+end() { # SECONDS PROCESS...: asks processes to end, and kills those that do not
+    local tenths=$((10 * $1))
+    shift
+    kill "$@" 2>/dev/null || true
+    while [ $((tenths--)) -gt 0 ] && kill -0 "$@" 2>/dev/null; do sleep 0.1; done
+    kill -KILL "$@" 2>/dev/null || true
 }
 trap stop EXIT
 trap 'exit 0' INT TERM
@@ -33,17 +44,19 @@ dask scheduler --host 127.0.0.1 --port "$port" --dashboard-address 127.0.0.1:878
     --preload dpbb.cluster.preload &
 pids+=($!)
 address=tcp://127.0.0.1:$port
+# without a dashboard they answer HTTP all the same
+here_alone=(--host 127.0.0.1 --no-dashboard --dashboard-address 127.0.0.1:0)
 
 # one worker process for each GPU, with a few threads to feed it
 for gpu in $GPUS; do
     CUDA_VISIBLE_DEVICES=$gpu DPBB_SEATS=gpu dask worker "$address" \
-        --name "gpu-$gpu" --nworkers 1 --nthreads 1 --no-dashboard \
+        --name "gpu-$gpu" --nworkers 1 --nthreads 1 "${here_alone[@]}" \
         --preload dpbb.cluster.preload &
     pids+=($!)
 done
 if [ -z "$GPUS" ]; then
     DPBB_SEATS=cpu dask worker "$address" --name cores --nworkers 1 \
-        --nthreads "${THREADS:-$(nproc)}" --no-dashboard \
+        --nthreads "${THREADS:-$(nproc)}" "${here_alone[@]}" \
         --preload dpbb.cluster.preload &
     pids+=($!)
 fi

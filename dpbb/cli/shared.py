@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,9 @@ EXIT_CODES_TEXT = """\
 exit codes: 0 optimal, or proved that nothing is below the cutoff; 1 error; 2 bad
 input; 3 a schedule, not proved optimal; 4 nothing known; 130 interrupted twice.
 Ctrl-C once (or SIGTERM) stops the search and still prints the best schedule."""
+
+SAME_S = 2.0
+"""A SIGTERM so soon after another is the same request."""
 
 
 def given_options(args: argparse.Namespace) -> dict[str, Any]:
@@ -152,17 +156,25 @@ class Asked:
     def __init__(self, message: str) -> None:
         self.alert: Callable[[str], None] = Progress().alert
         self._message = message
-        self._count = 0
+        self._first: tuple[int, float] | None = None  # signal, and when
 
     def __call__(self) -> bool:
         """Whether there was a signal."""
-        return self._count > 0
+        return self._first is not None
 
-    def on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        """Note the first signal; the second one ends this process."""
-        self._count += 1
-        if self._count == 1:
+    def on_signal(self, number: int, _frame: FrameType | None) -> None:
+        """Note the first signal; the second one ends this process.
+
+        A SIGTERM soon after a SIGTERM is the same one: who asks a whole group of
+        processes reaches this one twice, if its parent passes on what it gets.
+        """
+        now = time.monotonic()
+        if self._first is None:
+            self._first = number, now
             self.alert(self._message)
+            return
+        first, at = self._first
+        if first == number == signal.SIGTERM and now - at < SAME_S:
             return
         if os.isatty(2):  # a live view may have left the cursor at the end of a line
             os.write(2, b"\r\n")

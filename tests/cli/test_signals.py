@@ -83,6 +83,8 @@ def test_sigterm_saves_what_was_explored(tmp_path):
     with Solve("--checkpoint", str(folder), "--checkpoint-interval", "600") as solve:
         solve.until(BUSY)
         solve.process.send_signal(signal.SIGTERM)
+        solve.until("dpbb: stopping")
+        solve.process.send_signal(signal.SIGTERM)  # a launcher passed on its own
         code, out = solve.end()
     values = json.loads(out)
     assert (code, values["termination"]) == (3, "stopped"), solve.err

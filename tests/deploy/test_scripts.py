@@ -6,12 +6,15 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
+from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.options import OPTIONS
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -150,17 +153,89 @@ def local_cluster(port, log):
         cluster.wait(5)
 
 
+ENDLESS = ("ta056", "--heuristics", "none", "--checkpoint-interval", "3600")
+"""No checkpoint but the last: what is in it was given back at the end."""
+
+BUSY = " M/s |"  # a row of the tree, once it is being explored: it takes hours
+
+
+@contextmanager
+def started(*command, **options):
+    """Start what solves; leaves none of its processes behind."""
+    process = subprocess.Popen(  # noqa: S603
+        [str(part) for part in command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        **options,
+    )
+    watchdog = threading.Timer(120, os.killpg, (process.pid, signal.SIGKILL))
+    watchdog.start()
+    try:
+        yield process
+    finally:
+        watchdog.cancel()
+        for one in below(process.pid):
+            one.kill()
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def below(pid):
+    """Return all processes that a process started, and theirs."""
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def until_busy(process):
+    """Read on until the tree is explored."""
+    text = ""
+    for line in process.stdout:
+        text += line
+        if BUSY in line:
+            return
+    raise AssertionError(text)
+
+
+def for_one_interface(processes):
+    """Whether none of these processes listens to all the world."""
+    ends = [
+        end
+        for process in processes
+        for end in process.net_connections("tcp")
+        if end.status == psutil.CONN_LISTEN
+    ]
+    return ends and not {"0.0.0.0", "::"} & {end.laddr.ip for end in ends}  # noqa: S104
+
+
+def assert_saved(checkpoint):
+    """Whatever the workers had explored was saved, and nobody owns it any more."""
+    saved = load_checkpoint(str(checkpoint))
+    assert saved.counters.decomposed > 0
+    assert saved.units
+
+
 @pytest.mark.cluster
 def test_local_cluster_serves_until_it_is_stopped(tools, tmp_path):
-    """And ends its processes."""
+    """It gives back and saves what is explored, and ends its processes."""
     port = free_port()
     with local_cluster(port, tmp_path / "log") as cluster:
         address = f"tcp://127.0.0.1:{port}"
         done = run("dpbb", "solve", "ta001", "--scheduler", address, "--quiet")
         assert "makespan     1278" in done.stdout
-        cluster.send_signal(signal.SIGTERM)
-        assert cluster.wait(30) == 0
-        wait_until(lambda: not processes_of(cluster.pid))
+        assert for_one_interface(below(cluster.pid))
+        checkpoint = ("--checkpoint", tmp_path / "ckpt")
+        command = ("dpbb", "solve", *ENDLESS, *checkpoint, "--scheduler", address)
+        with started(*command) as solve:
+            until_busy(solve)
+            cluster.send_signal(signal.SIGTERM)
+            assert cluster.wait(60) == 0
+            assert not processes_of(cluster.pid)
+        assert_saved(tmp_path / "ckpt")
 
 
 @pytest.mark.cluster
@@ -234,6 +309,7 @@ def test_local_script_solves_several_instances():
 # -- SLURM ----------------------------------------------------------------------------
 
 SBATCH = """
+export DPBB_TEST_JOB=$DPBB_TEST_LOG
 copy=$(mktemp); cp "${!#}" "$copy"  # as the real one: the caller deletes its file
 setsid bash "$copy" >/dev/null 2>"$DPBB_TEST_LOG" &
 echo "Submitted batch job $!"
@@ -244,12 +320,14 @@ exit 0
 """
 SRUN = """
 shift  # --kill-on-bad-exit=0
+trap 'kill -TERM "${pids[@]}"' TERM  # as the real one passes it on
 for ((task = 0; task < SLURM_NTASKS; task++)); do
     SLURM_PROCID=$task "$@" & pids+=($!)
 done
 code=0
 for pid in "${pids[@]}"; do
-    wait "$pid" || { one=$?; ((one > code)) && code=$one; }
+    while wait "$pid"; one=$?; kill -0 "$pid" 2>/dev/null; do :; done
+    ((one > code)) && code=$one
 done
 exit "$code"
 """
@@ -271,6 +349,67 @@ def test_jobqueue_submits_workers_that_solve(tools, tmp_path, monkeypatch):
     )
     assert "makespan     1278" in done.stdout
     assert "cpu" in done.stdout
+
+
+@pytest.mark.cluster
+@needs_checkpoints
+def test_jobqueue_that_is_stopped_saves_and_cancels_its_jobs(
+    tools, tmp_path, monkeypatch
+):
+    pytest.importorskip("dask_jobqueue")
+    tools("sbatch", SBATCH)
+    tools("scancel", SCANCEL)
+    monkeypatch.setenv("DPBB_TEST_LOG", str(tmp_path / "worker.log"))
+    script = DEPLOY / "slurm" / "jobqueue.py"
+    options = ("--jobs", 1, "--cores", 1, "--memory", "1GB", "--", *ENDLESS[1:])
+    command = (sys.executable, script, tmp_path / "ckpt", ENDLESS[0], *options)
+    with started(*command, cwd=tmp_path) as launcher:
+        until_busy(launcher)
+        workers = jobs_of(tmp_path / "worker.log")
+        assert workers
+        assert for_one_interface([*workers, *below(launcher.pid)])
+        launcher.terminate()
+        text, _ = launcher.communicate()
+        assert launcher.returncode in (3, 4), text
+        assert "dpbb: stopping" in text
+        psutil.wait_procs(workers, 30)
+        assert not [worker for worker in workers if worker.is_running()]
+    assert_saved(tmp_path / "ckpt")
+
+
+def jobs_of(log):
+    """Return the processes of the jobs, which nobody here is the parent of."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.environ().get("DPBB_TEST_JOB") == str(log):
+                found.append(process)
+    return found
+
+
+@pytest.mark.cluster
+@needs_checkpoints
+def test_one_job_that_is_cancelled_saves_and_ends(tools, tmp_path, monkeypatch):
+    """SLURM asks every process; a client that is asked twice does not quit."""
+    pytest.importorskip("dask_jobqueue")
+    tools("srun", SRUN)
+    tools("scontrol", 'echo "scontrol $*"')
+    for name, value in (("NTASKS", 3), ("CPUS_PER_TASK", 1), ("JOB_ID", 73)):
+        monkeypatch.setenv(f"SLURM_{name}", str(value))
+    monkeypatch.setenv("SLURM_SUBMIT_DIR", str(DEPLOY / "slurm"))
+    job = ("bash", DEPLOY / "slurm" / "runner.sbatch", tmp_path / "ckpt", *ENDLESS)
+    with started(*job, cwd=tmp_path) as batch:
+        until_busy(batch)
+        tasks = below(batch.pid)
+        assert for_one_interface(tasks)
+        for process in [psutil.Process(batch.pid), *tasks]:
+            process.terminate()
+        text, _ = batch.communicate()
+        assert batch.returncode in (3, 4), text
+        assert "stopped: the state is saved" in text
+        assert "scontrol" not in text
+        assert not [task for task in tasks if task.is_running()]
+    assert_saved(tmp_path / "ckpt")
 
 
 @pytest.mark.cluster
