@@ -32,7 +32,11 @@ _HERE = "dpbb.flowshop.heuristics"
 
 HEURISTICS: dict[str, Method] = {
     "neh": Method(f"{_HERE}.neh:neh"),
-    "ig": Method(f"{_HERE}.iterated_greedy:iterated_greedy", beside=True),
+    "ig": Method(f"{_HERE}.iterated_greedy:iterated_greedy", beside=True, keeps=True),
+    "vbih": Method(f"{_HERE}.block_insertion:block_insertion", beside=True, keeps=True),
+    "ils": Method(
+        f"{_HERE}.iterated_local_search:iterated_local_search", beside=True, keeps=True
+    ),
     "beam": Method(
         f"{_HERE}.beam:beam", f"{_HERE}.beam_gpu:beam", beside=True, keeps=True
     ),

@@ -1,0 +1,120 @@
+"""Chains of a local-search heuristic on all cores, which share what they find.
+
+One chain a thread, in rounds of a fixed number of iterations. Now and then the chain
+that is worst goes on from the best schedule of all. So everything but the number of
+rounds is a function of the instance, the start, the seed and the threads.
+"""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpbb.flowshop.heuristics.chain import Chain, Moves
+from dpbb.flowshop.heuristics.neh import neh
+from dpbb.flowshop.heuristics.search import Search, improve
+from dpbb.flowshop.heuristics.steps import iterate
+from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.kernels.pointers import addresses
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from numpy.typing import NDArray
+
+    from dpbb.problem import Incumbent
+
+ROUND_OPERATIONS = 40_000_000
+"""Iterations x n_jobs^2 x n_machines of one round: some 50 ms."""
+
+SHARED_ROUNDS = 40
+"""Rounds after which the worst chain goes on from the best schedule."""
+
+POLL_S = 0.005
+"""How often limits are looked at while the chains run."""
+
+
+def run_chains(
+    search: Search, start: Incumbent | None, moves: Moves, source: str
+) -> Incumbent:
+    """Improve ``start`` (default: NEH's schedule) until a limit or the lower bound.
+
+    Parameters
+    ----------
+    search
+        Its iterations count for every chain.
+    start
+        The chains start here; of it the kept jobs stay.
+    moves
+        What the chains do.
+    source
+        Name of what is found.
+    """
+    incumbent = neh(search) if start is None else start
+    free = search.instance.n_jobs - sum(search.kept)
+    if free <= moves.removed:
+        moves = moves._replace(removed=max(free - 1, 0))
+    size = search.instance.n_jobs * free * search.instance.n_machines
+    each = max(1, ROUND_OPERATIONS // max(size, 1))
+    left = search.iterations
+    stop = np.zeros(1, np.int64)
+    chains = [
+        Chain.start(search, incumbent, moves, index, stop)
+        for index in range(search.threads)
+    ]
+    rounds = 0
+    with ThreadPoolExecutor(search.threads, f"dpbb-{source}") as pool:
+        while moves.removed > 0 and not incumbent.proved and not search.over:
+            now = each if left is None else min(each, left)
+            if now == 0:
+                break
+            left = None if left is None else left - now
+            try:
+                running = [pool.submit(_advance, chain, now) for chain in chains]
+                _wait(search, running, stop)
+            finally:
+                stop[0] = 1  # an exception must not leave the chains running
+            stop[0] = 0
+            chain = min(chains, key=lambda chain: int(chain.values[1]))
+            incumbent = improve(search, incumbent, chain.best[:-1], source)
+            rounds += 1
+            if rounds % SHARED_ROUNDS == 0:
+                _share(chains)
+    return incumbent
+
+
+def load() -> None:
+    """Load or compile the kernels, so that it takes no time from a search."""
+    search = Search(FlowShopInstance("load", np.eye(3, 2, dtype=int)), 0)
+    chain = Chain.start(search, neh(search), Moves(0), 0, np.zeros(1, np.int64))
+    _advance(chain, 1)
+
+
+def _advance(chain: Chain, iterations: int) -> None:
+    lane = chain.room.times.dtype.type(0)
+    iterate(addresses(chain), lane, iterations)
+
+
+def _share(chains: list[Chain]) -> None:
+    """Let the chain that stands worst go on from the best schedule of all."""
+    best = min(chains, key=lambda chain: int(chain.values[1]))
+    worst = max(chains, key=lambda chain: int(chain.values[0]))
+    if worst.values[0] > best.values[1]:
+        worst.current[:] = worst.best[:] = best.best
+        worst.values[:] = best.values[1]
+
+
+def _wait(search: Search, running: list[Future[None]], stop: NDArray[np.int64]) -> None:
+    """Wait for a round; set ``stop`` as soon as a limit is reached."""
+    pending = set(running)
+    while pending:
+        left = search.deadline - time.monotonic()
+        pending = wait(pending, timeout=max(0.0, min(POLL_S, left))).not_done
+        if pending and search.over:
+            stop[0] = 1
+            pending = wait(pending).not_done
+    for future in running:
+        future.result()

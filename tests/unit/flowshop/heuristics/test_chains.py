@@ -1,0 +1,179 @@
+import threading
+import time
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpbb.flowshop import FlowShopInstance, taillard_instance
+from dpbb.flowshop.heuristics import chains
+from dpbb.flowshop.heuristics.block_insertion import block_insertion
+from dpbb.flowshop.heuristics.chain import JOBS, Chain, Moves
+from dpbb.flowshop.heuristics.chains import load
+from dpbb.flowshop.heuristics.iterated_greedy import iterated_greedy
+from dpbb.flowshop.heuristics.iterated_local_search import iterated_local_search
+from dpbb.flowshop.heuristics.neh import neh
+from dpbb.flowshop.heuristics.search import Search
+from dpbb.problem import Incumbent
+from tests import oracle
+
+METHODS = [iterated_greedy, block_insertion, iterated_local_search]
+
+
+@pytest.mark.parametrize("method", [iterated_greedy, iterated_local_search])
+@settings(max_examples=30)
+@given(oracle.problems(max_jobs=6))
+def test_optimum_of_small_shops_is_found(method, tiny):
+    best, _ = oracle.best_orders(tiny.times)
+    instance = FlowShopInstance("tiny", tiny.times)
+    limit = time.monotonic() + 10
+    found = method(Search(instance, best, deadline=limit, threads=1))
+    if tiny.n_jobs > 1:
+        assert found.proved
+    assert found.value == best == tiny.evaluate(found.permutation)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_same_seed_and_iterations_give_the_same_incumbents(
+    monkeypatch, method, threads
+):
+    """The rounds depend on nothing but instance, seed and threads."""
+    monkeypatch.setattr(chains, "ROUND_OPERATIONS", 20 * 20 * 10 * 10)
+    monkeypatch.setattr(chains, "SHARED_ROUNDS", 2)
+    instance = taillard_instance("ta011")
+
+    def run(seed):
+        found = []
+        last = method(
+            Search(
+                instance,
+                lower_bound=0,
+                threads=threads,
+                seed=seed,
+                iterations=95,
+                on_improvement=found.append,
+            )
+        )
+        assert last is found[-1]
+        return [(one.value, one.permutation.tolist()) for one in found]
+
+    first = run(seed=5)
+    assert run(seed=5) == first
+    assert run(seed=6) != first
+
+
+@pytest.mark.parametrize("method", METHODS)
+@settings(max_examples=30)
+@given(oracle.problems(max_jobs=6), st.data())
+def test_kept_sides_stay_and_the_rest_gets_no_worse(method, tiny, data):
+    n_jobs = tiny.n_jobs
+    order = data.draw(st.permutations(range(n_jobs)))
+    front = data.draw(st.integers(0, n_jobs))
+    back = data.draw(st.integers(0, n_jobs - front))
+    start = Incumbent(tiny.evaluate(order), np.array(order, np.intp), "initial")
+    search = Search(
+        FlowShopInstance("tiny", tiny.times), 0, iterations=30, kept=(front, back)
+    )
+    found = method(search, start)
+    jobs = found.permutation.tolist()
+    assert jobs[:front] == order[:front]
+    assert jobs[n_jobs - back :] == order[n_jobs - back :]
+    inner = order[front : n_jobs - back]
+    least = min(
+        tiny.evaluate([*order[:front], *middle, *order[n_jobs - back :]])
+        for middle in permutations(inner)
+    )
+    assert least <= found.value <= start.value
+    if len(inner) <= 3:
+        assert found.value == least
+
+
+def test_a_large_makespan_takes_wider_numbers():
+    times = np.random.default_rng(1).integers(5000, 9000, (12, 4))
+    instance = FlowShopInstance("long", times)
+    start = neh(Search(instance, 0))
+    assert start.value > 2**15
+    found = iterated_greedy(Search(instance, 0, iterations=200), start)
+    assert found.value < start.value
+
+
+def test_the_worst_chain_goes_on_from_the_best():
+    instance = taillard_instance("ta001")
+    search = Search(instance, 0)
+    start = neh(search)
+    stop = np.zeros(1, np.int64)
+    team = [Chain.start(search, start, Moves(JOBS), i, stop) for i in range(3)]
+    for chain, values in zip(
+        team, [(1300, 1290), (1320, 1310), (1285, 1285)], strict=True
+    ):
+        chain.values[:] = values
+        chain.best[:] = chain.current[:] = chain.best[::-1]
+    team[2].best[:20] = range(20)
+    chains._share(team)
+    assert [chain.values.tolist() for chain in team] == [
+        [1300, 1290],
+        [1285, 1285],
+        [1285, 1285],
+    ]
+    assert team[1].current[:20].tolist() == team[1].best[:20].tolist() == [*range(20)]
+
+
+def test_improvements_fall_and_are_announced_in_the_callers_thread():
+    threads, values = set(), []
+
+    def improved(incumbent):
+        threads.add(threading.current_thread())
+        values.append(incumbent.value)
+
+    instance = taillard_instance("ta022")
+    limit = time.monotonic() + 0.5
+    found = iterated_greedy(
+        Search(instance, 0, limit, threads=2, on_improvement=improved)
+    )
+    assert threads == {threading.current_thread()}
+    assert values == sorted(set(values), reverse=True)
+    assert values[-1] == found.value
+    assert not found.proved
+
+
+def test_search_ends_when_asked_to():
+    load()
+    asked = []
+
+    def should_stop():
+        asked.append(True)
+        return len(asked) > 3
+
+    instance = taillard_instance("ta110")
+    iterated_greedy(Search(instance, 0, threads=2, should_stop=should_stop))
+    assert len(asked) >= 4
+
+
+def test_search_ends_within_a_round_of_its_deadline():
+    """One round of 500 jobs takes seconds: the running chains are told to stop."""
+    load()
+    instance = taillard_instance("ta120")
+    start = neh(Search(instance, 0))
+    begin = time.monotonic()
+    found = iterated_greedy(Search(instance, 0, begin + 0.1, threads=2), start)
+    assert found.value <= start.value
+    assert time.monotonic() - begin < 30
+
+
+def test_error_of_a_callback_ends_the_chains():
+    class Oops(Exception):
+        pass
+
+    def improved(incumbent):
+        if incumbent.source == "ig":
+            raise Oops
+
+    before = threading.active_count()
+    with pytest.raises(Oops):
+        iterated_greedy(
+            Search(taillard_instance("ta051"), 0, threads=2, on_improvement=improved)
+        )
+    assert threading.active_count() == before

@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpbb.flowshop.heuristics import neighborhood
+from dpbb.flowshop.heuristics.neighborhood import LANES, Room, narrowest
+from dpbb.kernels.compiling import int64
+from dpbb.kernels.pointers import addresses, pointer_of, pointers
+from tests import oracle
+
+
+@numba.njit
+def _evaluate(room_in, lane, sequence, length, first, last, out, rng):
+    """Cost of all slots of some jobs of the sequence; and one move of the best."""
+    room = pointers(room_in, lane)
+    jobs = pointer_of(sequence)
+    for i in range(len(out)):
+        neighborhood.take(room, int64(i), int64(out[i]), int64(-1))
+        for s in range(length):
+            if sequence[s] == out[i]:
+                neighborhood.take(room, int64(i), int64(out[i]), int64(s))
+    least = neighborhood.evaluate(room, jobs, length, first, last, int64(len(out)))
+    for i in range(len(out)):
+        room.lane_of[out[i]] = LANES
+    costs = np.empty((last + 1 - first, len(out)), np.int64)
+    for s in range(first, last + 1):
+        for i in range(len(out)):
+            costs[s - first, i] = room.costs[s * LANES + i]
+    lane_and_slot = neighborhood.pick(
+        room, first, last, int64(len(out)), least, pointer_of(rng)
+    )
+    return least, costs, lane_and_slot
+
+
+@numba.njit
+def _evaluate_block(room_in, lane, sequence, length, first, last, block):
+    room = pointers(room_in, lane)
+    least = neighborhood.evaluate_block(
+        room,
+        pointer_of(sequence),
+        length,
+        first,
+        last,
+        pointer_of(block),
+        int64(len(block)),
+    )
+    costs = np.empty(last + 1 - first, np.int64)
+    for s in range(first, last + 1):
+        costs[s - first] = room.costs[s * LANES]
+    return least, costs
+
+
+@numba.njit
+def _local_search(room_in, lane, sequence, length, first, last, rng, stop):
+    room = pointers(room_in, lane)
+    return neighborhood.local_search(
+        room,
+        pointer_of(sequence),
+        length,
+        first,
+        last,
+        int64(1),
+        pointer_of(rng),
+        pointer_of(stop),
+    )
+
+
+@numba.njit
+def _below(rng, limit):
+    return neighborhood.random_below(pointer_of(rng), limit)
+
+
+@numba.njit
+def _shuffle(values, length, rng):
+    neighborhood.shuffle(pointer_of(values), length, pointer_of(rng))
+
+
+def room_of(times, dtype=np.int16):
+    return Room.of(np.ascontiguousarray(np.array(times, np.int32).T), dtype)
+
+
+def state(seed=1):
+    return np.array([seed], np.uint64)
+
+
+def sequence_of(jobs, n_jobs):
+    sequence = np.zeros(n_jobs + 1, np.int64)
+    sequence[: len(jobs)] = jobs
+    return sequence
+
+
+@st.composite
+def cases(draw):
+    """Draw a shop, a sequence of some of its jobs, and the slots that count."""
+    tiny = draw(oracle.problems(max_jobs=6))
+    jobs = draw(st.permutations(range(tiny.n_jobs)))
+    length = draw(st.integers(0, len(jobs)))
+    first = draw(st.integers(0, length))
+    last = draw(st.integers(first, length))
+    return tiny, list(jobs[:length]), list(jobs[length:]), first, last
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.int32])
+@settings(max_examples=60)
+@given(cases(), st.integers(1, 1000))
+def test_makespans_of_all_slots_are_those_of_the_naive_loop(dtype, case, seed):
+    """Of jobs of the sequence, each taken out of it alone, and of others."""
+    tiny, jobs, others, first, last = case
+    room, sequence = room_of(tiny.times, dtype), sequence_of(jobs, tiny.n_jobs)
+    inner = jobs[first:last]
+    out = np.array([*inner, *others], np.int64)
+    if not len(out):
+        return
+    least, costs, (lane, slot) = _evaluate(
+        addresses(room), dtype(0), sequence, len(jobs), first, last, out, state(seed)
+    )
+    every, moves = [], []
+    for s in range(first, last + 1):
+        for i, job in enumerate(out.tolist()):
+            rest = [one for one in jobs[:s] if one != job]
+            after = [one for one in jobs[s:] if one != job]
+            value = tiny.evaluate([*rest, job, *after])
+            every.append(value)
+            own = job in jobs and s - jobs.index(job) in (0, 1)
+            if not own:
+                moves.append((value, i, s))
+    assert costs.ravel().tolist() == every
+    assert least == min(every)
+    best = [(i, s) for value, i, s in moves if value == least]
+    assert (lane, slot) in best if best else lane == -1
+
+
+@settings(max_examples=60)
+@given(cases())
+def test_makespans_of_blocks_are_those_of_the_naive_loop(case):
+    tiny, jobs, block, first, last = case
+    if not block:
+        return
+    room, sequence = room_of(tiny.times), sequence_of(jobs, tiny.n_jobs)
+    least, costs = _evaluate_block(
+        addresses(room),
+        np.int16(0),
+        sequence,
+        len(jobs),
+        first,
+        last,
+        np.array(block, np.int64),
+    )
+    expected = [
+        tiny.evaluate([*jobs[:s], *block, *jobs[s:]]) for s in range(first, last + 1)
+    ]
+    assert costs.tolist() == expected
+    assert least == min(expected)
+
+
+@settings(max_examples=60)
+@given(cases(), st.integers(1, 1000))
+def test_local_search_keeps_jobs_and_sides_and_is_no_worse(case, seed):
+    tiny, jobs, _, first, last = case
+    if last == first:
+        return
+    room, sequence = room_of(tiny.times), sequence_of(jobs, tiny.n_jobs)
+    value = _local_search(
+        addresses(room),
+        np.int16(0),
+        sequence,
+        len(jobs),
+        first,
+        last,
+        state(seed),
+        np.zeros(1, np.int64),
+    )
+    found = sequence[: len(jobs)].tolist()
+    assert sorted(found) == sorted(jobs)
+    assert found[:first] == jobs[:first]
+    assert found[last:] == jobs[last:]
+    assert value == tiny.evaluate(found) <= tiny.evaluate(jobs)
+
+
+def test_local_search_ends_where_no_reinsertion_is_better():
+    """One block of lanes holds all jobs, so the last one was looked at in vain."""
+    for seed in range(1, 20):
+        values = np.random.default_rng(seed).permutation(1 << 12)[:18].reshape(6, 3)
+        tiny = oracle.TinyFlowShop(tuple(map(tuple, values.tolist())))
+        room, sequence = room_of(tiny.times), sequence_of(range(6), 6)
+        value = _local_search(
+            addresses(room),
+            np.int16(0),
+            sequence,
+            6,
+            0,
+            6,
+            state(seed),
+            np.zeros(1, np.int64),
+        )
+        found = sequence[:6].tolist()
+        assert value == tiny.evaluate(found) <= tiny.evaluate(range(6))
+
+
+def test_local_search_stops_at_once_with_the_sequence_intact():
+    room, sequence = room_of([[3, 1], [1, 3], [2, 2]]), sequence_of([0, 1, 2], 3)
+    stop = np.ones(1, np.int64)
+    _local_search(addresses(room), np.int16(0), sequence, 3, 0, 3, state(), stop)
+    assert sequence[:3].tolist() == [0, 1, 2]
+
+
+def test_the_narrowest_type_never_overflows():
+    """Four longest jobs on top of the makespan fit."""
+    times = np.array([[5, 7], [1, 2]], np.int32)  # totals 6 and 9
+    assert narrowest(times, 32767 - 36) == (np.int16, 32767 - 36)
+    assert narrowest(times, 32767 - 35) == (np.int32, 2**31 - 1 - 36)
+    with pytest.raises(OverflowError, match="exceed 32 bits"):
+        narrowest(times, 2**31 - 36)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 7, 1000])
+def test_random_numbers_are_below_their_limit_and_spread(limit):
+    rng = state(12345)
+    values = [_below(rng, limit) for _ in range(4000)]
+    assert min(values) >= 0
+    assert max(values) < limit
+    assert abs(np.mean(values) - (limit - 1) / 2) < 0.05 * limit
+    if limit <= 7:
+        assert set(values) == set(range(limit))
+
+
+def test_shuffle_reaches_every_order():
+    rng = state(7)
+    orders = set()
+    for _ in range(200):
+        values = np.arange(4)
+        _shuffle(values, 3, rng)
+        assert values[3] == 3
+        orders.add(tuple(values[:3].tolist()))
+    assert len(orders) == 6
