@@ -88,6 +88,9 @@ _HOMES = {
     "dpbb.result": ("Result", "Status", "Termination"),
 }
 
+_MODULES = {"bounds": "dpbb.flowshop.bounds.batch", "jobshop": "dpbb.jobshop"}
+"""Modules that are called by a name here; the others are imported by their own."""
+
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 
@@ -97,8 +100,8 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401
             value = getattr(import_module(home), name)
             globals()[name] = value
             return value
-    if name == "jobshop":  # a package; the others need not be known by their names
-        return import_module("dpbb.jobshop")
+    if name in _MODULES:
+        return import_module(_MODULES[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -12,6 +12,7 @@ SUITES = {
     "heuristics": "schedules of heuristics: percent above the best-known makespans",
     "idle": "how long a freed seat waits for its next unit",
     "jobshop": "costs of job-shop schedules: the paper's table, batches, CPU and GPU",
+    "lb2": "two-machine bounds a second: one scalar core, all cores, a GPU",
     "multigpu": "one tree through `dpbb.solve` on 1, 2, 4, ... GPUs of this host",
 }
 """Suites and what they show, for the command line's help."""

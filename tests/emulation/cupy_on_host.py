@@ -257,6 +257,7 @@ def modules(folder):
         CUDARuntimeError=CudaError,
         driverGetVersion=lambda: 13000,
         runtimeGetVersion=lambda: 13000,
+        getDevice=lambda: 0,
         getDeviceCount=lambda: 1,
         getDeviceProperties=lambda _: {"name": b"emulated", "major": 9, "minor": 0},
         memGetInfo=lambda: (FREE_BYTES, FREE_BYTES),

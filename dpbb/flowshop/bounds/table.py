@@ -39,5 +39,6 @@ BOUNDS = {
             "cuda": "dpbb.flowshop.models.lb1_cuda:Lb1",
         }
     ),
+    "lb2": FlowShopBound(tighten="dpbb.flowshop.bounds.lb2:Lb2"),
 }
 """The bounds by name."""

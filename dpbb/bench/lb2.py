@@ -1,0 +1,272 @@
+"""Two-machine bounds a second: one scalar core, all cores with SIMD, and a GPU.
+
+Every evaluation is whole: all pairs of machines, no stop at an upper bound. Nodes are
+random permutations with a random part fixed at either side. The scalar core runs the
+plain loop of the founding papers, node by node, one pair after the other. All rates are
+of the bounds of one batch, which are compared; the exit code is 1 where two of them
+differ. On a GPU the nodes are there already, and the bounds stay there.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.errors import DpbbError, OptionError
+from dpbb.flowshop.bounds import batch_cpu
+from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
+from dpbb.flowshop.taillard import taillard_instance
+from dpbb.kernels.compiling import compiled
+from dpbb.kernels.nvrtc import require_gpu
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from dpbb.flowshop.instance import FlowShopInstance
+
+SIZES = {"20x20": "ta021", "50x20": "ta051", "100x20": "ta081", "200x20": "ta101"}
+"""An instance for each size."""
+
+SCALAR_NODES = 2000
+"""Nodes that one scalar core is timed with, at 20 jobs; fewer with more."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the suite's arguments."""
+    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
+    parser.add_argument(
+        "--nodes", type=int, default=2**20, help="of a batch on a GPU (default: 2**20)"
+    )
+    parser.add_argument(
+        "--words",
+        type=int,
+        nargs="*",
+        default=[1, 2, 4],
+        help="words of nodes a GPU thread has; the evaluator's own choice comes first",
+    )
+    parser.add_argument("--repeat", type=int, default=5, help="runs; medians are shown")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the suite; returns 0 unless two evaluators differ."""
+    if args.repeat < 1 or args.nodes < 1:
+        raise OptionError("--repeat, --nodes: expected at least 1")
+    cupy: Any = None
+    try:
+        cupy = require_gpu()
+        properties = cupy.cuda.runtime.getDeviceProperties(0)
+        print(f"device: {properties['name'].decode()}")
+    except DpbbError as error:
+        print(f"no GPU to measure: {error}")
+    print(
+        f"{'size':<8}{'how':<34}{'nodes':>9}{'bounds/s':>12}{'least':>12}{'most':>12}"
+    )
+    exact = True
+    for size in args.sizes:
+        shop = taillard_instance(SIZES[size])
+        exact &= _Size(size, shop, args.repeat).measure(cupy, args.nodes, args.words)
+    return int(not exact)
+
+
+def random_nodes(
+    n_jobs: int, count: int, seed: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return permutations, d1 and d2; any number of jobs is unscheduled.
+
+    Each number from 0 to n_jobs is equally likely, and so is each share of the front.
+    """
+    rng = np.random.default_rng(seed)
+    rows = np.broadcast_to(np.arange(n_jobs, dtype=np.int32), (count, n_jobs))
+    fixed = rng.integers(0, n_jobs + 1, count)
+    front = rng.integers(0, fixed + 1)
+    counts = front.astype(np.int32), (fixed - front).astype(np.int32)
+    return np.ascontiguousarray(rng.permuted(rows, axis=1)), *counts
+
+
+class _Size:
+    """Measures one size of shops."""
+
+    def __init__(self, size: str, shop: FlowShopInstance, repeat: int) -> None:
+        self._size, self._shop, self._repeat = size, shop, repeat
+        self._pairs = machine_pairs(shop.n_machines)
+        self._tables = JohnsonTables.of(shop.times, self._pairs)
+        self._exact = True
+
+    def measure(self, cupy: Any, count: int, words: Sequence[int]) -> bool:  # noqa: ANN401
+        """Measure everything; whether all bounds are equal."""
+        n_jobs = self._shop.n_jobs
+        few = max(64, SCALAR_NODES * 20 // n_jobs)
+        nodes = random_nodes(n_jobs, few, seed=1)
+        steps = batch_cpu.Shop.of(self._shop.times, self._tables).steps
+        tables = np.array(self._shop.times), self._pairs, steps
+        expected = np.empty(few, np.int32)
+
+        def scalar() -> None:
+            _scalar_bounds(*tables, *nodes, expected)
+
+        one = self._time("one scalar core", few, scalar)
+        threads = len(os.sched_getaffinity(0))
+        for n_threads in sorted({1, threads}):
+            many = random_nodes(n_jobs, few * 16 * n_threads, seed=1)
+            first = batch_cpu.bounds(
+                self._shop.times, self._tables, *nodes, strong=False, threads=1
+            )
+            self._compare("SIMD", first, expected)
+
+            def simd(
+                many: tuple[Any, ...] = many, n_threads: int = n_threads
+            ) -> NDArray[np.int32]:
+                return batch_cpu.bounds(
+                    *(self._shop.times, self._tables, *many),
+                    strong=False,
+                    threads=n_threads,
+                )
+
+            how = f"{n_threads} cores with SIMD" if n_threads > 1 else "one core, SIMD"
+            best = self._time(how, len(many[0]), simd)
+        if cupy is not None:
+            fastest = self._measure_gpu(cupy, count, words)
+            print(
+                f"{self._size:<8}GPU / scalar core {fastest / one:.0f}, "
+                f"GPU / {threads} cores with SIMD {fastest / best:.1f}",
+                flush=True,
+            )
+        return self._exact
+
+    def _measure_gpu(self, cupy: Any, count: int, words: Sequence[int]) -> float:  # noqa: ANN401
+        from dpbb.flowshop.bounds.batch_gpu import GpuNodes
+
+        nodes = random_nodes(self._shop.n_jobs, count, seed=2)
+        some = tuple(part[:1000] for part in nodes)
+        expected = batch_cpu.bounds(
+            self._shop.times, self._tables, *some, strong=False, threads=1
+        )
+        kinds = (np.uint16, np.int32, np.int32)
+        there = [
+            cupy.asarray(part.astype(kind))
+            for part, kind in zip(nodes, kinds, strict=True)
+        ]
+        result = cupy.empty((count,), np.int32)
+        fastest = 0.0
+        for n_words in (None, *words):
+            batch = GpuNodes(self._shop, self._pairs, words=n_words)
+
+            def work(batch: GpuNodes = batch) -> None:
+                batch.bounds(*there, strong=False, result=result)
+                cupy.cuda.Device().synchronize()
+
+            how = "GPU" if n_words is None else f"GPU, {n_words} words a thread"
+            rate = self._time(how, count, work)
+            self._compare(how, result.get()[: len(expected)], expected[:count])
+            fastest = max(fastest, rate)
+        machines = GpuNodes(self._shop, self._pairs[:0])
+
+        def lb1() -> None:
+            machines.bounds(*there, strong=False, result=result)
+            cupy.cuda.Device().synchronize()
+
+        self._time("GPU, LB1 alone", count, lb1)
+        return fastest
+
+    def _time(
+        self,
+        how: str,
+        count: int,
+        work: Callable[[], Any],
+    ) -> float:
+        """Print the rate of a way to bound nodes; return the median."""
+        work()
+        rates = []
+        for _ in range(self._repeat):
+            began = time.perf_counter()
+            work()
+            rates.append(count / (time.perf_counter() - began))
+        median = statistics.median(rates)
+        print(
+            f"{self._size:<8}{how:<34}{count:>9}{median:>12.3e}{min(rates):>12.3e}"
+            f"{max(rates):>12.3e}",
+            flush=True,
+        )
+        return median
+
+    def _compare(
+        self, how: str, found: NDArray[np.int32], expected: NDArray[np.int32]
+    ) -> None:
+        if not np.array_equal(found, expected):
+            print(f"{self._size:<8}{how}: WRONG")
+            self._exact = False
+
+
+def _scalar_loops(
+    times: Any,  # noqa: ANN401
+    pairs: Any,  # noqa: ANN401
+    steps: Any,  # noqa: ANN401
+    permutations: Any,  # noqa: ANN401
+    d1: Any,  # noqa: ANN401
+    d2: Any,  # noqa: ANN401
+    result: Any,  # noqa: ANN401
+) -> None:
+    """LB2 of nodes in scalar code, as the founding papers have it for a core."""
+    n_jobs, n_machines = times.shape
+    heads = np.empty(n_machines, np.int64)
+    tails = np.empty(n_machines, np.int64)
+    free = np.empty(n_jobs, np.bool_)
+    for node in range(len(permutations)):
+        n_front, end = d1[node], n_jobs - d2[node]
+        heads[:] = 0
+        tails[:] = 0
+        free[:] = False
+        for i in range(n_front):
+            last = np.int64(0)
+            for k in range(n_machines):
+                last = max(last, heads[k]) + times[permutations[node, i], k]
+                heads[k] = last
+        for i in range(n_jobs - 1, end - 1, -1):
+            last = np.int64(0)
+            for k in range(n_machines - 1, -1, -1):
+                last = max(last, tails[k]) + times[permutations[node, i], k]
+                tails[k] = last
+        if n_front < end and n_front == 0:
+            heads[:] = np.iinfo(np.int64).max
+        if n_front < end and end == n_jobs:
+            tails[:] = np.iinfo(np.int64).max
+        bound = np.int64(0)
+        for i in range(n_front, end):
+            job = permutations[node, i]
+            free[job] = True
+            total = np.int64(0)
+            if n_front == 0:
+                for k in range(n_machines):
+                    heads[k] = min(heads[k], total)
+                    total += times[job, k]
+            total = np.int64(0)
+            if end == n_jobs:
+                for k in range(n_machines - 1, -1, -1):
+                    tails[k] = min(tails[k], total)
+                    total += times[job, k]
+        for k in range(n_machines):
+            total = heads[k] + tails[k]
+            for i in range(n_front, end):
+                total += times[permutations[node, i], k]
+            bound = max(bound, total)
+        for pair in range(len(pairs)):
+            on_first, on_second = heads[pairs[pair, 0]], heads[pairs[pair, 1]]
+            for place in range(n_jobs):
+                if free[steps[pair, place, 0]]:
+                    on_first += steps[pair, place, 1]
+                    ready = on_first + steps[pair, place, 2]
+                    on_second = max(on_second, ready) + steps[pair, place, 3]
+            bound = max(bound, on_second + tails[pairs[pair, 1]])
+        result[node] = bound
+
+
+_scalar_bounds = compiled(
+    _scalar_loops, nogil=True, boundscheck=False, error_model="numpy"
+)

@@ -1,0 +1,245 @@
+"""The two-machine lower bound LB2 in NumPy: the oracle of every kernel's.
+
+For machines u < v relax all others to machines that any number of jobs pass at once:
+what is left is Johnson's problem with time lags, whose optimum is
+
+    head_u + M + tail_v,  M = max over jobs k of (sum of p_u of the jobs up to k)
+                                + (time of k between u and v) + (sum of p_v from k on)
+
+with the jobs in Johnson's order by p_u + lag and p_v + lag, which is also right for
+every subset of them. Together with LB1 (the terms of one machine) this is LB2. Sources:
+Lageweg, Lenstra and Rinnooy Kan, Operations Research 26(1), 1978; time lags: Mitten,
+Management Science 5(3), 1959.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpbb.errors import OptionError, shown
+from dpbb.flowshop.makespan import append_job, heads, tails
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from dpbb.flowshop.instance import FlowShopInstance
+    from dpbb.flowshop.problem import FlowShopState
+
+NOTHING = -(2**40)
+"""Below every bound: a maximum over no jobs."""
+
+
+class Pairs(StrEnum):
+    """Which pairs of machines LB2 looks at."""
+
+    ALL = "all"
+    """Each, m (m - 1) / 2 of them: the strongest."""
+    ADJACENT = "adjacent"
+    """Machines that follow each other, m - 1 (Nabeshima 1967)."""
+    LAST = "last"
+    """Each machine with the last one, m - 1 (Lageweg and others 1978)."""
+
+
+def machine_pairs(
+    n_machines: int, which: str | Sequence[Sequence[int]] = Pairs.ALL
+) -> NDArray[np.intp]:
+    """Return pairs of machines, shape (n_pairs, 2).
+
+    Parameters
+    ----------
+    which
+        One of ``Pairs``, or the pairs (u, v) themselves, u < v: each once.
+
+    Raises
+    ------
+    OptionError
+        Neither.
+    """
+    if isinstance(which, str):
+        if which not in tuple(Pairs):
+            known = ", ".join(Pairs)
+            raise OptionError(f"pairs: expected {known} or pairs, got {shown(which)}")
+        every = [(u, v) for u in range(n_machines) for v in range(u + 1, n_machines)]
+        if which == Pairs.ADJACENT:
+            every = [(u, v) for u, v in every if v == u + 1]
+        elif which == Pairs.LAST:
+            every = [(u, v) for u, v in every if v == n_machines - 1]
+        return np.array(every, np.intp).reshape(-1, 2)
+    try:
+        given = np.asarray(which)
+    except ValueError:
+        given = np.zeros(1)
+    if not given.size:
+        return np.empty((0, 2), np.intp)
+    if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
+        raise OptionError(f"pairs: expected pairs of machines, got {shown(which)}")
+    for u, v in given.tolist():
+        if not 0 <= u < v < n_machines:
+            raise OptionError(
+                f"pairs: expected u < v of machines 0 to {n_machines - 1}, got {u}, {v}"
+            )
+    if len(np.unique(given, axis=0)) < len(given):
+        raise OptionError("pairs: expected each pair once")
+    return given.astype(np.intp)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JohnsonTables:
+    """All jobs in Johnson's order, for some pairs of machines.
+
+    Parameters
+    ----------
+    pairs : ndarray of intp, shape (n_pairs, 2)
+        Machines u < v.
+    order : ndarray of intp, shape (n_pairs, n_jobs)
+        The jobs: those with p_u <= p_v first, by p_u + lag, then the others by falling
+        p_v + lag; of equal ones the lower number first.
+    first, lag, second : ndarray of int64, shape (n_pairs, n_jobs)
+        Their times on u, between u and v, and on v, in that order.
+    """
+
+    pairs: NDArray[np.intp]
+    order: NDArray[np.intp]
+    first: NDArray[np.int64]
+    lag: NDArray[np.int64]
+    second: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, times: NDArray[np.int64], pairs: NDArray[np.intp]) -> JohnsonTables:
+        """Return the tables of an instance; ``times`` as in ``FlowShopInstance``."""
+        ends = np.cumsum(times, axis=1)
+        u, v = pairs[:, 0], pairs[:, 1]
+        first, second = times.T[u], times.T[v]
+        lag = (ends.T[v] - second) - ends.T[u]
+        ahead = first <= second
+        key = np.where(ahead, first + lag, -(second + lag))
+        order = np.lexsort((key, ~ahead), axis=1)
+        rows = np.arange(len(pairs))[:, None]
+        return cls(
+            pairs, order, first[rows, order], lag[rows, order], second[rows, order]
+        )
+
+
+def pair_bounds(
+    tables: JohnsonTables,
+    heads: NDArray[np.int64],
+    tails: NDArray[np.int64],
+    unscheduled: NDArray[np.bool_],
+) -> NDArray[np.int64]:
+    """Two-machine bounds of nodes, by the definition.
+
+    Parameters
+    ----------
+    heads, tails : ndarray of int64, shape (r, n_machines)
+        When the unscheduled jobs can begin on each machine, and what follows them.
+    unscheduled : ndarray of bool, shape (r, n_jobs)
+
+    Returns
+    -------
+    ndarray of int64, shape (r, n_pairs)
+        Of a node without unscheduled jobs 0.
+    """
+    bounds = np.zeros((len(heads), len(tables.pairs)), np.int64)
+    for index, (u, v) in enumerate(tables.pairs):
+        on_first, on_second = heads[:, u].copy(), heads[:, v].copy()
+        for place, job in enumerate(tables.order[index]):
+            here = unscheduled[:, job]
+            on_first[here] += tables.first[index, place]
+            ready = on_first[here] + tables.lag[index, place]
+            on_second[here] = np.maximum(on_second[here], ready)
+            on_second[here] += tables.second[index, place]
+        some = unscheduled.any(axis=1)
+        bounds[some, index] = on_second[some] + tails[some, v]
+    return bounds
+
+
+def spans_without(tables: JohnsonTables, jobs: NDArray[np.intp]) -> NDArray[np.int64]:
+    """Longest stay M of the jobs but one, for all pairs and each that is left out.
+
+    Parameters
+    ----------
+    jobs : ndarray of intp, shape (r,)
+        At least two, ascending.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_pairs, r)
+
+    Notes
+    -----
+    Left out, a job is missing on machine v in the sums that end before it, and on u in
+    those that begin after it: two running maxima of the whole set give all of them.
+    """
+    n_pairs, n_jobs = tables.order.shape
+    there = np.zeros(n_jobs, bool)
+    there[jobs] = True
+    rows = there[tables.order]
+    shape = (n_pairs, len(jobs))
+    first, lag, second, order = (
+        part[rows].reshape(shape)
+        for part in (tables.first, tables.lag, tables.second, tables.order)
+    )
+    from_here = second[:, ::-1].cumsum(axis=1)[:, ::-1]
+    through = first.cumsum(axis=1) + lag + from_here
+    before = np.full(shape, NOTHING)
+    before[:, 1:] = np.maximum.accumulate(through, axis=1)[:, :-1]
+    after = np.full(shape, NOTHING)
+    after[:, :-1] = np.maximum.accumulate(through[:, ::-1], axis=1)[:, -2::-1]
+    spans = np.empty(shape, np.int64)
+    columns = np.searchsorted(jobs, order)
+    np.put_along_axis(
+        spans, columns, np.maximum(before - second, after - first), axis=1
+    )
+    return spans
+
+
+class Lb2:
+    """LB2 of all pairs as a bound that tightens LB1; see ``dpbb.problem.Tightens``.
+
+    On an empty side it has the heads (tails) that LB1 has there in a tree: the least
+    ones of all jobs of the instance.
+    """
+
+    def __init__(self, instance: FlowShopInstance) -> None:
+        times = instance.times
+        self._times = times
+        self._tables = JohnsonTables.of(times, machine_pairs(times.shape[1]))
+        self._heads = heads(times).min(axis=0)
+        self._tails = tails(times).min(axis=0)
+
+    def __call__(
+        self,
+        state: FlowShopState,
+        jobs: NDArray[np.intp],
+        bounds: NDArray[np.int64],
+        ub: int,
+        *,
+        back: bool,
+    ) -> NDArray[np.int64]:
+        """Bound the children whose LB1 is below ``ub``."""
+        tight = bounds.copy()
+        below = np.flatnonzero(bounds < ub)
+        if not below.size or not len(self._tables.pairs):
+            return tight
+        times = self._times[jobs[below]]
+        front = self._heads if state.prefix_empty else state.front
+        tail = self._tails if state.suffix_empty else state.back
+        if back:
+            begin = np.broadcast_to(front, times.shape)
+            follow = append_job(state.back[::-1], times[:, ::-1])[:, ::-1]
+        else:
+            begin = append_job(state.front, times)
+            follow = np.broadcast_to(tail, times.shape)
+        order = np.argsort(jobs)
+        spans = np.empty((len(self._tables.pairs), len(jobs)), np.int64)
+        spans[:, order] = spans_without(self._tables, jobs[order])
+        u, v = self._tables.pairs.T
+        found = begin.T[u] + spans[:, below] + follow.T[v]
+        tight[below] = np.maximum(tight[below], found.max(axis=0))
+        return tight

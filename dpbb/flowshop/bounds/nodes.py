@@ -1,0 +1,90 @@
+"""Bounds of any partial schedules in NumPy: the oracle of ``batch``.
+
+A node is a permutation with the number of jobs that are fixed at its front and at its
+back; those between are unscheduled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpbb.flowshop.bounds.lb2 import JohnsonTables, pair_bounds
+from dpbb.flowshop.makespan import append_job, prepend_job
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nodes:
+    """What bounds need to know of r partial schedules.
+
+    Parameters
+    ----------
+    heads, tails : ndarray of int64, shape (r, n_machines)
+        When the unscheduled jobs can begin on each machine, and what follows them.
+    remain : ndarray of int64, shape (r, n_machines)
+        Total time of the unscheduled jobs.
+    unscheduled : ndarray of bool, shape (r, n_jobs)
+    """
+
+    heads: NDArray[np.int64]
+    tails: NDArray[np.int64]
+    remain: NDArray[np.int64]
+    unscheduled: NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls,
+        times: NDArray[np.int64],
+        permutations: NDArray[np.intp],
+        d1: NDArray[np.intp],
+        d2: NDArray[np.intp],
+        *,
+        strong: bool = False,
+    ) -> Nodes:
+        """Return the nodes of permutations; parameters as in ``batch.lb2``."""
+        n_jobs, n_machines = times.shape
+        heads, tails, remain = (
+            np.zeros((len(permutations), n_machines), np.int64) for _ in range(3)
+        )
+        unscheduled = np.zeros((len(permutations), n_jobs), bool)
+        for i, order in enumerate(permutations):
+            jobs = order[d1[i] : n_jobs - d2[i]]
+            for job in order[: d1[i]]:
+                heads[i] = append_job(heads[i], times[job])
+            for job in order[n_jobs - d2[i] :][::-1]:
+                tails[i] = prepend_job(tails[i], times[job])
+            if len(jobs) and (strong or d1[i] == 0):
+                heads[i] = _least_begin(heads[i], times[jobs])
+            if len(jobs) and (strong or d2[i] == 0):
+                tails[i] = _least_begin(tails[i][::-1], times[jobs][:, ::-1])[::-1]
+            remain[i] = times[jobs].sum(axis=0)
+            unscheduled[i, jobs] = True
+        return cls(heads, tails, remain, unscheduled)
+
+    def lb1(self) -> NDArray[np.int64]:
+        """One-machine bounds, shape (r,)."""
+        bounds: NDArray[np.int64] = (self.heads + self.remain + self.tails).max(axis=1)
+        return bounds
+
+    def lb2(self, tables: JohnsonTables) -> NDArray[np.int64]:
+        """Return the larger of LB1 and the two-machine bounds, shape (r,)."""
+        bounds = pair_bounds(tables, self.heads, self.tails, self.unscheduled)
+        found: NDArray[np.int64] = bounds.max(axis=1, initial=0)
+        return np.maximum(self.lb1(), found)
+
+
+def _least_begin(
+    front: NDArray[np.int64], jobs: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """When one of some jobs can begin on each machine, at the earliest."""
+    begin = np.empty_like(jobs)
+    begin[:, 0] = front[0]
+    for k in range(1, jobs.shape[1]):
+        begin[:, k] = np.maximum(begin[:, k - 1] + jobs[:, k - 1], front[k])
+    least: NDArray[np.int64] = begin.min(axis=0)
+    return least

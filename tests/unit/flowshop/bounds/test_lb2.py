@@ -1,0 +1,196 @@
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpbb.engines import get_engine
+from dpbb.engines.base import Device
+from dpbb.engines.driver import explore_to_end
+from dpbb.errors import OptionError
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.flowshop.bounds.lb2 import (
+    JohnsonTables,
+    Lb2,
+    Pairs,
+    machine_pairs,
+    pair_bounds,
+    spans_without,
+)
+from dpbb.tree.work_unit import WorkUnit
+from tests import oracle
+from tests.oracle import makespan, naive_tree
+
+
+def shop_of(tiny):
+    return FlowShopInstance("shop", np.array(tiny.times))
+
+
+def longest_stay(times, u, v, sequence):
+    """End on v of jobs that need the time between u and v after u; from 0 on."""
+    on_u = on_v = 0
+    for job in sequence:
+        on_u += times[job][u]
+        on_v = max(on_v, on_u + sum(times[job][u + 1 : v])) + times[job][v]
+    return on_v
+
+
+def test_pairs_by_name():
+    assert machine_pairs(4).tolist() == [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
+    assert machine_pairs(4, "adjacent").tolist() == [[0, 1], [1, 2], [2, 3]]
+    assert machine_pairs(4, Pairs.LAST).tolist() == [[0, 3], [1, 3], [2, 3]]
+    assert machine_pairs(4, ((1, 3), (0, 1))).tolist() == [[1, 3], [0, 1]]
+    for which in Pairs:
+        assert machine_pairs(1, which).shape == (0, 2)
+    assert machine_pairs(3, ()).shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("which", "words"),
+    [
+        ("some", "expected all, adjacent, last or pairs, got 'some'"),
+        ([(0, 1, 2)], "expected pairs of machines"),
+        ([(0, 1), (2,)], "expected pairs of machines"),
+        ([(0.0, 1.0)], "expected pairs of machines"),
+        ([(1, 1)], "expected u < v of machines 0 to 3, got 1, 1"),
+        ([(0, 4)], "expected u < v of machines 0 to 3, got 0, 4"),
+        ([(0, 1), (0, 1)], "each pair once"),
+    ],
+)
+def test_what_is_no_pair_is_refused(which, words):
+    with pytest.raises(OptionError, match=f"^pairs: .*{words}"):
+        machine_pairs(4, which)
+
+
+@given(oracle.problems(max_jobs=6), st.data())
+def test_johnsons_order_is_the_best_for_every_subset(tiny, data):
+    """With time lags, and whatever the machines are ready at."""
+    times = np.array(tiny.times)
+    n_jobs, n_machines = times.shape
+    jobs = sorted(data.draw(st.sets(st.integers(0, n_jobs - 1), min_size=1)))
+    tables = JohnsonTables.of(times, machine_pairs(n_machines))
+    free = np.zeros((1, n_jobs), bool)
+    free[0, jobs] = True
+    nothing = np.zeros((1, n_machines), np.int64)
+    (found,) = pair_bounds(tables, nothing, nothing, free)
+    best = [
+        min(longest_stay(tiny.times, u, v, order) for order in permutations(jobs))
+        for u, v in machine_pairs(n_machines)
+    ]
+    assert found.tolist() == best
+
+
+@given(oracle.problems(), st.data())
+def test_stays_without_one_job_are_those_of_the_others(tiny, data):
+    times = np.array(tiny.times)
+    n_jobs, n_machines = times.shape
+    if n_jobs < 2:
+        return
+    drawn = data.draw(st.sets(st.integers(0, n_jobs - 1), min_size=2))
+    jobs = np.array(sorted(drawn))
+    tables = JohnsonTables.of(times, machine_pairs(n_machines))
+    found = spans_without(tables, jobs)
+    free = np.zeros((len(jobs), n_jobs), bool)
+    free[:, jobs] = True
+    free[np.arange(len(jobs)), jobs] = False
+    nothing = np.zeros((len(jobs), n_machines), np.int64)
+    assert (pair_bounds(tables, nothing, nothing, free) == found.T).all()
+
+
+@given(oracle.problems(max_jobs=6), st.data())
+def test_it_tightens_up_to_the_best_completion_at_most(tiny, data):
+    problem = FlowShopProblem(shop_of(tiny), "lb2")
+    n_jobs = problem.n_jobs
+    order = data.draw(st.permutations(range(n_jobs)))
+    n_front = data.draw(st.integers(0, max(0, n_jobs - 2)))
+    n_back = data.draw(st.integers(0, max(0, n_jobs - 2 - n_front)))
+    prefix, suffix = order[:n_front], order[n_jobs - n_back :]
+    jobs = np.array(sorted(order[n_front : n_jobs - n_back]))
+    if len(jobs) < 2:
+        return
+    state = problem.root_state()
+    for job in prefix:
+        state = problem.extend(state, job, back=False)
+    for job in reversed(suffix):
+        state = problem.extend(state, job, back=True)
+    back = data.draw(st.booleans())
+    loose = problem.child_bounds(state, jobs, back=back)
+    tight = problem.tighten(state, jobs, loose, problem.trivial_ub + 99, back=back)
+    assert (tight >= loose).all()
+    for job, bound in zip(jobs, tight, strict=True):
+        rest = [other for other in jobs if other != job]
+        middles = permutations(rest)
+        insides = [(*m, job) if back else (job, *m) for m in middles]
+        completions = [(*prefix, *inside, *suffix) for inside in insides]
+        costs = [makespan(tiny.times, one) for one in completions]
+        assert bound <= min(costs)
+        if len(rest) == 1:
+            assert bound == min(costs)
+
+
+@given(oracle.problems(), st.integers(0, 400))
+def test_what_is_below_the_ub_does_not_depend_on_it(tiny, ub):
+    problem = FlowShopProblem(shop_of(tiny), "lb2")
+    if problem.n_jobs < 2:
+        return
+    root, jobs = problem.root_state(), np.arange(problem.n_jobs)
+    for back in (False, True):
+        loose = problem.child_bounds(root, jobs, back=back)
+        everything = problem.tighten(root, jobs, loose, 10**6, back=back)
+        some = problem.tighten(root, jobs, loose, ub, back=back)
+        assert ((some < ub) == (everything < ub)).all()
+        assert (some[some < ub] == everything[some < ub]).all()
+
+
+class TightShop(oracle.TinyFlowShop):
+    """LB2 of the children, by its definition, for ``naive_tree``."""
+
+    def tight_bound(self, state, job, *, back):
+        times, machines = self.times, range(len(self.times[0]))
+        child = self.extend(state, job, back=back)
+        rest = [j for j in range(self.n_jobs) if j not in child.prefix + child.suffix]
+        heads = [min(sum(row[:k]) for row in times) for k in machines]
+        tails = [min(sum(row[k + 1 :]) for row in times) for k in machines]
+        if child.prefix:
+            heads = [
+                makespan([r[: k + 1] for r in times], child.prefix) for k in machines
+            ]
+        if child.suffix:
+            tails = [makespan([r[k:] for r in times], child.suffix) for k in machines]
+        return max(
+            (
+                heads[u]
+                + min(longest_stay(times, u, v, order) for order in permutations(rest))
+                + tails[v]
+                for u in machines
+                for v in machines
+                if u < v
+            ),
+            default=0,
+        )
+
+
+@given(oracle.problems(max_jobs=5), st.data())
+def test_the_tree_is_the_one_of_the_definition(tiny, data):
+    tree = data.draw(oracle.trees(tiny))
+    ub = data.draw(st.integers(1, tiny.trivial_ub))
+    expected = naive_tree(TightShop(tiny.times), tree, ub, live=True)
+    problem = FlowShopProblem(shop_of(tiny), "lb2")
+    session = get_engine("reference").open(
+        problem, replace(tree, bound="lb2"), Device("cpu", "a"), ub=ub
+    )
+    session.load(WorkUnit.whole(problem.n_jobs))
+    counters = explore_to_end(session, ub).counters
+    assert counters.decomposed == len(expected.decomposed)
+    assert counters.leaves == len(expected.leaves)
+
+
+def test_a_bound_of_one_machine_has_nothing_to_add():
+    times = np.array([[3], [4], [2]])
+    bound = Lb2(FlowShopInstance("one", times))
+    problem = FlowShopProblem(FlowShopInstance("one", times))
+    jobs = np.arange(3)
+    loose = problem.child_bounds(problem.root_state(), jobs, back=False)
+    assert (bound(problem.root_state(), jobs, loose, 99, back=False) == loose).all()
