@@ -226,7 +226,6 @@ def probe(
     samples: int,
     state: NDArray[np.uint64],
     sizes: NDArray[np.float64],
-    version: int = 0,
 ) -> tuple[float, float, int, int, int]:
     """Estimate the number of nodes below some roots.
 
@@ -317,7 +316,6 @@ def walk(
     order: NDArray[np.intp],
     ub: int,
     width: int,
-    version: int = 0,
 ) -> tuple[Level, NDArray[np.bool_]]:
     """Walk to roots named by their paths.
 

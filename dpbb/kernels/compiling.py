@@ -14,7 +14,6 @@ import logging
 import zlib
 from functools import cache
 from pathlib import Path
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numba
@@ -52,11 +51,9 @@ def inlined(function: Kernel) -> Kernel:
 def entry(function: Kernel) -> Kernel:
     """Compile for calls from Python, once per machine and model; releases the GIL.
 
-    Its last parameter is ``version: int = 0``, which is not passed: a default value is
-    part of the signature, and so of the key of the cache. The one that is put in place
-    of 0 is a checksum of the sources in
-    ``dpbb.kernels``, beside the function and, if its first argument is a model or has
-    one as its attribute ``model``, beside the class of that model.
+    The key of the cache holds a checksum of the sources in ``dpbb.kernels``, beside the
+    function and, if its first argument is a model or has one as its attribute
+    ``model``, beside the class of that model.
     """
 
     @cache
@@ -64,14 +61,10 @@ def entry(function: Kernel) -> Kernel:
         beside = [Path(function.__code__.co_filename).parent]
         if model is not None:
             beside.append(Path(inspect.getfile(model)).parent)
-        versioned = FunctionType(
-            function.__code__,
-            function.__globals__,
-            function.__name__,
-            (source_digest(*beside),),
+        version = source_digest(*beside)
+        return cast(
+            "Callable[..., Any]", compiled(function, version=version, **_OPTIONS)
         )
-        versioned.__qualname__ = function.__qualname__
-        return cast("Callable[..., Any]", compiled(versioned, **_OPTIONS))
 
     def call(first: Any, *others: Any) -> Any:  # noqa: ANN401
         model = getattr(first, "model", first)
@@ -91,8 +84,17 @@ def source_digest(*folders: Path) -> int:
     return zlib.crc32(b"".join(source.read_bytes() for source in sources))
 
 
-def compiled(function: Callable[..., Any], **options: Any) -> Any:  # noqa: ANN401
+def compiled(
+    function: Callable[..., Any],
+    *,
+    version: int = 0,
+    **options: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
     """Compile on the first call, once per machine if a folder can be written to.
+
+    What was compiled for another ``version`` is compiled anew. (It could be the default
+    value of a parameter, too, but calls that leave one out take Numba half a
+    millisecond.)
 
     Numba alone fails on a read-only disk (set ``NUMBA_CACHE_DIR`` there, or every
     process compiles anew), and for ever when a file of the cache is damaged.
@@ -103,7 +105,7 @@ def compiled(function: Callable[..., Any], **options: Any) -> Any:  # noqa: ANN4
         logger.info("compiled code is not kept: %s", error)
         return _njit(**options)(function)
     cache = dispatcher._cache
-    load = cache.load_overload
+    load, key_of = cache.load_overload, cache._index_key
 
     def load_if_whole(*key: Any) -> Any:  # noqa: ANN401
         try:
@@ -114,4 +116,5 @@ def compiled(function: Callable[..., Any], **options: Any) -> Any:  # noqa: ANN4
             return None
 
     cache.load_overload = load_if_whole
+    cache._index_key = lambda *signature: (*key_of(*signature), version)
     return dispatcher

@@ -110,7 +110,6 @@ def explore(
     explorer_in: Explorer,
     pool_in: Pool,
     lane: np.signedinteger[Any],
-    version: int = 0,
 ) -> int:
     """Search until there is no work, or a stop.
 
@@ -202,7 +201,6 @@ def settle_stack(
     explorer_in: Explorer,
     lane: np.signedinteger[Any],
     ub: int,
-    version: int = 0,
 ) -> tuple[int, int]:
     """Bound the open levels of a stack again.
 
@@ -233,7 +231,6 @@ def unload_stack(
     explorer_in: Explorer,
     pool_in: Pool,
     lane: np.signedinteger[Any],
-    version: int = 0,
 ) -> None:
     """Move all open roots of a stack to the pool, bounded by ``settle_stack``."""
     unload(

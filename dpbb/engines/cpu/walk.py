@@ -90,7 +90,6 @@ def load_roots(
     rows: int,
     width: int,
     ub: int,
-    version: int = 0,
 ) -> None:
     """Walk to every root of a unit with an idle explorer and put it on the pool.
 
@@ -183,7 +182,6 @@ def write_paths(
     digits_in: int,
     set_in: int,
     bit_in: int,
-    version: int = 0,
 ) -> None:
     """Write out the roots of the pool, unordered.
 

@@ -16,9 +16,9 @@ from dpbb.flowshop.heuristics.beam_levels import BACK, NO_KEY, Guide
 from dpbb.flowshop.models.lb1_cpu import Lb1, front_at
 from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.models import step
-from dpbb.kernels.pairs import GROUP_JOBS, TILE_4, Room, bound_children, preference
+from dpbb.kernels.pairs import GROUP_JOBS, PAIR_LANES, TILE_4, Room, bound_children, preference
 from dpbb.kernels.pointers import Lanes, pointer_of, pointers
-from dpbb.kernels.scalar import ctz
+from dpbb.kernels.scalar import ctz, popcount
 from dpbb.kernels.simd import blend, less, load, splat, zeros
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Bench(NamedTuple):
     """Where one thread weighs the survivors of one node, side by side."""
 
     slots: NDArray[np.int32]  # (n_jobs,)
-    times: NDArray[np.int32]  # (n_machines, n_jobs)
+    times: NDArray[np.int32]  # (n_jobs,)
     ends: NDArray[np.int32]  # (n_jobs,)
     weights: NDArray[np.float32]  # (n_jobs,)
 
@@ -84,7 +84,7 @@ class Bench(NamedTuple):
         n_jobs = model.n_jobs
         return cls(
             slots=np.zeros(n_jobs, np.int32),
-            times=np.zeros((model.height, n_jobs), np.int32),
+            times=np.zeros(n_jobs, np.int32),
             ends=np.zeros(n_jobs, np.int32),
             weights=np.zeros(n_jobs, np.float32),
         )
@@ -130,28 +130,44 @@ def weigh(
     side: int,
     room: Room,
     bench: Bench,
+    r: int,
     count: int,
-) -> None:
-    """Sum up idle time / end of the survivors of a node, as they are side by side."""
-    shift = model.row - 2 * model.height + side
-    for i in range(count):
-        row = room.slot_jobs[bench.slots[i]] * model.row + shift
-        for k in range(model.height):
-            bench.times[k, i] = int32(model.shifted[row + 2 * k])
+) -> bool:
+    """Sum up idle time / end of a node's survivors.
+
+    Returns
+    -------
+    bool
+        Whether the weights lie side by side, as the survivors are; else by slot.
+    """
+    dense = 2 * count > r
+    total = int64(r if dense else count)
+    stride = (r + GROUP_JOBS - 1) // GROUP_JOBS * PAIR_LANES
+    used = level.used[node, side]
+    for i in range(total):
         bench.ends[i] = int32(0)
         bench.weights[i] = float32(0.0)
-    used = level.used[node, side]
     for k in range(model.height):
         front = int32(front_at(nodes, at, k, side))
         past = int32(level.idle[node, side, k] - (front if used else int32(0)))
-        times = bench.times[k]
-        for i in range(count):
+        row = k * stride + side
+        if dense:
+            for i in range(total):
+                bench.times[i] = int32(room.columns[row + 2 * i])
+        else:
+            for i in range(total):
+                bench.times[i] = int32(room.columns[row + 2 * bench.slots[i]])
+        if k == 0:
+            for i in range(total):
+                bench.ends[i] = front + bench.times[i]
+            continue
+        for i in range(total):
             start = int32(max(bench.ends[i], front))
-            end = int32(start + times[i])
+            end = int32(start + bench.times[i])
             bench.ends[i] = end
-            if k > 0:
-                share = float32(int32(past + start)) / float32(max(end, int32(1)))
-                bench.weights[i] += share
+            share = float32(int32(past + start)) / float32(max(end, int32(1)))
+            bench.weights[i] += share
+    return not dense
 
 
 @entry
@@ -170,7 +186,6 @@ def expand(
     sides: NDArray[np.uint8],
     keys: NDArray[np.int32],
     floats: NDArray[np.float32],
-    version: int = 0,
 ) -> int:
     """Bound the children of the nodes ``first`` to ``last`` - 1; return how many live.
 
@@ -213,8 +228,11 @@ def expand(
                 keys[place + slot] = NO_KEY
         total += count
         one_sided = level.used[node, 1 - side] == 0
+        packed = True
         if guide != _BOUND and not one_sided:
-            weigh(model, nodes, at, level, node, side, room, bench, count)
+            packed = weigh(
+                model, nodes, at, level, node, side, room, bench, r, count
+            )
         other = level.weights[node, 1 - side]
         for i in range(count):
             slot = bench.slots[i]
@@ -223,13 +241,13 @@ def expand(
                 keys[place + slot] = bound
                 continue
             value = float32(bound)
+            weight = bench.weights[i if packed else slot] + other
             if one_sided:
                 value = ONE_SIDED * value
             elif guide == _GAP:
                 gamma = float32(ub - bound) / limit
-                value = value / gamma + (bench.weights[i] + other) * gamma
+                value = value / gamma + weight * gamma
             else:
-                weight = bench.weights[i] + other
                 value = alpha * value + (rest * weight) * value
             floats[place + slot] = value
     return total
@@ -248,7 +266,6 @@ def take(
     parents: NDArray[np.int32],
     moves: NDArray[np.uint16],
     taken: NDArray[np.int32],
-    version: int = 0,
 ) -> int:
     """List the candidates with keys below ``limit`` and ``quota`` of those equal to it.
 
@@ -260,19 +277,24 @@ def take(
     count: int = int64(0)
     for node in range(first, last):
         place = node * r
-        slot = int64(0)
-        for word in range(level.jobs.shape[1]):
-            bits = level.jobs[node, word]
-            while bits:
-                key = keys[place + slot]
-                slot += 1
-                if key <= limit and (key < limit or quota > 0):
-                    quota -= key == limit
-                    parents[count] = node
-                    moves[count] = 64 * word + ctz(bits) + sides[node] * BACK
-                    taken[count] = key
-                    count += 1
+        word, slots = int64(0), int64(0)
+        bits = level.jobs[node, 0]
+        for slot in range(r):
+            key = keys[place + slot]
+            if key > limit or (key == limit and quota <= 0):
+                continue
+            quota -= key == limit
+            while slots + popcount(bits) <= slot:
+                slots += popcount(bits)
+                word += 1
+                bits = level.jobs[node, word]
+            while slots < slot:
                 bits &= bits - ONE
+                slots += 1
+            parents[count] = node
+            moves[count] = 64 * word + ctz(bits) + sides[node] * BACK
+            taken[count] = key
+            count += 1
     return count
 
 
@@ -287,7 +309,6 @@ def make(
     first: int,
     last: int,
     below: Level,
-    version: int = 0,
 ) -> None:
     """Write the nodes ``first`` to ``last`` - 1 of those taken."""
     model = pointers(model_in, lane)
@@ -329,7 +350,6 @@ def trace(
     moves: NDArray[np.uint16],
     ends: NDArray[np.intp],
     paths: NDArray[np.uint16],
-    version: int = 0,
 ) -> None:
     """Write the moves from the root to some nodes of the level ``paths.shape[1]``."""
     for row in range(len(ends)):

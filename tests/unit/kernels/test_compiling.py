@@ -91,7 +91,7 @@ def noted(*how, **options):
 compiling.compiled = noted
 
 @compiling.entry
-def cost_of(model_in, jobs, version=0):
+def cost_of(model_in, jobs):
     model = pointers(model_in, np.int16(0))
     at = pointer_of(jobs)
     return models.cost(model, at, 0, at)

@@ -31,7 +31,7 @@ class Outer(NamedTuple):
 
 
 @entry
-def double(outer_in, lane, version=0):
+def double(outer_in, lane):
     """Double every element."""
     outer = pointers(outer_in, lane)
     for index in range(outer.inner.size):
@@ -41,7 +41,7 @@ def double(outer_in, lane, version=0):
 
 
 @entry
-def second(array, version=0):
+def second(array):
     """Return the second element."""
     return pointer_of(array)[1]
 
