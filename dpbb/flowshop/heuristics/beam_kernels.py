@@ -16,7 +16,14 @@ from dpbb.flowshop.heuristics.beam_levels import BACK, NO_KEY, Guide
 from dpbb.flowshop.models.lb1_cpu import Lb1, front_at
 from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.models import step
-from dpbb.kernels.pairs import GROUP_JOBS, PAIR_LANES, TILE_4, Room, bound_children, preference
+from dpbb.kernels.pairs import (
+    GROUP_JOBS,
+    PAIR_LANES,
+    TILE_4,
+    Room,
+    bound_children,
+    preference,
+)
 from dpbb.kernels.pointers import Lanes, pointer_of, pointers
 from dpbb.kernels.scalar import ctz, popcount
 from dpbb.kernels.simd import blend, less, load, splat, zeros
@@ -230,9 +237,7 @@ def expand(
         one_sided = level.used[node, 1 - side] == 0
         packed = True
         if guide != _BOUND and not one_sided:
-            packed = weigh(
-                model, nodes, at, level, node, side, room, bench, r, count
-            )
+            packed = weigh(model, nodes, at, level, node, side, room, bench, r, count)
         other = level.weights[node, 1 - side]
         for i in range(count):
             slot = bench.slots[i]
