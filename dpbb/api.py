@@ -123,6 +123,7 @@ def _explore(call: Call, client: Any) -> Result:
         if result is not None:
             return result
         with call.open(plan, starting.result()) as run:
+            call.note_page(run)
             snapshot = None
             for snapshot in run.stream(POLL_S):
                 if call.look(snapshot):
@@ -143,6 +144,7 @@ async def _explore_async(call: Call, client: Any) -> Result:
     if result is not None:
         return result
     async with await call.open(plan, client) as run:
+        call.note_page(run)
         snapshot = None
         async for snapshot in run.stream(POLL_S):
             if call.look(snapshot):

@@ -58,9 +58,6 @@ class Controls(Protocol):
     def key(self) -> str:
         """See the class."""
 
-    def key_for(self, host: str) -> str:
-        """Return the key for a page asked for under a name; "" for a foreign one."""
-
     @property
     def refused(self) -> str | None:
         """See the class."""

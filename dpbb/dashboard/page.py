@@ -144,7 +144,7 @@ def show(
         {
             **variables,
             "look": look,
-            "key": controls.key_for(_host(doc)) if only is None else "",
+            "key": controls.key if only is None else "",
             "titles": TITLES,
             "part": only,
         }
@@ -155,12 +155,6 @@ def _argument(doc: Any, name: str) -> str | None:  # noqa: ANN401
     context = doc.session_context
     values = [] if context is None else context.request.arguments.get(name, [])
     return values[0].decode(errors="replace") if values else None
-
-
-def _host(doc: Any) -> str:  # noqa: ANN401
-    """Return the name under which a viewer asks; "" where nobody does."""
-    context = doc.session_context
-    return "" if context is None else str(context.request.headers.get("Host", ""))
 
 
 def _wants_dark(doc: Any) -> bool:  # noqa: ANN401

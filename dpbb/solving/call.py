@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from dpbb.cluster.client.optima_file import OptimaFile
+    from dpbb.cluster.client.run import Run
     from dpbb.coordination.messages import RunSpec
     from dpbb.coordination.outcome import Outcome
     from dpbb.coordination.snapshot import Snapshot
@@ -162,10 +163,7 @@ class Call:
     def open(self, plan: Plan, client: Any) -> Any:  # noqa: ANN401
         """Open the run; awaitable if the client is asynchronous."""
         from dpbb.cluster.client.open import submit_run
-        from dpbb.cluster.client.run import page_address
 
-        if client.dashboard_link:
-            self.progress.note(f"dashboard {page_address(client.dashboard_link)}")
         if self.embedded and self.engine is None:
             self._choose_engine()
         elif self.engine is None:
@@ -204,6 +202,11 @@ class Call:
             optima_file=self.optima_file(),
             saved=saved,
         )
+
+    def note_page(self, run: Run) -> None:
+        """Say where the run is shown."""
+        if run.dashboard is not None:
+            self.progress.note(f"dashboard {run.dashboard}")
 
     def optima_file(self) -> OptimaFile | None:
         """Return what writes the optimal permutations; see ``OptimaFile``."""

@@ -9,6 +9,7 @@ import dask
 import pytest
 from distributed import Client, LocalCluster
 
+import dpbb
 from dpbb.cluster.client.run import page_address
 from dpbb.cluster.local import embedded_cluster
 from dpbb.cluster.scheduler import metrics
@@ -164,16 +165,57 @@ def test_names_of_this_host(host, is_own):
         assert is_own_name("evil.example:1", "tcp://127.0.0.1:8786")
 
 
-def test_the_key_is_in_the_page_under_an_own_name_alone(cluster, client):
-    """A page that was asked for under another name could be read by that site."""
+def asked(url, host):
+    """Status and text of a page that is asked for under a name."""
+    request = urllib.request.Request(url, headers={"Host": host})  # noqa: S310
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:  # noqa: S310
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def test_the_page_answers_under_an_own_name_alone(cluster, client):
+    """Whoever has another name lead here could read it, and the key with it."""
     with submit(client, spec_of(*SMALL[:2])) as run:
         run.result()
         key = cluster.scheduler.extensions["dpbb"].page.controls.key
-    url = page_address(client.dashboard_link)
-    for host, has_key in (("localhost:8787", True), ("evil.example:8787", False)):
-        request = urllib.request.Request(url, headers={"Host": host})  # noqa: S310
-        with urllib.request.urlopen(request, timeout=20) as answer:  # noqa: S310
-            assert (key in answer.read().decode()) == has_key
+        page = run.dashboard
+    for host in ("localhost:8787", "127.0.0.1"):
+        status, text = asked(page, host)
+        assert status == 200
+        assert key in text
+    alone = page.replace("/dpbb", "/individual-dpbb-status")
+    for url in (page, f"{page}/ws", f"{page}/autoload.js", alone):
+        status, text = asked(url, "evil.example:8787")
+        assert status == 403
+        assert key not in text
+        assert "does not answer as 'evil.example:8787'" in text
+        assert "dpbb.dashboard.hosts" in text
+    # what is not ours is nothing of ours to refuse
+    assert asked(page.replace("/dpbb", "/health"), "evil.example:8787") == (200, "ok")
+    assert asked(page.replace("/dpbb", "/nothing"), "evil.example")[0] == 404
+    for hosts in (["proxy.example"], "proxy.example"):
+        with dask.config.set({"dpbb.dashboard.hosts": hosts}):
+            assert asked(page, "proxy.example:443")[0] == 200
+
+
+def test_without_a_dashboard_there_is_no_link():
+    """Dask answers HTTP all the same, and the client makes a link of that."""
+    with (
+        LocalCluster(
+            n_workers=0,
+            processes=False,
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+        submit(client, spec_of(*HUGE)) as run,
+    ):
+        assert client.dashboard_link
+        assert run.dashboard is None
+        assert dpbb.attach(run.run_id, client).dashboard is None
+        assert "href" not in run._repr_html_()
 
 
 def test_controls_are_off_on_a_dashboard_for_everybody():
@@ -195,7 +237,8 @@ def test_controls_are_off_on_a_dashboard_for_everybody():
 def test_the_embedded_cluster_gets_the_page_a_little_later():
     with (
         embedded_cluster(threads=1, dashboard_address="127.0.0.1:0") as (_, client),
-        submit(client, spec_of(*HUGE)),
+        submit(client, spec_of(*HUGE)) as run,
     ):
+        assert run.dashboard == page_address(client.dashboard_link)
         wait_until(lambda: get(client, "/dpbb")[0] == 200)
         assert 'href="dpbb"' in get(client, "/status")[1]

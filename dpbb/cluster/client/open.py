@@ -134,7 +134,8 @@ async def _attach(
     name = RunId(found[0])
     about = raised(await client.scheduler.dpbb_describe(run_id=name))
     spec = pickle.loads(about["blob"])
-    run = Run(client, name, make_result(spec, about["seconds"]), attached=True)
+    made = make_result(spec, about["seconds"])
+    run = Run(client, name, made, attached=True, page=about["page"])
     if optima_file is not None:
         if not spec.options.all_optima:
             raise OptionError(
@@ -163,8 +164,8 @@ async def _submit(
     message = {"blob": pickle.dumps(spec)}
     if saved is not None:
         message["saved"] = wrap(np.frombuffer(saved, np.uint8))
-    raised(await client.scheduler.dpbb_open(**message))
-    run = Run(client, spec.run_id, make_result)
+    opened = raised(await client.scheduler.dpbb_open(**message))
+    run = Run(client, spec.run_id, make_result, page=opened["page"])
     if optima_file is not None:
         try:
             await run._write_optima(optima_file)

@@ -68,6 +68,8 @@ class Run:
         Makes the user's result of the outcome.
     attached
         Somebody else opened the run: closing the handle leaves it alone.
+    page
+        Whether the scheduler's dashboard has a page that shows it.
     """
 
     def __init__(
@@ -77,8 +79,10 @@ class Run:
         make_result: Callable[[Outcome], Result],
         *,
         attached: bool = False,
+        page: bool = True,
     ) -> None:
         self._attached = attached
+        self._page = page
         self.run_id = run_id
         self._client: Any = client
         self._make_result = make_result
@@ -96,8 +100,9 @@ class Run:
 
     @property
     def dashboard(self) -> str | None:
-        """Address of the page that shows the run; None if there is no dashboard."""
-        link = self._client.dashboard_link
+        """Address of the page that shows the run; None if there is no such page."""
+        # a scheduler without a dashboard has a link all the same: it answers HTTP
+        link = self._client.dashboard_link if self._page else None
         return page_address(link) if link else None
 
     def __repr__(self) -> str:

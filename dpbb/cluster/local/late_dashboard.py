@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import logging
 import threading
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+from dpbb.cluster.scheduler.page import EXPECTED
 
 if TYPE_CHECKING:
     import asyncio
@@ -31,6 +34,8 @@ def attach_later(scheduler: Any, delay_s: float = DELAY_S) -> None:
         Seconds from now.
     """
     asyncio_loop: asyncio.AbstractEventLoop = scheduler.loop.asyncio_loop
+    if find_spec("bokeh") is not None:
+        EXPECTED.add(scheduler)
 
     def begin() -> None:
         asyncio_loop.call_later(delay_s, start_import)

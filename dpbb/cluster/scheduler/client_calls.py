@@ -56,7 +56,6 @@ class ClientCalls:
             "stop": self.stop,
             "offer": self.offer,
             "runs": self.runs,
-            "describe": self.describe,
             "discard": self.discard,
             "save": self.save,
             "save_now": self.save_now,

@@ -12,6 +12,7 @@ import logging
 import secrets
 import socket
 import sys
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,10 @@ CONTROLS = "dpbb.dashboard.controls"
 """Dask setting: whether viewers may stop and save; default: on loopback only."""
 
 HOSTS = "dpbb.dashboard.hosts"
-"""Dask setting: further names of this host under which viewers may stop and save."""
+"""Dask setting: further names, of this host or a proxy, that the page answers under."""
+
+EXPECTED: weakref.WeakSet[Any] = weakref.WeakSet()
+"""Schedulers that get their dashboard a moment after their start."""
 
 
 class PageControls:
@@ -57,13 +61,14 @@ class PageControls:
         """A secret that the page itself holds; see ``feed.Controls``."""
         return self._key
 
-    def key_for(self, host: str) -> str:
-        """Return the key for a page that was asked for under a name of this host.
+    def knows(self, host: str) -> bool:
+        """Whether a ``Host`` header is a name of this host, or one that is allowed.
 
-        "" under any other: a site of somebody else's can have its own name resolve to
-        this host, and its scripts could then read this page as if it were theirs.
+        The page answers under no other: a site of somebody else's can have its own name
+        resolve to this host, and its scripts could then read the page as if it were
+        theirs, with the key that stops runs.
         """
-        return self._key if is_own_name(host, self._scheduler.address) else ""
+        return is_own_name(host, self._scheduler.address)
 
     @property
     def refused(self) -> str | None:
@@ -122,6 +127,7 @@ def is_own_name(host: str, address: str) -> bool:
     name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
     name = name.strip("[]").lower().rstrip(".")
     known = dask.config.get(HOSTS, None) or ()
+    known = [known] if isinstance(known, str) else known
     contact = address.rpartition("//")[2].rpartition(":")[0].strip("[]")
     own = {"localhost", contact, socket.gethostname(), socket.getfqdn(), *known}
     if name in {str(one).lower() for one in own}:
@@ -160,6 +166,11 @@ class Page:
         self._monitor = monitor
         self.controls = controls
         self._application: Any = None  # our part of Dask's dashboard, if it has one
+
+    @property
+    def comes(self) -> bool:
+        """Whether the page is there, or will be in a moment."""
+        return self._application is not None or self._scheduler in EXPECTED
 
     def attach(self) -> bool:
         """Add the page to the dashboard, if there is one, once.
@@ -238,6 +249,7 @@ def _add_page(
     application = BokehApplication(
         documents, scheduler, prefix=main.prefix, template_variables=variables
     )
+    _refuse_strangers(application, controls)
     scheduler.http_application.add_application(application)
     application.initialize(IOLoop.current())
     application.start()
@@ -262,3 +274,34 @@ def _add_page(
         r".*", [(route, AllIndividualPlots, {"dask_server": scheduler})]
     )
     return application
+
+
+def _refuse_strangers(application: Any, controls: PageControls) -> None:
+    """Have pages and their connections answer under known names alone."""
+    from tornado.web import ErrorHandler, RequestHandler
+
+    class Refusal(RequestHandler):
+        """Says why, and what to do."""
+
+        def prepare(self) -> None:
+            self.set_status(403)
+            self.set_header("Content-Type", "text/plain; charset=utf-8")
+            self.finish(
+                f"dpbb's page does not answer as {self.request.host!a}: expected "
+                "a name of its own host, as another site could have its name lead "
+                f"here. If it is one, or a proxy's, add it to {HOSTS} in the "
+                "scheduler's Dask config, or to its environment: "
+                f"""DASK_DPBB__DASHBOARD__HOSTS='["name"]'.\n"""
+            )
+
+    find = application.find_handler
+
+    def find_handler(request: Any, **options: Any) -> Any:
+        found = find(request, **options)
+        if issubclass(found.handler_class, ErrorHandler) or controls.knows(
+            request.host
+        ):
+            return found
+        return application.get_handler_delegate(request, Refusal)
+
+    application.find_handler = find_handler

@@ -136,6 +136,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             "lease": self.lease,
             "report": self.report,
             **self.calls.handlers(),
+            "describe": self.describe,
         }
         scheduler.handlers.update(
             {f"dpbb_{name}": answers_errors(f) for name, f in handlers.items()}
@@ -255,7 +256,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
 
     # -- RPCs of clients ------------------------------------------------------------
 
-    async def open(self, blob: bytes, saved: Any = None) -> None:
+    async def open(self, blob: bytes, saved: Any = None) -> dict[str, Any]:
         """Open a run from its pickled RunSpec, perhaps from a checkpoint's bytes."""
         await self.started.wait()  # until then some worker may still be refused
         for error in self.refused.values():
@@ -268,6 +269,11 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
                 from_bytes, content, "checkpoint", spec.problem
             )
         await self._open(spec, blob, state)
+        return {"page": self.page.comes}
+
+    async def describe(self, run_id: RunId) -> dict[str, Any]:
+        """As ``ClientCalls.describe``, and whether there is a page that shows it."""
+        return {**await self.calls.describe(run_id), "page": self.page.comes}
 
     async def open_saved(self, spec: RunSpec, saved: Checkpoint) -> None:
         """Open a run that goes on without a client; see ``restoring``."""

@@ -95,11 +95,6 @@ class FakeControls:
 
     def __init__(self):
         self.stopped = []
-        self.hosts = []
-
-    def key_for(self, host):
-        self.hosts.append(host)
-        return self.key
 
     async def stop(self, run_id):
         self.stopped.append(run_id)
