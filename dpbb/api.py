@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from dpbb.errors import OptionError
 from dpbb.flowshop.family import read_problem
+from dpbb.options import Strategy
 from dpbb.options.permutations import check_permutation
 from dpbb.problem import Scheduled
 from dpbb.progress import Progress
@@ -120,15 +121,16 @@ def _explore(call: Call, client: Any) -> Result:
         result = call.early(plan)
         while result is None and not wait([starting], START_POLL_S).done:
             result = call.early(plan)
-        if result is not None:
-            return result
-        with call.open(plan, starting.result()) as run:
-            call.note_page(run)
-            snapshot = None
-            for snapshot in run.stream(POLL_S):
-                if call.look(snapshot):
-                    run.stop()
-            return call.end(run.result(), snapshot)
+        while result is None:
+            with call.open(plan, starting.result()) as run:
+                call.note_page(run)
+                snapshot = None
+                for snapshot in run.stream(POLL_S):
+                    if call.look(plan, snapshot):
+                        run.stop()
+                made = run.result()
+                plan, result = call.after(plan, run.outcome(), made, snapshot)
+        return result
 
 
 async def _run_async(call: Call, client: Any) -> Result:
@@ -141,15 +143,16 @@ async def _run_async(call: Call, client: Any) -> Result:
 async def _explore_async(call: Call, client: Any) -> Result:
     plan = await asyncio.to_thread(call.plan)
     result = call.early(plan)
-    if result is not None:
-        return result
-    async with await call.open(plan, client) as run:
-        call.note_page(run)
-        snapshot = None
-        async for snapshot in run.stream(POLL_S):
-            if call.look(snapshot):
-                await run.stop()
-        return call.end(await run.result(), snapshot)
+    while result is None:
+        async with await call.open(plan, client) as run:
+            call.note_page(run)
+            snapshot = None
+            async for snapshot in run.stream(POLL_S):
+                if call.look(plan, snapshot):
+                    await run.stop()
+            made = await run.result()
+            plan, result = call.after(plan, await run.outcome(), made, snapshot)
+    return result
 
 
 def submit(
@@ -180,6 +183,12 @@ def submit(
         As ``solve``.
     """
     call = make_call(instance, client, options, {**changes}, Progress())
+    call.detached = True
+    if call.options.strategy is Strategy.FROM_BELOW:
+        raise OptionError(
+            f"strategy: expected {Strategy.INCUMBENT} for a run that is not waited "
+            f"for, as nobody would explore the next tree, got {call.options.strategy}"
+        )
     if is_asynchronous(client):
         run: Run = cast("Any", _submit_async(call, client))
         return run

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.coordination.incumbent import Incumbent, jobs_of
+from dpbb.coordination.messages import UnitId
 from dpbb.coordination.optima import FoundOptima
 from dpbb.errors import CheckpointError, OptionError
-from dpbb.problem import cost_of
-from dpbb.tree.counters import closed_leaves
+from dpbb.problem import cost_of, root_bound
+from dpbb.tree.counters import Counters, closed_leaves
 from dpbb.tree.disjoint import check_disjoint
 from dpbb.tree.factoradic import n_leaves
 from dpbb.tree.work_unit import WorkUnit
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpbb.coordination.journal import Journal
-    from dpbb.coordination.messages import RunSpec, SeatId, UnitId
+    from dpbb.coordination.messages import RunSpec, SeatId
+    from dpbb.coordination.outcome import Outcome
     from dpbb.coordination.units import Unit
     from dpbb.problem import Problem
     from dpbb.result import Improvement
-    from dpbb.tree.counters import Counters
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,6 +129,46 @@ class Checkpoint:
     def finished(self) -> bool:
         """Whether nothing is left to explore."""
         return not self.units
+
+    @property
+    def unexplored(self) -> bool:
+        """Whether all of the tree is left, and no engine has seen any of it."""
+        return not self.counters.closed.any() and all(unit.fresh for unit in self.units)
+
+    @classmethod
+    def of_new_tree(cls, spec: RunSpec, outcome: Outcome, cutoff: int) -> Checkpoint:
+        """Return where a run goes on that explores the tree anew, at another cutoff.
+
+        Parameters
+        ----------
+        spec, outcome
+            Of the run that is over: its incumbent, trajectory and times are kept.
+        cutoff
+            Prune LB >= cutoff.
+        """
+        n_jobs = spec.problem.n_jobs
+        whole = SavedUnit(
+            UnitId(1), WorkUnit.whole(n_jobs), (), root_bound(spec.problem), fresh=True
+        )
+        return cls(
+            spec=spec,
+            cutoff=cutoff,
+            value=outcome.value,
+            permutation=outcome.permutation,
+            trajectory=outcome.trajectory,
+            optima=np.zeros((0, n_jobs), np.uint16),
+            n_optima=0,
+            counters=Counters.zero(n_jobs),
+            units=(whole,),
+            seconds=outcome.seconds,
+            covered_s=outcome.seconds,
+            explore_s=outcome.explore_s,
+            energy_j=outcome.energy_j,
+            donations=outcome.donations,
+            requeues=outcome.requeues,
+            made=1,
+            seats={},
+        )
 
     def check(self) -> None:
         """Check all that can be checked without exploring (I5, I6).

@@ -114,20 +114,25 @@ class Coordinator:
         self._stop_asked = now
         book = work.book
         book.ub = lambda: incumbent.ub
+        anew = saved is None or saved.unexplored
         if spec.certificate:
             book.journal = (
-                Journal(spec.problem.n_jobs) if saved is None else saved.journal
+                Journal(spec.problem.n_jobs) if saved is None or anew else saved.journal
             )
             if book.journal is not None:
                 book.journal.pruned_at(incumbent.ub, incumbent.origin)
-        if saved is None:
-            whole = WorkUnit.whole(spec.problem.n_jobs)
-            book.make(whole, root_bound(spec.problem), fresh=True)
-        else:
+        if saved is not None:
             run.donations = saved.donations
             work.restore(saved)
+        if anew:
+            whole = WorkUnit.whole(spec.problem.n_jobs)
+            book.make(whole, root_bound(spec.problem), fresh=True)
+        elif saved is not None:
             book.check_partition()
             events.add(now, "resumed", f"{len(saved.units)} units of a checkpoint")
+        if spec.proved_bound is not None:
+            text = f"nothing is below {spec.proved_bound}; looking below {self.ub}"
+            events.add(now, "step", text)
 
     # -- what is known of the run -------------------------------------------------
 

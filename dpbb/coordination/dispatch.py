@@ -44,19 +44,24 @@ class Dispatcher:
         self._followers: dict[LeaseId, LeaseRecord] = {}
 
     def restore(self, saved: Checkpoint) -> None:
-        """Take over the units, counts and past of a run that goes on."""
+        """Take over the units, counts and past of a run that goes on.
+
+        Where nothing is explored there are no units yet, as at the start of any run.
+        """
         book = self.book
         book.counters = saved.counters
         book.closed_leaves = saved.counters.closed_leaves
         book.explore_s, book.energy_j = saved.explore_s, saved.energy_j
+        self.requeues = saved.requeues
+        self.used_seats = dict(saved.seats)
+        if saved.unexplored:
+            return
         book.made = saved.made
         attempts = {} if saved.journal is None else saved.journal.attempts()
         for unit in saved.units:
             roots = unit.open_roots
             made = book.make(roots, unit.least_lb, fresh=unit.fresh, known=unit.id)
             made.attempt += attempts.get(unit.id, 0)  # each is in the journal once
-        self.requeues = saved.requeues
-        self.used_seats = dict(saved.seats)
 
     # -- seats ------------------------------------------------------------------
 

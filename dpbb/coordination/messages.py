@@ -59,6 +59,9 @@ class RunSpec:
         Seconds from the opening of the run to its deadline; None: there is none.
     certificate
         Keep a journal for a certificate.
+    proved_bound
+        No permutation costs less, as a tree at this cutoff has proved before; None:
+        there was none.
     request
         What the client wants to know again when it makes a result of the run; only
         values that JSON has.
@@ -80,6 +83,7 @@ class RunSpec:
     permutation: tuple[int, ...] | None = None
     time_limit_s: float | None = None
     certificate: bool = False
+    proved_bound: int | None = None
     request: Mapping[str, Any] = field(default_factory=dict)
     lease_timeout_s: float = 60.0
     max_reports: float = 125.0

@@ -78,11 +78,13 @@ class RunRecord:
         engine has bounded stand with the bound of the tree's root. Never above the
         incumbent's value or the cutoff, and the smaller of them when nothing is
         open. Depth-first search leaves roots near the top open for long, so this
-        rises late and in leaps.
+        rises late and in leaps. What was proved before the run counts, too.
         """
         units = self.work.book.units.values()
         best = self.incumbent.optimum_if_exhausted
-        return min([best, *(unit.least_lb for unit in units)])
+        least = min([best, *(unit.least_lb for unit in units)])
+        proved = self.spec.proved_bound
+        return least if proved is None else max(least, proved)
 
     @property
     def gap(self) -> float | None:

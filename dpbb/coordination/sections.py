@@ -198,7 +198,10 @@ def encode_header(
             "bound": str(tree.bound),
             "root_order": tree.root_order,
         },
-        "spec": {name: getattr(spec, name) for name in _SPEC_FIELDS},
+        "spec": {
+            **{name: getattr(spec, name) for name in _SPEC_FIELDS},
+            "proved_bound": spec.proved_bound,
+        },
         "options": asdict(spec.options),
         "tuning": asdict(spec.tuning),
         "request": dict(spec.request),
@@ -342,6 +345,7 @@ def _decode(
         upper_bound=incumbent["cutoff"],
         permutation=_jobs(incumbent["permutation"]),
         request=header["request"],
+        proved_bound=header["spec"].get("proved_bound"),  # new after schema 2 was
         **{
             **{name: header["spec"][name] for name in _SPEC_FIELDS},
             "run_id": RunId(header["spec"]["run_id"]),

@@ -12,6 +12,7 @@ from dpbb.options.table import (
     Heuristics,
     ProgressStyle,
     SolveOptions,
+    Strategy,
     TreeOptions,
     Verbosity,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "RunOptions",
     "SolveKeywords",
     "SolveOptions",
+    "Strategy",
     "TreeOptions",
     "Tuning",
     "Verbosity",

@@ -11,6 +11,7 @@ from dpbb.options.table import (
     EngineName,
     Estimates,
     ProgressStyle,
+    Strategy,
     Verbosity,
 )
 
@@ -94,6 +95,7 @@ class SolveKeywords(TypedDict, total=False):
     bound: str | None
     upper_bound: int | None
     cutoff: int | None
+    strategy: Strategy | Literal["auto", "incumbent", "from-below"]
     initial: Iterable[SupportsIndex] | None
     root_order: Iterable[SupportsIndex] | None
     time_limit_s: float | None

@@ -59,6 +59,14 @@ class Heuristics(StrEnum):
     NONE = "none"
 
 
+class Strategy(StrEnum):
+    """In which order trees are explored until a schedule is proved."""
+
+    AUTO = "auto"  # as the estimate of the tree below the incumbent says
+    INCUMBENT = "incumbent"  # one tree, below the best schedule known
+    FROM_BELOW = "from-below"  # trees at rising cutoffs, each proves a lower bound
+
+
 class Balance(StrEnum):
     """How a GPU's explorers share their work."""
 
@@ -189,6 +197,14 @@ class SolveOptions:
         Where.PLAN,
         "look for schedules below this value only, without any heuristic",
         resumed=Resumed.ANEW,
+    )
+    strategy: Strategy = row(
+        Strategy.INCUMBENT,
+        kinds.choice(Strategy),
+        Where.PLAN,
+        "incumbent: one tree, below the best schedule known; from-below: trees at "
+        "rising cutoffs, each of which proves a lower bound; auto: from below where "
+        "an estimate says that the one tree takes longer than there is time",
     )
     initial: tuple[int, ...] | None = row(
         None,
@@ -368,6 +384,13 @@ class SolveOptions:
                 f"{self.upper_bound} and {self.cutoff}; cutoff explores without "
                 "heuristics, upper_bound leaves them on"
             )
+        if self.strategy is Strategy.FROM_BELOW:
+            for name in ("cutoff", "all_optima"):
+                if getattr(self, name):
+                    raise OptionError(
+                        f"strategy, {name}: expected {Strategy.INCUMBENT} with {name}, "
+                        f"as one tree answers that, got {self.strategy}"
+                    )
         if self.block_size is not None and self.block_size % 32:
             raise OptionError(
                 f"block_size: expected a multiple of 32, got {self.block_size}"

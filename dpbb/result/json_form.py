@@ -11,7 +11,14 @@ from typing import Any
 
 from dpbb.errors import DpbbError, OptionError, shown
 from dpbb.options import SolveOptions, kinds
-from dpbb.result.result import Improvement, Proof, Result, Status, Termination
+from dpbb.result.result import (
+    Improvement,
+    Proof,
+    ProvedBound,
+    Result,
+    Status,
+    Termination,
+)
 from dpbb.text.json_text import json_text
 
 SCHEMA = 1
@@ -160,6 +167,9 @@ CHECKS: dict[str, Check] = {
 
 LATER: dict[str, Check] = {
     "energy_j": or_null(seconds),
+    "bounds": listed(
+        of_object({"seconds": seconds, "value": cost, "decomposed": count}, ProvedBound)
+    ),
     "n_optima_written": or_null(count),
     "objective": text,
     "schedule": or_null(of_object({"start": rows, "end": rows})),

@@ -50,6 +50,7 @@ class Proof(StrEnum):
     TREE_EXHAUSTED = "tree_exhausted"
     ROOT_BOUND = "root_bound"
     OPEN_ROOTS = "open_roots"  # the least bound of the roots that are left
+    CUTOFF_EXHAUSTED = "cutoff_exhausted"  # a tree at a cutoff, from below
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,25 @@ class Improvement:
     seconds: float
     value: int
     source: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProvedBound:
+    """A lower bound that a tree from below has proved.
+
+    Parameters
+    ----------
+    seconds
+        Since the start.
+    value
+        No schedule is below.
+    decomposed
+        Nodes of the tree.
+    """
+
+    seconds: float
+    value: int
+    decomposed: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +123,8 @@ class Result:
         The instance; the digest identifies its processing times.
     trajectory
         Incumbents in the order of discovery.
+    bounds
+        With the strategy from below: lower bounds in the order of their proof.
     optima
         With ``all_optima``: the permutations of the best makespan that were found, all
         that there are when the tree is exhausted; empty when they went to a file. Of
@@ -150,6 +172,7 @@ class Result:
     n_jobs: int = 0
     n_machines: int = 0
     trajectory: tuple[Improvement, ...] = ()
+    bounds: tuple[ProvedBound, ...] = ()
     optima: tuple[tuple[int, ...], ...] | None = None
     n_optima: int | None = None
     n_optima_written: int | None = None
@@ -317,6 +340,16 @@ class Result:
         facts.append(
             ("time", f"{self.seconds:.2f} s, {self.tree_seconds:.2f} s of it the tree")
         )
+        if self.bounds:
+            last = self.bounds[-1]
+            trees = "1 tree" if len(self.bounds) == 1 else f"{len(self.bounds)} trees"
+            facts.append(
+                (
+                    "from below",
+                    f"{trees} exhausted; that nothing is below {last.value:,} was "
+                    f"proved after {last.seconds:.1f} s",
+                )
+            )
         seats = "1 seat" if len(self.seats) == 1 else f"{len(self.seats):,} seats"
         facts.append(("engine", f"{self.engine}, {seats}"))
         if self.energy_j is not None:
@@ -347,6 +380,8 @@ class Result:
         if self.status is Status.OPTIMAL:
             if self.proof is Proof.ROOT_BOUND:
                 return "the root bound equals the incumbent: no tree was needed"
+            if self.proof is Proof.CUTOFF_EXHAUSTED:
+                return "the tree at that cutoff is exhausted: no schedule is below it"
             return "the bound of every open root reaches the incumbent"
         return f"the search ended early ({self.termination})"
 

@@ -10,6 +10,10 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
+from dpbb.cluster.storage.checkpoint_folder import resumed_id
+from dpbb.coordination.checkpoint import Checkpoint
+from dpbb.coordination.sections import to_bytes
+from dpbb.coordination.snapshot import RunState
 from dpbb.engines.registry import explain_engines
 from dpbb.errors import DpbbError, OptionError, UnwrittenError
 from dpbb.flowshop.family import read_problem
@@ -18,13 +22,16 @@ from dpbb.options import (
     ProgressStyle,
     RunOptions,
     SolveOptions,
+    Strategy,
     Verbosity,
 )
 from dpbb.problem import bound_of, instance_name_of, with_bound
 from dpbb.progress import Progress, make_progress
 from dpbb.result import Termination
 from dpbb.solving.certify import certified
+from dpbb.solving.from_below import Step
 from dpbb.solving.start import check_fit, make_plan
+from dpbb.solving.strategy import chosen_strategy
 from dpbb.text.files import check_writable
 
 if TYPE_CHECKING:
@@ -42,13 +49,26 @@ if TYPE_CHECKING:
     from dpbb.solving.plan import Plan
 
 
+BOUND = "{bound}"
+"""Stands for the proved lower bound in the path of a certificate: one of each tree."""
+
 SHORT_S = 5.0
 """A time limit that may be over before there is a tree."""
 
 
 @dataclass(slots=True)
 class Call:
-    """One call of ``solve`` or ``submit``, blocking or asynchronous."""
+    """One call of ``solve`` or ``submit``, blocking or asynchronous.
+
+    Attributes
+    ----------
+    detached
+        Nobody stays until the end of the run.
+    former
+        Where the next tree from below goes on; None: there was no tree yet.
+    spec_opened
+        The last run.
+    """
 
     problem: Problem[Any]
     name: str
@@ -59,6 +79,9 @@ class Call:
     engine: str | None = None
     stopping: bool = False
     embedded: bool = False
+    detached: bool = False
+    former: Checkpoint | None = None
+    spec_opened: RunSpec | None = None
 
     def client(
         self,
@@ -130,8 +153,8 @@ class Call:
             yield client
 
     def plan(self) -> Plan:
-        """Run the start heuristics."""
-        return make_plan(
+        """Run the start heuristics, and decide on the strategy."""
+        plan = make_plan(
             self.problem,
             self.name,
             self.options,
@@ -139,6 +162,19 @@ class Call:
             on_incumbent=self._found,
             should_stop=self.should_stop,
         )
+        if plan.proved or plan.within_gap:
+            return plan
+        strategy, why = chosen_strategy(
+            plan,
+            engine=self.engine,
+            detached=self.detached,
+            should_stop=self.should_stop,
+        )
+        if why:
+            self.progress.note(f"strategy {strategy}: {why}")
+        if strategy is Strategy.FROM_BELOW:
+            plan = replace(plan, step=Step(1, plan.root_bound))
+        return plan
 
     def _found(self, step: Improvement, bound: int) -> None:
         self.progress.incumbent(step.seconds, step.value, bound)
@@ -156,9 +192,28 @@ class Call:
             end = Termination.TIME_LIMIT
         else:
             return None
-        if self.options.certificate is not None:
+        if self.options.certificate is not None and plan.before is None:
             self.progress.note(f"no certificate: there was no tree ({end})")
         return plan.result_without_tree(end)
+
+    def after(
+        self, plan: Plan, outcome: Outcome, result: Result, snapshot: Snapshot | None
+    ) -> tuple[Plan, Result | None]:
+        """Take the end of a tree: what to explore next, or the result of the call."""
+        if not plan.goes_on_after(outcome, result):
+            return plan, self.end(result, snapshot)
+        if self.spec_opened is None:
+            raise ValueError("expected the end of a tree, got one that nobody opened")
+        plan = plan.after(outcome, result)
+        if plan.step is None or plan.threshold is None:
+            raise ValueError("expected another tree from below, got none")
+        what = f"nothing is below {plan.lower_bound}"
+        if not outcome.exhausted:
+            what = f"the tree is too large: half the step, as {what}"
+        self.progress.note(f"from below: {what}; looking below {plan.threshold}")
+        self.former = Checkpoint.of_new_tree(self.spec_opened, outcome, plan.threshold)
+        early = self.early(plan)
+        return plan, None if early is None else self.end(early, snapshot)
 
     def open(self, plan: Plan, client: Any) -> Any:  # noqa: ANN401
         """Open the run; awaitable if the client is asynchronous."""
@@ -166,7 +221,7 @@ class Call:
 
         if self.embedded and self.engine is None:
             self._choose_engine()
-        elif self.engine is None:
+        elif self.engine is None and self.former is None:
             tree = self._warm_up_tree()
             why = explain_engines(str(self.options.engine), self.problem, tree)
             self.progress.note(f"engine {why}")
@@ -177,7 +232,8 @@ class Call:
         if self.engine == EngineName.GPU and self.options.engine is EngineName.AUTO:
             engine = str(EngineName.AUTO)  # the GPU may refuse: then the cores explore
         spec, saved = self.spec(plan, now, engine)
-        if spec.options.checkpoint is not None:
+        self.spec_opened = spec
+        if spec.options.checkpoint is not None and self.former is None:
             self.progress.note(f"checkpoints {spec.options.checkpoint}")
 
         def make_result(outcome: Outcome) -> Result:
@@ -187,8 +243,10 @@ class Call:
             if path is None:
                 return result
             if certificate is None:
-                self.progress.note(f"no certificate: {result.termination}")
+                if not plan.bounds:
+                    self.progress.note(f"no certificate: {result.termination}")
                 return result
+            path = path.replace(BOUND, str(result.lower_bound))
             try:
                 certificate.write(path)
             except DpbbError as error:
@@ -205,7 +263,7 @@ class Call:
 
     def note_page(self, run: Run) -> None:
         """Say where the run is shown."""
-        if run.dashboard is not None:
+        if run.dashboard is not None and self.former is None:
             self.progress.note(f"dashboard {run.dashboard}")
 
     def optima_file(self) -> OptimaFile | None:
@@ -216,24 +274,31 @@ class Call:
         return None if path is None else OptimaFile(Path(path), self.problem)
 
     def opened(self, plan: Plan, now: float) -> float:
-        """When the run was opened, if it is opened now."""
-        return now
+        """When the run was opened, if it is opened now: its first tree counts."""
+        return now if self.former is None else now - self.former.seconds
 
     def spec(self, plan: Plan, now: float, engine: str) -> tuple[RunSpec, bytes | None]:
         """Return the run to open, and the state that it goes on from, if any."""
-        return replace(plan.spec(now, engine), options=self.run_options()), None
+        spec = replace(plan.spec(now, engine), options=self.run_options(plan))
+        if self.former is None:
+            return spec, None
+        run_id = resumed_id(self.former.spec.run_id)
+        return replace(spec, run_id=run_id), to_bytes(self.former)
 
-    def run_options(self) -> RunOptions:
+    def run_options(self, plan: Plan) -> RunOptions:
         """Return the options of the run; paths are absolute where its scheduler is."""
-        options = RunOptions.of(self.options)
+        options = replace(RunOptions.of(self.options), node_limit=plan.node_limit())
         url = options.checkpoint
         if url is None or "://" in url or not self.embedded:
             return options
         return replace(options, checkpoint=str(Path(url).absolute()))
 
-    def look(self, snapshot: Snapshot) -> bool:
+    def look(self, plan: Plan, snapshot: Snapshot) -> bool:
         """Show the state of the run; True, once, if it is to be stopped."""
-        self.progress.update(snapshot)
+        if plan.step is None:
+            self.progress.update(snapshot)
+        elif snapshot.state is not RunState.FINISHED:  # another tree may follow
+            self.progress.update(plan.step.shown_on(snapshot))
         if self.stopping or not self.should_stop():
             return False
         self.stopping = True

@@ -7,7 +7,7 @@ incumbent, the upper bound, the tree's options) and what the end of it proves.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -15,14 +15,28 @@ from uuid import uuid4
 from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.options import OPTIONS, EngineName, RunOptions, SolveOptions, Tuning
 from dpbb.problem import Scheduled, bound_of, n_machines_of, objective_of
-from dpbb.result import Improvement, Proof, Result, Status, Termination
+from dpbb.result import (
+    Improvement,
+    Proof,
+    ProvedBound,
+    Result,
+    Status,
+    Termination,
+)
 from dpbb.result.installed import versions
+from dpbb.solving.from_below import Step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dpbb.coordination.outcome import Outcome
     from dpbb.problem import Problem
+
+OF_TREES = (
+    *("decomposed", "leaves", "tree_seconds", "explore_seconds", "energy_j"),
+    *("seats", "engine", "units", "donations", "requeues", "trajectory", "certificate"),
+)
+"""Fields of a result that say what trees were explored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +59,12 @@ class Plan:
         The best schedule known; None without one.
     trajectory
         How it was found, in seconds since ``began``.
+    step
+        With the strategy from below: the tree to explore next; None: the one tree.
+    bounds
+        What trees from below have proved.
+    before
+        Result of the last tree, from below.
     """
 
     problem: Problem[Any]
@@ -55,10 +75,18 @@ class Plan:
     makespan: int | None = None
     permutation: tuple[int, ...] | None = None
     trajectory: tuple[Improvement, ...] = ()
+    step: Step | None = None
+    bounds: tuple[ProvedBound, ...] = ()
+    before: Result | None = None
+
+    @property
+    def lower_bound(self) -> int:
+        """No schedule is below, as the root says, or a tree from below has proved."""
+        return self.root_bound if self.step is None else self.step.proved
 
     @property
     def proved(self) -> bool:
-        """Whether the root bound proves the schedule optimal and no tree is wanted.
+        """Whether the lower bound proves the schedule optimal and no tree is wanted.
 
         A cutoff asks for its tree, and all optima are only found in one.
         """
@@ -66,7 +94,7 @@ class Plan:
         return (
             not wanted
             and self.makespan is not None
-            and self.makespan <= self.root_bound
+            and self.makespan <= self.lower_bound
         )
 
     @property
@@ -75,7 +103,7 @@ class Plan:
         limit, value = self.options.gap_limit, self.makespan
         if limit is None or value is None:
             return False
-        return 0 < value - self.root_bound <= limit * value
+        return 0 < value - self.lower_bound <= limit * value
 
     @property
     def branching_ub(self) -> int | None:
@@ -91,6 +119,8 @@ class Plan:
         values = [ub + self.options.all_optima for ub in known if ub is not None]
         if self.options.cutoff is not None:
             values.append(self.options.cutoff)
+        if self.step is not None:
+            values.append(self.step.cutoff)
         # Nothing is at the trivial UB or above: the tree is the same, and it fits.
         return min(*values, self.problem.trivial_ub) if values else None
 
@@ -127,6 +157,7 @@ class Plan:
             permutation=self.permutation,
             time_limit_s=self.seconds_left(now),
             certificate=options.certificate is not None,
+            proved_bound=None if self.step is None else self.step.proved,
             request=self.to_request(now),
         )
 
@@ -145,6 +176,8 @@ class Plan:
             "makespan": self.makespan,
             "permutation": self.permutation,
             "trajectory": steps,
+            "step": None if self.step is None else self.step.to_json(),
+            "bounds": [[one.seconds, one.value, one.decomposed] for one in self.bounds],
         }
 
     @classmethod
@@ -170,7 +203,7 @@ class Plan:
         """
         if options is None:
             options = SolveOptions.from_mapping(request["options"])
-        jobs = request["permutation"]
+        jobs, step = request["permutation"], request.get("step")
         return cls(
             problem=problem,
             name=name,
@@ -179,8 +212,59 @@ class Plan:
             root_bound=request["root_bound"],
             makespan=request["makespan"],
             permutation=None if jobs is None else tuple(jobs),
-            trajectory=tuple(Improvement(*step) for step in request["trajectory"]),
+            trajectory=tuple(Improvement(*one) for one in request["trajectory"]),
+            step=None if step is None else Step.from_json(step),
+            bounds=tuple(ProvedBound(*one) for one in request.get("bounds", ())),
         )
+
+    def node_limit(self) -> int | None:
+        """Decomposed nodes after which the next tree ends, by the user or its step."""
+        limits = [self.options.node_limit]
+        if self.step is not None:
+            if limits[0] is not None:
+                limits[0] = max(1, limits[0] - self.step.decomposed)
+            limits.append(self.step.node_limit)
+        return min((limit for limit in limits if limit is not None), default=None)
+
+    def goes_on_after(self, outcome: Outcome, result: Result) -> bool:
+        """Whether another tree from below follows, limits aside."""
+        step, known, limit = (
+            self.step,
+            self.options.upper_bound,
+            self.options.node_limit,
+        )
+        if step is None or result.status is Status.OPTIMAL:
+            return False
+        if outcome.exhausted:  # nothing is below the cutoff, nor below what is known
+            return known is None or result.lower_bound < known
+        given_up = result.termination is Termination.NODE_LIMIT
+        limit = self.options.node_limit
+        return given_up and (limit is None or result.decomposed < limit)
+
+    def after(self, outcome: Outcome, result: Result) -> Plan:
+        """Return the plan of the tree that follows from below.
+
+        Parameters
+        ----------
+        outcome, result
+            Of this plan's tree, in which nothing was found below its cutoff, or which
+            was given up.
+        """
+        if self.step is None or self.threshold is None:
+            raise ValueError("expected a plan with a step, got one of a single tree")
+        plan = replace(self, before=result, bounds=result.bounds)
+        if outcome.value is not None:
+            plan = replace(
+                plan, makespan=outcome.value, permutation=outcome.permutation
+            )
+        step = self.step.after(
+            self.threshold,
+            exhausted=outcome.exhausted,
+            decomposed=outcome.counters.decomposed,
+            leaves=outcome.counters.leaves,
+            units=outcome.units,
+        )
+        return replace(plan, step=step)
 
     def result(
         self, outcome: Outcome, *, opened: float, engine: str | None = None
@@ -214,7 +298,15 @@ class Plan:
             "donations": outcome.donations,
             "requeues": outcome.requeues,
             "trajectory": tuple(trajectory),
+            "bounds": self.bounds,
         }
+        if self.step is not None:
+            if outcome.exhausted:
+                seconds = outcome.seconds + opened - self.began
+                proved = ProvedBound(seconds, outcome.lower_bound, known["decomposed"])
+                known["bounds"] = (*self.bounds, proved)
+            for name in ("decomposed", "leaves", "units"):
+                known[name] += getattr(self.step, name)
         makespan, permutation = outcome.value, outcome.permutation
         bound, proof = outcome.lower_bound, Proof.OPEN_ROOTS
         if outcome.exhausted:
@@ -222,8 +314,8 @@ class Plan:
             if makespan is not None and makespan > bound:
                 # Known from elsewhere and above the cutoff: nothing is proved of it.
                 makespan, permutation, optima = None, None, None
-        elif bound <= self.root_bound:
-            bound, proof = self.root_bound, Proof.ROOT_BOUND
+        elif bound <= self.lower_bound:
+            bound, proof = self.lower_bound, self._proof
         if self.options.all_optima:
             known["n_optima"] = 0 if makespan is None else outcome.n_optima
             known["optima"] = (
@@ -234,18 +326,27 @@ class Plan:
         )
 
     def result_without_tree(self, termination: Termination) -> Result:
-        """Return what is known before any tree was explored."""
-        known: dict[str, Any] = {"trajectory": self.trajectory}
+        """Return what is known while no tree is explored: before, or between two."""
+        known: dict[str, Any] = {"trajectory": self.trajectory, "bounds": self.bounds}
+        if self.before is not None:
+            known |= {name: getattr(self.before, name) for name in OF_TREES}
         if self.options.all_optima:
             known |= {"optima": (), "n_optima": 0}
         return self._result(
             termination,
-            Proof.ROOT_BOUND,
+            self._proof,
             self.makespan,
             self.permutation,
-            self.root_bound,
+            self.lower_bound,
             **known,
         )
+
+    @property
+    def _proof(self) -> Proof:
+        """How ``lower_bound`` was obtained."""
+        step = self.step
+        below = step is not None and step.proved > self.root_bound
+        return Proof.CUTOFF_EXHAUSTED if below else Proof.ROOT_BOUND
 
     def _result(
         self,

@@ -12,7 +12,7 @@ from dpbb.cluster.client.optima_file import OptimaFile
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint, resumed_id
 from dpbb.coordination.sections import to_bytes
 from dpbb.errors import CheckpointError, OptionError
-from dpbb.options import OPTIONS, EngineName, SolveOptions, Tuning
+from dpbb.options import OPTIONS, EngineName, SolveOptions, Strategy, Tuning
 from dpbb.options.rows import Resumed
 from dpbb.problem import root_bound
 from dpbb.solving.call import Call
@@ -61,10 +61,12 @@ class ResumedCall(Call):
 
     def opened(self, plan: Plan, now: float) -> float:
         """See ``Call.opened``: as if the run had never been interrupted."""
-        return now - self._saved.seconds
+        return now - (self.former or self._saved).seconds
 
-    def spec(self, plan: Plan, now: float, engine: str) -> tuple[RunSpec, bytes]:
+    def spec(self, plan: Plan, now: float, engine: str) -> tuple[RunSpec, bytes | None]:
         """Return the run that goes on, and its state."""
+        if self.former is not None:  # another tree, from below
+            return Call.spec(self, plan, now, engine)
         saved, options = self._saved, self.options
         threshold = saved.ub
         if options.upper_bound is not None:
@@ -78,7 +80,7 @@ class ResumedCall(Call):
         spec = replace(
             saved.spec,
             run_id=resumed_id(saved.spec.run_id),
-            options=self.run_options(),
+            options=self.run_options(plan),
             tuning=Tuning.of(options),
             engine=engine,
             upper_bound=min(saved.cutoff, threshold),
@@ -158,6 +160,13 @@ def read_saved(
         raise OptionError(
             "certificate: expected a run that kept a journal from its start (option "
             f"certificate), got one that did not: {options.certificate}"
+        )
+    below = saved.spec.request.get("step") is not None
+    strategy = Strategy.FROM_BELOW if below else Strategy.INCUMBENT
+    if changes.get("strategy", strategy) != strategy:
+        raise OptionError(
+            f"strategy: expected {strategy}, as the run has it, got "
+            f"{changes['strategy']}"
         )
     if options.cutoff is not None:
         raise OptionError(

@@ -37,6 +37,7 @@ VALUES = {
     "branching_ub": 60,
     "bound": "lb1",
     "upper_bound": 59,
+    "strategy": "incumbent",
     "cutoff": None,  # refused
     "initial": ORDER,
     "root_order": ORDER,

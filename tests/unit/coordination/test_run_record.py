@@ -1,12 +1,18 @@
 """What a run looks like at any time."""
 
 import pickle
+from dataclasses import replace
+from itertools import permutations
 
 import pytest
 
 from dpbb.coordination import run_record
+from dpbb.coordination.checkpoint import Checkpoint
+from dpbb.coordination.sections import from_bytes, to_bytes
 from dpbb.coordination.snapshot import RunState
+from dpbb.errors import InvariantError
 from dpbb.result import Termination
+from tests.oracle import best_orders, makespan
 from tests.unit.coordination.world import (
     World,
     optimum,
@@ -186,3 +192,45 @@ def test_seats_of_a_large_run_are_shown_a_moment_late(monkeypatch):
     assert any(seat.busy for seat in coordinator.snapshot(world.now + 2).seats)
     coordinator.add_seat(seat_of("d"), world.now)
     assert len(coordinator.snapshot(world.now + 2.1).seats) == 4
+
+
+def test_what_was_proved_before_is_a_lower_bound_and_a_breach_stops_the_run():
+    problem = tiny(6)
+    best, orders = best_orders(problem.times)
+    world = World(spec_of(problem, upper_bound=best + 2, proved_bound=best))
+    snapshot = world.coordinator.snapshot(world.now)
+    assert (snapshot.lower_bound, snapshot.ub) == (best, best + 2)
+    assert any(event.kind == "step" for event in snapshot.events)
+    world = World(spec_of(problem, upper_bound=best + 2, proved_bound=best + 1))
+    with pytest.raises(InvariantError, match=f"below the lower bound {best + 1}"):
+        world.coordinator.offer(min(orders), "offer", world.now)
+    assert world.coordinator.state is RunState.FAILED
+
+
+def test_a_new_tree_goes_on_with_the_incumbent_and_times_of_the_last():
+    """Its counts are of a whole tree, its journal as if it were the first."""
+    problem = tiny(6)
+    best, _ = best_orders(problem.times)
+    worse = max(permutations(range(6)), key=lambda one: makespan(problem.times, one))
+    spec = spec_of(problem, upper_bound=best - 1, permutation=worse, certificate=True)
+    first = World(spec, ["a"])
+    first.run()
+    outcome = first.coordinator.outcome()
+    assert (outcome.exhausted, outcome.lower_bound) == (True, best - 1)
+    assert outcome.value == makespan(problem.times, worse)
+    saved = Checkpoint.of_new_tree(spec, outcome, best)
+    assert saved.unexplored
+    saved = from_bytes(to_bytes(saved), problem=problem)
+    spec = replace(spec, upper_bound=best, proved_bound=best - 1)
+    second = World(spec, ["a"], saved=saved)
+    whole = World(replace(spec, proved_bound=None, permutation=None), ["a"])
+    assert second.coordinator.seconds(second.now) == pytest.approx(outcome.seconds)
+    second.run()
+    whole.run()
+    last, alone = second.coordinator.outcome(), whole.coordinator.outcome()
+    assert (last.value, last.lower_bound) == (outcome.value, best)
+    assert last.counters.closed.tolist() == alone.counters.closed.tolist()
+    assert last.counters.decomposed == alone.counters.decomposed
+    assert last.trajectory[0].value == outcome.value
+    assert last.journal.units[0] == alone.journal.units[0]
+    assert last.seconds > outcome.seconds

@@ -1,0 +1,140 @@
+"""From below: trees at rising cutoffs, each of which proves a lower bound.
+
+A tree at a cutoff that is exhausted without a schedule below it proves that there is
+none: the cutoff is a lower bound, which has a certificate. The next cutoff is higher,
+by as much as makes the tree some times larger; a tree that is much larger than that is
+given up, and the step halved. A tree in which a schedule is found goes on below that
+schedule, as any other, so that the end of it is the proof of an optimum. (Destructive
+bounds: Klein and Scholl, EJOR 112(2), 1999, step the bound up; there a step refutes by
+constraint propagation, here by a whole tree.)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpbb.coordination.snapshot import Snapshot
+
+FACTOR = 8.0
+"""How many times larger than the last the next tree is to be."""
+
+PATIENCE = 16
+"""A tree so many times larger than the last is given up, and the step halved."""
+
+FEW_NODES = 1_000
+"""Decomposed nodes up to which a tree says nothing of how trees grow."""
+
+FREE_NODES = 2_000_000
+"""No tree is given up before it has so many decomposed nodes: it takes no second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One tree of the way up.
+
+    Parameters
+    ----------
+    number
+        Which tree it is, from 1; those that were given up count.
+    proved
+        No schedule is below: the root bound, or the cutoff of the last exhausted tree.
+    width
+        The tree's cutoff is ``proved + width``, unless less is known to be enough.
+    nodes
+        Decomposed nodes of the last exhausted tree; 0 before the first.
+    decomposed, leaves, units
+        Nodes and units of all trees before this one.
+    """
+
+    number: int
+    proved: int
+    width: int = 1
+    nodes: int = 0
+    decomposed: int = 0
+    leaves: int = 0
+    units: int = 0
+
+    @property
+    def cutoff(self) -> int:
+        """Look for schedules below this value only."""
+        return self.proved + self.width
+
+    @property
+    def exhausted_before(self) -> bool:
+        """Whether a tree has proved ``proved``, and not the bound of the root."""
+        return self.nodes > 0
+
+    @property
+    def node_limit(self) -> int | None:
+        """Decomposed nodes after which it is given up; None: the least step is not."""
+        return None if self.width == 1 else max(FREE_NODES, PATIENCE * self.nodes)
+
+    def after(
+        self, cutoff: int, *, exhausted: bool, decomposed: int, leaves: int, units: int
+    ) -> Step:
+        """Return the step after a tree that found no schedule below its cutoff.
+
+        Parameters
+        ----------
+        cutoff
+            Of the tree.
+        exhausted
+            Or it was given up.
+        decomposed, leaves, units
+            Its nodes and units.
+        """
+        total = replace(
+            self,
+            number=self.number + 1,
+            decomposed=self.decomposed + decomposed,
+            leaves=self.leaves + leaves,
+            units=self.units + units,
+        )
+        if not exhausted:
+            return replace(total, width=max(1, (cutoff - self.proved) // 2))
+        width = next_width(cutoff - self.proved, self.nodes, decomposed)
+        return replace(total, proved=cutoff, width=width, nodes=max(1, decomposed))
+
+    def shown_on(self, snapshot: Snapshot) -> Snapshot:
+        """Return the state of the tree with the nodes of those before it."""
+        return replace(
+            snapshot,
+            decomposed=snapshot.decomposed + self.decomposed,
+            leaves=snapshot.leaves + self.leaves,
+        )
+
+    def to_json(self) -> dict[str, int]:
+        """Return what ``from_json`` takes."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Step:
+        """Inverse of ``to_json``."""
+        return cls(**values)
+
+
+def next_width(width: int, before: int, nodes: int) -> int:
+    """Return how much the cutoff rises, after it has risen by ``width``.
+
+    Parameters
+    ----------
+    before, nodes
+        Decomposed nodes of the last two trees.
+
+    Notes
+    -----
+    Trees grow by about the same factor with each unit of their cutoff.
+    """
+    most = 2 * width
+    if nodes <= FEW_NODES:
+        return most
+    growth = nodes / max(before, 1)
+    if growth <= 1:
+        return most
+    wanted = math.floor(width * math.log(FACTOR) / math.log(growth))
+    return max(1, min(most, wanted))

@@ -1,0 +1,106 @@
+"""Which strategy a call takes: one tree below the incumbent, or trees from below."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+from dpbb.estimation.result import duration
+from dpbb.options import EngineName, Strategy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpbb.solving.plan import Plan
+
+ESTIMATE_S = 2.0
+"""Seconds of an estimate, at most; on the first use after an installation Numba
+compiles some more."""
+
+ESTIMATE_SHARE = 0.05
+"""Of a time limit, what an estimate takes at most."""
+
+PATIENCE_S = 86400.0
+"""Without a time limit a tree that takes longer is not waited for."""
+
+
+def chosen_strategy(
+    plan: Plan,
+    *,
+    engine: str | None,
+    detached: bool,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> tuple[Strategy, str]:
+    """Return the strategy, and why, for people; nothing where it was given.
+
+    Parameters
+    ----------
+    plan
+        What is known before the tree.
+    engine
+        The engine of an embedded cluster; None: another cluster explores.
+    detached
+        Nobody stays until the end of the run: one tree.
+    should_stop
+        Polled; True ends the estimate.
+    """
+    options = plan.options
+    if options.strategy is not Strategy.AUTO:
+        return options.strategy, ""
+    if detached:
+        return Strategy.INCUMBENT, "nobody stays to explore another tree"
+    if options.cutoff is not None or options.all_optima:
+        return Strategy.INCUMBENT, "what is asked for is in one tree"
+    known = [ub for ub in (plan.makespan, options.upper_bound) if ub is not None]
+    if not known:
+        return Strategy.FROM_BELOW, "no schedule is known"
+    left = plan.seconds_left(time.monotonic())
+    limit = PATIENCE_S if left is None else max(left, 0.0)
+    low_s, where = _least_seconds(plan, min(known), engine, limit, should_stop)
+    text = (
+        f"the tree below {min(known)} is estimated to take at least "
+        f"{duration(low_s)} {where}"
+    )
+    if low_s > limit:
+        there = "there is time" if left is not None else "a run is waited for"
+        return Strategy.FROM_BELOW, f"{text}, {duration(limit)} is as long as {there}"
+    return Strategy.INCUMBENT, f"{text}, and there is time for it"
+
+
+def _least_seconds(
+    plan: Plan,
+    ub: int,
+    engine: str | None,
+    limit: float,
+    should_stop: Callable[[], bool],
+) -> tuple[float, str]:
+    """Return the least seconds that a tree is estimated to take, and on what."""
+    from dpbb.cluster.worker.gpus import visible_gpus
+    from dpbb.estimation.estimating import estimate
+    from dpbb.estimation.rates import h100_rate
+    from dpbb.problem import n_machines_of
+
+    options = plan.options
+    on_cores = engine in (EngineName.CPU, EngineName.REFERENCE)
+    found = estimate(
+        plan.problem,
+        upper_bound=ub,
+        seconds=max(0.1, min(ESTIMATE_S, ESTIMATE_SHARE * limit)),
+        seed=options.seed,
+        measure=on_cores,
+        should_stop=should_stop,
+        branching=options.branching,
+        branching_ub=options.branching_ub,
+        root_order=options.root_order,
+        engine=options.engine,
+        threads=options.threads,
+    )
+    rate = found.here
+    if not on_cores:
+        gpus = len(visible_gpus(os.environ)) if engine == EngineName.GPU else 1
+        n_jobs, n_machines = plan.problem.n_jobs, n_machines_of(plan.problem)
+        rate = h100_rate(n_jobs, max(1, n_machines), max(1, gpus))
+    if rate is None:  # it was exhausted before its rate could be measured
+        return 0.0, "here"
+    return found.low / rate.nodes_per_second, f"on {rate.what}"

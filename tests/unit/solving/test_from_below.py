@@ -1,0 +1,120 @@
+"""The steps of the way up, without a tree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dpbb.result import Termination
+from dpbb.solving import from_below
+from dpbb.solving.from_below import FACTOR, FEW_NODES, Step, next_width
+from tests.unit.solving.test_plan import ORDER, PROBLEM, VALUE, outcome, plan_of
+
+
+def test_an_exhausted_tree_proves_its_cutoff_and_one_given_up_proves_nothing():
+    step = Step(1, 100, width=8)
+    nodes = {"decomposed": 50, "leaves": 3, "units": 2}
+    up = step.after(108, exhausted=True, **nodes)
+    assert (up.number, up.proved, up.nodes, up.width) == (2, 108, 50, 16)
+    assert (up.decomposed, up.leaves, up.units) == (50, 3, 2)
+    half = up.after(124, exhausted=False, **nodes)
+    assert (half.number, half.proved, half.nodes, half.cutoff) == (3, 108, 50, 116)
+    assert (half.decomposed, half.leaves, half.units) == (100, 6, 4)
+    assert Step.from_json(half.to_json()) == half
+
+
+def test_a_step_that_what_is_known_made_smaller_is_halved_from_there():
+    step = Step(5, 100, width=64)
+    half = step.after(107, exhausted=False, decomposed=1, leaves=0, units=1)
+    assert half.cutoff == 103
+    least = Step(5, 100, width=2).after(
+        101, exhausted=False, decomposed=1, leaves=0, units=1
+    )
+    assert (least.cutoff, least.node_limit) == (101, None)  # which is never given up
+
+
+def test_steps_grow_while_trees_are_small_then_as_trees_grow():
+    assert next_width(4, 1, FEW_NODES) == 8
+    assert next_width(4, 10**6, 10**6) == 8
+    assert next_width(10, 10**6, 8 * 10**6) == 10
+    assert next_width(10, 10**6, 64 * 10**6) == 5
+    assert next_width(2, 10**3, 10**9) == 1
+    grown = 10**6 * FACTOR ** (next_width(6, 10**6, 3 * 10**6) / 6 * 0.5283)
+    assert grown <= 10**6 * FACTOR * 1.01
+
+
+def test_a_tree_is_given_up_when_it_is_much_larger_than_the_last(monkeypatch):
+    monkeypatch.setattr(from_below, "FREE_NODES", 1000)
+    monkeypatch.setattr(from_below, "PATIENCE", 10)
+    assert Step(1, 5, width=2, nodes=3).node_limit == 1000
+    assert Step(1, 5, width=2, nodes=500).node_limit == 5000
+    assert Step(1, 5, width=1, nodes=500).node_limit is None
+
+
+def below(**options):
+    plan = plan_of(initial=ORDER, strategy="from-below", **options)
+    return replace(plan, step=Step(1, plan.root_bound, nodes=0))
+
+
+def test_the_threshold_is_the_cutoff_but_never_above_what_is_known():
+    plan = below()
+    assert plan.threshold == plan.root_bound + 1
+    spec = plan.spec(0.0)
+    assert (spec.upper_bound, spec.proved_bound) == (plan.threshold, plan.root_bound)
+    assert spec.permutation == ORDER
+    wide = replace(plan, step=Step(1, plan.root_bound, width=1000))
+    assert wide.threshold == VALUE
+    assert below(upper_bound=VALUE - 1).threshold <= VALUE - 1
+    again = type(plan).from_request(PROBLEM, "tiny", plan.to_request(0.0), opened=0.0)
+    assert again.step == plan.step
+
+
+@pytest.mark.parametrize(
+    ("mine", "steps", "together"),
+    [(None, None, None), (50, None, 20), (None, 9, 9), (50, 9, 9), (35, 9, 5)],
+)
+def test_the_node_limit_counts_all_trees(monkeypatch, mine, steps, together):
+    monkeypatch.setattr(Step, "node_limit", steps)
+    plan = replace(below(node_limit=mine), step=Step(2, 5, decomposed=30))
+    assert plan.node_limit() == together
+
+
+def test_a_tree_without_a_schedule_is_followed_by_another():
+    plan = below()
+    cutoff = plan.threshold
+    over = outcome(value=VALUE, permutation=ORDER, ub=cutoff, lower_bound=cutoff)
+    result = plan.result(over, opened=plan.began)
+    assert (str(result.status), result.lower_bound) == ("infeasible_cutoff", cutoff)
+    assert [bound.value for bound in result.bounds] == [cutoff]
+    assert plan.goes_on_after(over, result)
+    after = plan.after(over, result)
+    assert (after.lower_bound, after.makespan) == (cutoff, VALUE)
+    assert after.step.decomposed == over.counters.decomposed
+    ended = after.result_without_tree("time_limit")
+    assert (str(ended.status), ended.lower_bound) == ("feasible", cutoff)
+    assert (str(ended.proof), ended.makespan) == ("cutoff_exhausted", VALUE)
+    assert (ended.decomposed, ended.bounds) == (result.decomposed, result.bounds)
+
+
+def test_a_schedule_below_the_cutoff_ends_it_when_the_tree_is_exhausted():
+    best = min(PROBLEM.root_bound + 5, VALUE - 1)
+    plan = replace(below(), step=Step(1, best - 1, width=3, decomposed=100))
+    over = outcome(value=VALUE, permutation=ORDER, ub=VALUE, lower_bound=VALUE)
+    result = plan.result(over, opened=plan.began)
+    assert str(result.status) == "optimal"
+    assert result.decomposed == 100 + over.counters.decomposed
+    assert not plan.goes_on_after(over, result)
+
+
+def test_what_the_user_limits_is_not_followed_and_what_the_step_limits_is():
+    plan = below(node_limit=1000)
+    cut = {"exhausted": False, "value": VALUE, "permutation": ORDER, "ub": VALUE}
+    cut["lower_bound"] = plan.root_bound
+    for name, goes_on in (("node_limit", True), ("time_limit", False)):
+        over = outcome(termination=Termination(name), **cut)
+        result = plan.result(over, opened=plan.began)
+        assert plan.goes_on_after(over, result) is goes_on
+    spent = replace(plan, step=Step(9, plan.root_bound, decomposed=2000))
+    over = outcome(termination=Termination.NODE_LIMIT, **cut)
+    assert not spent.goes_on_after(over, spent.result(over, opened=spent.began))
