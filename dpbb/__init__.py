@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dpbb.proof.verify import verify
     from dpbb.result import Result, Status, Termination
     from dpbb.solving.attach import attach, runs
+    from dpbb.solving.tabu import tabu_search
 
 __version__ = "0.1.0"
 
@@ -61,6 +62,7 @@ __all__ = [
     "runs",
     "solve",
     "submit",
+    "tabu_search",
     "verify",
 ]
 
@@ -69,6 +71,7 @@ _HOMES = {
     "dpbb.cluster.client.run": ("Run",),
     "dpbb.coordination.snapshot": ("Snapshot",),
     "dpbb.solving.attach": ("attach", "runs"),
+    "dpbb.solving.tabu": ("tabu_search",),
     "dpbb.proof.verify": ("verify",),
     "dpbb.errors": (
         "CheckpointError",
@@ -88,7 +91,11 @@ _HOMES = {
     "dpbb.result": ("Result", "Status", "Termination"),
 }
 
-_MODULES = {"bounds": "dpbb.flowshop.bounds.batch", "jobshop": "dpbb.jobshop"}
+_MODULES = {
+    "bounds": "dpbb.flowshop.bounds.batch",
+    "jobshop": "dpbb.jobshop",
+    "neighbourhood": "dpbb.flowshop.neighbourhood",
+}
 """Modules that are called by a name here; the others are imported by their own."""
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())

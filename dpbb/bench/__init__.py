@@ -14,5 +14,6 @@ SUITES = {
     "jobshop": "costs of job-shop schedules: the paper's table, batches, CPU and GPU",
     "lb2": "two-machine bounds a second: one scalar core, all cores, a GPU",
     "multigpu": "one tree through `dpbb.solve` on 1, 2, 4, ... GPUs of this host",
+    "tabu": "tabu search on a GPU: what shared columns gain, over the paper's grid",
 }
 """Suites and what they show, for the command line's help."""

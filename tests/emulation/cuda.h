@@ -282,8 +282,9 @@ template <class T, class U>
 T atomicExch(T *address, U value) {
   return __atomic_exchange_n(address, (T)value, __ATOMIC_SEQ_CST);
 }
-inline int atomicMin(int *address, int value) {
-  int seen = __atomic_load_n(address, __ATOMIC_RELAXED);
+template <class T>
+T atomicMin(T *address, T value) {
+  T seen = __atomic_load_n(address, __ATOMIC_RELAXED);
   while (value < seen && !__atomic_compare_exchange_n(
                              address, &seen, value, false, __ATOMIC_RELAXED,
                              __ATOMIC_RELAXED)) {
@@ -305,6 +306,10 @@ inline void __nanosleep(unsigned) {  // longer than asked: others have the cores
 template <class T>
 T __ldcg(const T *address) {
   return __atomic_load_n(address, __ATOMIC_RELAXED);
+}
+template <class T>
+T __ldg(const T *address) {
+  return *address;
 }
 template <class T>
 void __stcg(T *address, T value) {
@@ -347,6 +352,11 @@ inline int __viaddmax_s32(int a, int b, int c) { return max(a + b, c); }
 inline unsigned __viaddmax_s16x2(unsigned a, unsigned b, unsigned c) {
   return by_halves([=](int at) {
     return max((int16_t)((a >> at) + (b >> at)), (int16_t)(c >> at));
+  });
+}
+inline unsigned __viaddmax_u16x2(unsigned a, unsigned b, unsigned c) {
+  return by_halves([=](int at) {
+    return max((uint16_t)((a >> at) + (b >> at)), (uint16_t)(c >> at));
   });
 }
 inline unsigned __vimin3_u16x2(unsigned a, unsigned b, unsigned c) {

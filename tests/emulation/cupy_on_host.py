@@ -160,9 +160,12 @@ class Event:
 class Function:
     """A kernel of a module."""
 
+    every = []  # noqa: RUF012 (handles are places in it)
+
     def __init__(self, run):
         self._run = run
-        self.kernel = SimpleNamespace(ptr=0)
+        self.kernel = SimpleNamespace(ptr=len(self.every))
+        self.every.append(self)
         self.max_dynamic_shared_size_bytes = 0
 
     def __call__(self, grid, block, arguments, shared_mem=0):
@@ -188,6 +191,21 @@ class Function:
             self._run(*sizes, pointers)
 
         queue.put(run, arguments)
+
+
+def launch_cooperative(handle, *given):
+    """Run a grid whose blocks may wait for one another: all at a time."""
+    grid, _, _, block, _, _, shared, _stream, addresses = given
+    assert block % 32 == 0
+    assert shared <= SHARED_BYTES
+    queue.wait()
+    Function.every[handle]._run(
+        ctypes.c_uint(grid),
+        ctypes.c_uint(block),
+        ctypes.c_size_t(shared),
+        ctypes.c_uint(grid),
+        ctypes.c_void_p(addresses),
+    )
 
 
 class Modules:
@@ -268,6 +286,7 @@ def modules(folder):
     )
     driver = SimpleNamespace(
         CUDADriverError=CudaError,
+        launchCooperativeKernel=launch_cooperative,
         occupancyMaxActiveBlocksPerMultiprocessor=lambda kernel, threads, shared: max(
             1, 128 // threads
         ),
@@ -289,6 +308,7 @@ def modules(folder):
         alloc_pinned_memory=alloc_pinned_memory,
         compiler=SimpleNamespace(CompileException=CudaError),
         driver=driver,
+        get_current_stream=Context,
         memory=memory,
         runtime=runtime,
     )

@@ -1,0 +1,1 @@
+"""Tabu search over swaps and insertions, on CPU cores and GPUs."""

@@ -1,0 +1,73 @@
+// What both neighbourhoods share: the state of a search, tabu lists, the group's minimum.
+//
+// A group of blocks has a search; all its blocks know the parent and make every move
+// themselves, writing the same values to the tables of the group. One barrier of the
+// group a generation: whoever is behind it knows the best move of all.
+#pragma once
+
+#include "tables.cuh"
+
+constexpr u64 NO_MOVE = ~0ull;
+constexpr int PAIRS = 0, PERMUTATIONS = 1, POSITIONS = 2;
+constexpr int SLOTS = 3;  // of minima: one is read, one is filled, one is cleared
+
+struct Arguments {
+  u32 n, first, last;         // jobs; positions that may move: first <= p < last
+  u32 n_searches, group;      // group: blocks of a search
+  u32 from, to;               // generations, from 1 on
+  u32 tenure, total, bias;    // total: sum of machine 0
+  const int *times;           // [n][N_MACHINES]
+  const u32 *rows;            // [n + 1][ROW], see columns.cuh; the last one is zero
+  u32 *parents, *bests;       // [n_searches][n]
+  u32 *values;                // [n_searches][2]: of the parent, of the best
+  u32 *expiry;                // [n_searches][n][n], pairs and positions
+  u64 *hashes;                // [n_searches][tenure], permutations
+  u32 *history;               // [n_searches][generations]: of the parent
+  int *moves;                 // the same shape; -1: none
+  u32 *steps, *heads, *tails; // [groups][.], see tables.cuh
+  u32 *head_sums;
+  u64 *minima;                // [groups][SLOTS]
+  u32 *counters;              // [groups][1 + SLOTS]: arrivals, tiles taken
+  u32 *neighbours;            // values of all neighbours of the first search, or null
+};
+
+// SplitMix64 (Steele, Lea, Flood 2014): a fixed number for every position and job.
+__device__ __forceinline__ u64 code_of(u32 position, u32 job, u32 n) {
+  u64 x = ((u64)position * n + job + 1) * 0x9e3779b97f4a7c15ull;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+  return x ^ x >> 31;
+}
+
+__device__ __forceinline__ u64 minimum_of_warp(u64 value) {
+  for (int step = LANES / 2; step; step >>= 1)
+    value = min(value, __shfl_xor_sync(ALL_LANES, value, step));
+  return value;
+}
+
+// Row and place in it of the u-th entry of a triangle whose row r has r + 1 entries.
+__device__ __forceinline__ void triangle(u32 u, u32 &row, u32 &place) {
+  row = (u32)((sqrtf(8.0f * (float)u + 1.0f) - 1.0f) * 0.5f);
+  while (row * (row + 1) / 2 > u) --row;
+  while ((row + 1) * (row + 2) / 2 <= u) ++row;
+  place = u - row * (row + 1) / 2;
+}
+
+struct Group {
+  u32 *arrivals;
+  u32 size, phase;
+
+  __device__ __forceinline__ void meet() {
+    __syncthreads();
+    if (size > 1) {
+      ++phase;
+      if (threadIdx.x == 0) {
+        __threadfence();
+        atomicAdd(arrivals, 1u);
+        while (load_acquire(arrivals) < phase * size) __nanosleep(20);
+        __threadfence();
+      }
+      __syncthreads();
+    }
+  }
+};

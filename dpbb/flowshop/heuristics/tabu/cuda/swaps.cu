@@ -1,0 +1,346 @@
+// Tabu search over exchanges of two jobs, whole generations on the device.
+//
+// A warp takes tiles of 8 first positions i by 8 distances j - i; a lane has one i and
+// two j that follow one another, so that the jobs between are the same for all and their
+// steps are read by all lanes at once. SHARING 0: every column starts empty (Czapinski
+// and Barnes); 1: at the parent's column before i; 2: and ends at the parent's tail
+// behind j. All three give the same values. TABU: what is tabu. FLOW: total flow time.
+#include "search.cuh"
+
+constexpr u32 TILE = 8;
+
+struct Swaps {
+  Parent parent;
+  Rows rows;
+  const u32 *steps;
+  u32 n, bias, zero_row;
+
+  __device__ __forceinline__ const u32 *step(u32 c) const { return steps + c * ROW; }
+
+  // Values of the neighbours (i, a) and (i, a + 1); i0 and d0: of the tile. `b` is a + 1
+  // where there is such a position, else a. All lanes of a warp come here together.
+  __device__ __forceinline__ void evaluate(
+      u32 i0, u32 d0, u32 i, u32 a, u32 b, u32 &value_a, u32 &value_b, u32 total,
+      u32 flow_base) const {
+    const u32 *jobs = parent.jobs;
+    const u32 job_i = jobs[i], job_a = jobs[a], job_b = jobs[b];
+    Column column;
+#if FLOW
+    u32 flow = 0;
+#define COUNT() flow += column.z[CELLS - 1]
+#else
+#define COUNT()
+#endif
+#if SHARING == 0
+    column.clear(bias);
+    u32 before = i ? jobs[i - 1] : zero_row;
+    if (i) COUNT();
+    u32 p = 1;
+    for (; p < i0; ++p) {
+      column.follow(step(p), bias);
+      COUNT();
+    }
+    for (; p < i0 + TILE - 1; ++p)
+      if (p < i) {
+        column.follow(step(p), bias);
+        COUNT();
+      }
+    column.follow(rows, before, before, job_a, job_b, bias);
+#else
+    column.begin(parent.heads + i * ROW, rows, job_a, job_b, bias);
+#if FLOW
+    flow = parent.head_sums[i];
+#endif
+#endif
+    COUNT();
+    const bool apart = a > i + 1;
+    if (apart) {
+      const u32 next = jobs[i + 1];
+      column.follow(rows, job_a, job_b, next, next, bias);
+      COUNT();
+    }
+    u32 c = i0 + 2;
+    const u32 c_end = min(i0 + d0 + 2 * TILE - 1, n);
+    for (; c < min(i0 + TILE + 1, c_end); ++c)
+      if (c >= i + 2 && c < a) {
+        column.follow(step(c), bias);
+        COUNT();
+      }
+    for (; c < i0 + d0 + 1; ++c) {
+      column.follow(step(c), bias);
+      COUNT();
+    }
+    for (; c < c_end; ++c)
+      if (c >= i + 2 && c < a) {
+        column.follow(step(c), bias);
+        COUNT();
+      }
+    const u32 last = jobs[a - 1];
+    column.follow(
+        rows, apart ? last : job_a, apart ? last : job_b, job_i, job_a, bias);
+    COUNT();
+#if SHARING == 2
+    value_a = (u32)column.close(parent.tails + (a + 1) * TAIL_ROW, rows, job_i, 0, bias);
+    if (WIDE) return;
+    column.follow(rows, job_i, job_a, job_b, job_i, bias);
+    value_b = (u32)column.close(parent.tails + (b + 1) * TAIL_ROW, rows, job_i, 1, bias);
+#else
+#if WIDE
+    const u32 end = a;  // of what is placed
+#else
+    const u32 end = b;
+    if (b > a) column.follow(rows, job_i, job_a, job_b, job_i, bias);
+#endif
+    if (end + 1 < n) {
+      const u32 next = jobs[end + 1];
+      column.follow(rows, WIDE ? job_i : job_b, job_i, next, next, bias);
+      COUNT();
+    }
+    c = i0 + d0 + 4 - WIDE;
+    for (; c < min(i0 + d0 + 2 * TILE + 2, n); ++c)
+      if (c >= end + 2) {
+        column.follow(step(c), bias);
+        COUNT();
+      }
+    for (; c < n; ++c) {
+      column.follow(step(c), bias);
+      COUNT();
+    }
+#if FLOW
+    value_a = flow + flow_base + (a - i) * (job_base(job_a) - job_base(job_i));
+#else
+    const u32 end_a = a + 1 == n ? job_i : jobs[n - 1];
+    const u32 end_b = b + 1 == n ? job_i : jobs[n - 1];
+    value_a = column.cell(CELLS - 1, 0) + sum_of(end_a) + total - (bias & 0xffff);
+    value_b = column.cell(CELLS - 1, 1) + sum_of(end_b) + total - (bias & 0xffff);
+#endif
+#endif
+#undef COUNT
+  }
+
+  const int *times;
+  __device__ __forceinline__ u32 job_base(u32 job) const {
+    return (u32)times[job * N_MACHINES];
+  }
+  __device__ __forceinline__ u32 sum_of(u32 job) const {
+    const u32 cell = rows.of(job)[(CELLS - 1) * CELL_WORDS];
+    return WIDE ? cell : cell & 0xffff;
+  }
+};
+
+struct Tabu {
+  const u32 *expiry;
+  const u64 *hashes;
+  const u32 *jobs;
+  u32 n, generation, tenure;
+  u64 hash;
+
+  __device__ __forceinline__ u64 hash_of(u32 i, u32 j) const {
+    const u32 a = jobs[i], b = jobs[j];
+    return hash - code_of(i, a, n) - code_of(j, b, n) + code_of(i, b, n) +
+           code_of(j, a, n);
+  }
+  __device__ __forceinline__ bool forbids(u32 i, u32 j) const {
+#if TABU == 1
+    const u64 wanted = hash_of(i, j);
+    for (u32 slot = 0; slot < tenure; ++slot)
+      if (hashes[slot] == wanted) return true;
+    return false;
+#elif TABU == 0
+    return generation <= expiry[(size_t)jobs[i] * n + jobs[j]];
+#else
+    return generation <= expiry[(size_t)i * n + j];
+#endif
+  }
+};
+
+__device__ __forceinline__ u32 index_of(u32 i, u32 j, u32 n) {
+  return i * (2 * n - i - 1) / 2 + j - i - 1;
+}
+
+__device__ __forceinline__ void pair_of(u32 t, u32 n, u32 &i, u32 &j) {
+  const double b = 2.0 * n - 1.0;
+  i = (u32)((b - sqrt(b * b - 8.0 * t)) * 0.5);
+  while (i * (2 * n - i - 1) / 2 > t) --i;
+  while ((i + 1) * (2 * n - i - 2) / 2 <= t) ++i;
+  j = t - i * (2 * n - i - 1) / 2 + i + 1;
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_SM)
+search_swaps(const Arguments arg) {
+  extern __shared__ __align__(16) u32 shared[];
+  const u32 n = arg.n, thread = threadIdx.x, lane = thread % LANES;
+  const u32 member = blockIdx.x % arg.group, which = blockIdx.x / arg.group;
+  const u32 n_groups = gridDim.x / arg.group;
+  u64 *const block_best = (u64 *)shared;
+  u32 *const taken = shared + 2;
+  u32 *const jobs = shared + 4;
+  u32 *const own_steps = jobs + (n + 3) / 4 * 4;
+  const u32 width = arg.last - arg.first;
+  const u32 side = (width - 1 + TILE - 1) / TILE, n_tiles = side * (side + 1) / 2;
+  const u32 warps = arg.group * (BLOCK / LANES);
+  const u32 warp = member * (BLOCK / LANES) + thread / LANES;
+  u32 *const counters = arg.counters + (1 + SLOTS) * which;
+  Group group = {counters, arg.group, 0};
+  u64 *const minima = arg.minima + which * SLOTS;
+  const Rows rows = {arg.rows};
+  Parent parent = {n, jobs, nullptr, nullptr, nullptr, nullptr};
+  parent.steps = STEPS_SHARED ? own_steps : arg.steps + (size_t)which * n * ROW;
+  parent.heads = arg.heads + (size_t)which * (n + 1) * ROW;
+  parent.tails = arg.tails + (size_t)which * (n + 1) * TAIL_ROW;
+#if FLOW
+  parent.head_sums = arg.head_sums + (size_t)which * (n + 1);
+#endif
+  u32 turn = 0;  // generations of this group, over all of its searches
+  for (u32 search = which; search < arg.n_searches; search += n_groups) {
+    const u32 generations = arg.to - arg.from;
+    u32 *const own = arg.parents + (size_t)search * n;
+    u32 *const expiry = arg.expiry + (TABU == PERMUTATIONS ? 0 : (size_t)search * n * n);
+    u64 *const hashes = arg.hashes + (size_t)search * arg.tenure;
+    u32 value = __ldcg(arg.values + 2 * search), best = __ldcg(arg.values + 2 * search + 1);
+    __syncthreads();
+    for (u32 c = thread; c < n; c += BLOCK) jobs[c] = __ldcg(own + c);
+    __syncthreads();
+    for (u32 x = thread; x < (n - 1) * CELLS; x += BLOCK)
+      build_step(parent, rows, 1 + x / CELLS, x % CELLS);
+    for (u32 k = thread; k < TAIL_ROW; k += BLOCK)
+      parent.tails[n * TAIL_ROW + k] = k < N_MACHINES ? arg.total : 0;
+    for (u32 k = thread; k < ROW; k += BLOCK) parent.heads[k] = arg.bias;
+    u64 hash = 0;
+    u32 flow_base = 0;
+#if TABU == 1
+    for (u32 c = 0; c < n; ++c) hash += code_of(c, jobs[c], n);
+#endif
+#if FLOW
+    if (thread == 0) parent.head_sums[0] = 0;
+    for (u32 c = 0; c < n; ++c) {
+      const u32 job = jobs[c];
+      flow_base += (n - c) * (u32)arg.times[job * N_MACHINES] +
+                   rows.of(job)[2 * (CELLS - 1)];
+    }
+#endif
+    u32 i = 0, j = n - 1;  // what the last move has changed
+    for (u32 g = arg.from; g < arg.to; ++g, ++turn) {
+      if (thread == 0) {
+        *block_best = NO_MOVE;
+        *taken = 0;
+      }
+      __syncthreads();
+#if SHARING >= 1
+      if (thread < LANES)
+        build_table<false>(parent, arg.times, rows, (int)i, (int)arg.total,
+                           (int)(arg.bias & 0xffff));
+#endif
+#if SHARING == 2
+      if (thread / LANES == 1)
+        build_table<true>(parent, arg.times, rows, (int)j, (int)arg.total,
+                          (int)(arg.bias & 0xffff));
+#endif
+      if (SHARING) __syncthreads();
+      const Tabu tabu = {expiry, hashes, jobs, n, g, arg.tenure, hash};
+      Swaps swaps = {parent, rows, parent.steps, n, arg.bias, n, arg.times};
+      u64 least = NO_MOVE;
+      u32 *const next = arg.group > 1 ? counters + 1 + turn % SLOTS : taken;
+      for (u32 tile = warp; tile < n_tiles;) {
+        u32 row, place;
+        triangle(SHARING == 2 ? tile : n_tiles - 1 - tile, row, place);
+        const u32 i0 = arg.first + TILE * (SHARING == 2 ? place : side - 1 - row);
+        const u32 d0 = TILE * (SHARING == 2 ? side - 1 - row : place);
+        u32 first_i = i0 + lane / 4, first_a = first_i + 1 + d0 + 2 * (lane % 4);
+        const bool has_a = first_a < arg.last, has_b = first_a + 1 < arg.last;
+        if (first_a >= n) {  // nothing to do, but not alone
+          first_i = i0;
+          first_a = min(i0 + 1 + d0, n - 1);
+        }
+        const u32 a = first_a, b = min(first_a + 1, n - 1);
+        u32 values[2];
+        swaps.evaluate(
+            i0, d0, first_i, a, b, values[0], values[1], arg.total, flow_base);
+        if (WIDE) {
+          u32 other;
+          swaps.evaluate(i0, d0, first_i, b, b, values[1], other, arg.total, flow_base);
+        }
+        for (int half = 0; half < 2; ++half) {
+          if (!(half ? has_b : has_a)) continue;
+          const u32 at = a + (u32)half, t = index_of(first_i, at, n);
+          const u64 key = (u64)values[half] << 32 | t;
+          if (arg.neighbours && search == 0) arg.neighbours[t] = values[half];
+          if (key < least && (values[half] < best || !tabu.forbids(first_i, at)))
+            least = key;
+        }
+        if (n_tiles <= warps) break;
+        if (lane == 0) tile = warps + atomicAdd(next, 1u);
+        tile = __shfl_sync(ALL_LANES, tile, 0);
+      }
+      least = minimum_of_warp(least);
+      if (lane == 0 && least != NO_MOVE) atomicMin(block_best, least);
+      __syncthreads();
+      u64 *const slot = minima + turn % SLOTS;
+      if (arg.group > 1) {
+        if (thread == 0) {
+          if (*block_best != NO_MOVE) atomicMin(slot, *block_best);
+          if (member == 0) {
+            __stcg(minima + (turn + 1) % SLOTS, NO_MOVE);
+            __stcg(counters + 1 + (turn + 1) % SLOTS, 0u);
+          }
+        }
+        group.meet();
+        least = __ldcg(slot);
+      } else {
+        least = *block_best;
+      }
+      const u32 record = search * generations + g - arg.from;
+      int move = -1;
+      if (least != NO_MOVE) {
+        move = (int)(u32)least;
+        value = (u32)(least >> 32);
+        pair_of((u32)least, n, i, j);
+        const u32 job_i = jobs[i], job_j = jobs[j];
+        if (TABU == PERMUTATIONS) hash = tabu.hash_of(i, j);
+        __syncthreads();  // all have read the jobs
+        if (thread == 0) {
+          jobs[i] = job_j;
+          jobs[j] = job_i;
+          const u32 end = g + arg.tenure;
+          if (TABU == PAIRS) {
+            expiry[(size_t)job_i * n + job_j] = end;
+            expiry[(size_t)job_j * n + job_i] = end;
+          } else if (TABU == POSITIONS) {
+            expiry[(size_t)i * n + j] = end;
+          }
+        }
+#if FLOW
+        flow_base += (j - i) * (swaps.job_base(job_j) - swaps.job_base(job_i));
+#endif
+        __syncthreads();
+        for (u32 x = thread; x < 4 * CELLS; x += BLOCK) {
+          const u32 part = x / CELLS, c = (part < 2 ? i : j) + part % 2;
+          if (c > 0 && c < n) build_step(parent, rows, c, x % CELLS);
+        }
+        if (value < best) {
+          best = value;
+          if (member == 0)
+            for (u32 c = thread; c < n; c += BLOCK) arg.bests[(size_t)search * n + c] = jobs[c];
+        }
+      } else {
+        i = n - 1;
+        j = 0;
+        if (TABU == PERMUTATIONS) __syncthreads();
+      }
+      if (TABU == PERMUTATIONS && thread == 0 && arg.tenure)
+        hashes[g % arg.tenure] = least == NO_MOVE ? 0 : hash;
+      if (thread == 0 && member == 0) {
+        arg.history[record] = value;
+        arg.moves[record] = move;
+      }
+    }
+    group.meet();
+    if (member == 0) {
+      for (u32 c = thread; c < n; c += BLOCK) own[c] = jobs[c];
+      if (thread == 0) {
+        arg.values[2 * search] = value;
+        arg.values[2 * search + 1] = best;
+      }
+    }
+  }
+}

@@ -1,0 +1,348 @@
+"""Tabu search on a GPU: whole generations on the device, many searches a launch.
+
+The kernels say how; here is what they are compiled for, their memory, and launches of
+as many generations as last for some tenths of a second, so that limits are kept.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.errors import OptionError
+from dpbb.flowshop.heuristics.tabu.state import Objective, State, Tabu
+from dpbb.flowshop.makespan import longest_makespan
+from dpbb.kernels.nvrtc import load_module, require_gpu
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from dpbb.flowshop.heuristics.tabu.state import Rules
+
+HERE = Path(__file__).parent / "cuda"
+LANES = 32
+TILE_SIDE = 8
+SLOTS = 3
+BLOCK = 512
+LAUNCH_OPERATIONS = 2e12
+"""Operations of all searches in one launch: some tenths of a second on an H200."""
+
+SHARING = {"none": 0, "prefix": 1, "both": 2}
+TABU = {Tabu.PAIRS: 0, Tabu.PERMUTATIONS: 1, Tabu.POSITIONS: 2}
+
+_alone = threading.Lock()
+"""Blocks of a launch wait for one another: no two launches share a device."""
+
+
+class Arguments(ctypes.Structure):
+    """The kernels' argument; see ``search.cuh``."""
+
+    _fields_ = (
+        *(
+            (name, ctypes.c_uint32)
+            for name in (
+                *("n", "first", "last", "n_searches", "group", "from_", "to"),
+                *("tenure", "total", "bias"),
+            )
+        ),
+        *(
+            (name, ctypes.c_uint64)
+            for name in (
+                *("times", "rows", "parents", "bests", "values", "expiry", "hashes"),
+                *("history", "moves", "steps", "heads", "tails", "head_sums"),
+                *("minima", "counters", "neighbours"),
+            )
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a kernel is compiled and launched for.
+
+    Parameters
+    ----------
+    block
+        Threads of a block.
+    blocks_per_sm
+        How many blocks the compiler leaves registers for.
+    carveout
+        Share of the first-level cache that is shared memory, in per cent; None: as the
+        driver likes.
+    shared_steps
+        Whether the steps of the parent lie in shared memory; None: if they fit.
+    group
+        Blocks that work at one search; None: as many as there are for it.
+    """
+
+    block: int = BLOCK
+    blocks_per_sm: int = 1
+    carveout: int | None = None
+    shared_steps: bool | None = None
+    group: int | None = None
+
+
+class Rows:
+    """The times of an instance as the kernels read them; see ``columns.cuh``.
+
+    A single machine gets a second one without times, which changes nothing.
+    """
+
+    def __init__(self, times: NDArray[np.int64], objective: Objective) -> None:
+        if times.shape[1] == 1:
+            times = np.hstack([times, np.zeros_like(times)])
+        n_jobs, n_machines = times.shape
+        self.times = np.ascontiguousarray(times, np.int32)
+        self.n_machines = n_machines
+        self.width = -(-(n_machines - 1) // 4) * 4
+        self.tail_width = -(-n_machines // 4) * 4
+        self.total = int(times[:, 0].sum())
+        ends = np.cumsum(times, axis=1)
+        sums, ahead = ends[:, 1:] - times[:, :1], -ends[:, :-1]
+        # No column is longer behind the end of machine 0 than a path that leaves it.
+        path = (times.max(axis=1) - times[:, 0]).sum() + times[:, 1:].max(axis=0).sum()
+        bias = int(ends[:, -1].max())
+        self.wide = objective is Objective.FLOW_TIME or int(path) + bias > 0xFFFF
+        self.bias = 0 if self.wide else bias * 0x10001
+        if self.wide:
+            cells = np.zeros((n_jobs + 1, self.width, 2), np.int32)
+            cells[:n_jobs, : n_machines - 1, 0] = sums
+            cells[:n_jobs, : n_machines - 1, 1] = ahead
+            self.cells = cells.view(np.uint32)
+        else:
+            cells = np.zeros((n_jobs + 1, self.width), np.uint32)
+            cells[:n_jobs, : n_machines - 1] = sums | (ahead & 0xFFFF) << 16
+            self.cells = cells
+
+
+class GpuSearch:
+    """Searches on a device, advanced by any number of generations at a time.
+
+    Parameters
+    ----------
+    times : ndarray of int64, shape (n_jobs, n_machines)
+    rules
+        What a generation does.
+    starts : ndarray of int32, shape (searches, n_jobs)
+    device
+        CUDA ordinal.
+    shape
+        How the kernel is compiled and launched.
+
+    Raises
+    ------
+    EngineUnavailable
+        No such device, or its compiler refused the kernels.
+    OptionError
+        The device has too little memory.
+    """
+
+    def __init__(
+        self,
+        times: NDArray[np.int64],
+        rules: Rules,
+        starts: NDArray[np.int32],
+        device: int = 0,
+        shape: Shape | None = None,
+    ) -> None:
+        self._cupy = require_gpu(device)
+        self._device = device
+        self._rules = rules
+        shape = shape or Shape()
+        rows = Rows(times, rules.objective)
+        n_searches, n_jobs = starts.shape
+        most = longest_makespan(times)
+        if rules.objective is Objective.FLOW_TIME:
+            most *= n_jobs
+        if most >= 2**31:
+            raise OptionError(
+                f"objective: expected values below 2^31 on a GPU, got up to {most:,}"
+            )
+        self._rows = rows
+        self._shape = (n_searches, n_jobs)
+        self._compile(shape)
+        self._allocate(starts)
+
+    def _compile(self, shape: Shape) -> None:
+        rows, rules = self._rows, self._rules
+        n_searches, n_jobs = self._shape
+        attributes = self._cupy.cuda.Device(self._device).attributes
+        most_shared = int(attributes["MaxSharedMemoryPerBlockOptin"])
+        steps_bytes = 4 * n_jobs * rows.width
+        shared = 16 + 4 * (-(-n_jobs // 4) * 4)
+        fits = shared + steps_bytes <= most_shared
+        in_shared = fits if shape.shared_steps is None else shape.shared_steps
+        if in_shared:
+            shared += steps_bytes
+        if shared > most_shared:
+            raise OptionError(
+                f"device: expected an instance that needs at most {most_shared:,} "
+                f"bytes of shared memory, got one that needs {shared:,}"
+            )
+        defines = {
+            "N_MACHINES": rows.n_machines,
+            "WIDE": int(rows.wide),
+            "SHARING": SHARING[rules.sharing],
+            "TABU": TABU[rules.tabu],
+            "FLOW": int(rules.objective is Objective.FLOW_TIME),
+            "BLOCK": shape.block,
+            "BLOCKS_PER_SM": shape.blocks_per_sm,
+            "STEPS_SHARED": int(in_shared),
+        }
+        name = "insertions" if rules.insert else "swaps"
+        module = load_module([HERE / f"{name}.cu"], defines, self._device)
+        with self._cupy.cuda.Device(self._device):
+            kernel = module.get_function(f"search_{name}")
+            kernel.max_dynamic_shared_size_bytes = shared
+            if shape.carveout is not None:
+                kernel.preferred_shared_memory_carveout = shape.carveout
+            fit = self._cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
+                kernel.kernel.ptr, shape.block, shared
+            )
+        blocks = max(1, int(fit)) * int(attributes["MultiProcessorCount"])
+        self._kernel, self._block, self._shared = kernel, shape.block, shared
+        warps = shape.block // LANES
+        useful = -(-self._tiles() // warps)  # more blocks have nothing to do
+        group = max(1, min(blocks // min(n_searches, blocks), useful))
+        self._group = min(shape.group or group, blocks)
+        self._groups = min(n_searches, blocks // self._group)
+
+    def _tiles(self) -> int:
+        """Return how many warps a generation of one search can use."""
+        width = int(self._shape[1]) - sum(self._rules.kept)
+        side = max(1, -(-(width - 1) // TILE_SIDE))
+        return side * (side + 1) // 2
+
+    def _allocate(self, starts: NDArray[np.int32]) -> None:
+        cupy, rows, rules = self._cupy, self._rows, self._rules
+        n_searches, n_jobs = self._shape
+        lists = 1 if rules.tabu is Tabu.PERMUTATIONS else n_searches * n_jobs * n_jobs
+        shapes = {
+            "parents": ((n_searches, n_jobs), np.uint32),
+            "bests": ((n_searches, n_jobs), np.uint32),
+            "values": ((n_searches, 2), np.uint32),
+            "expiry": ((lists,), np.uint32),
+            "hashes": ((n_searches, max(1, rules.tenure)), np.uint64),
+            "steps": ((self._groups, n_jobs, rows.width), np.uint32),
+            "heads": ((self._groups, n_jobs + 1, rows.width), np.uint32),
+            "tails": ((self._groups, n_jobs + 1, rows.tail_width), np.uint32),
+            "head_sums": ((self._groups, n_jobs + 1), np.uint32),
+            "minima": ((self._groups, SLOTS), np.uint64),
+            "counters": ((self._groups, 1 + SLOTS), np.uint32),
+            "neighbours": ((rules.neighbours(n_jobs),), np.uint32),
+        }
+        needed = sum(
+            int(np.prod(shape)) * np.dtype(kind).itemsize
+            for shape, kind in shapes.values()
+        )
+        with cupy.cuda.Device(self._device):
+            free = cupy.cuda.runtime.memGetInfo()[0]
+            free += cupy.get_default_memory_pool().free_bytes()
+            if needed > 0.9 * free:
+                raise OptionError(
+                    f"searches: expected so few that they need at most "
+                    f"{0.9 * free / 2**30:.1f} GiB of the device's memory, got "
+                    f"{n_searches}, which need {needed / 2**30:.1f}"
+                )
+            self._arrays = {
+                name: cupy.zeros(shape, kind) for name, (shape, kind) in shapes.items()
+            }
+            self._arrays["times"] = cupy.asarray(rows.times)
+            self._arrays["rows"] = cupy.asarray(rows.cells)
+            given = np.ascontiguousarray(starts, np.uint32)
+            self._arrays["parents"].set(given)
+            self._arrays["bests"].set(given)
+            self._arrays["values"].set(
+                np.repeat(rules.values(given)[:, None], 2, axis=1).astype(np.uint32)
+            )
+
+    def neighbours(self) -> NDArray[np.int64]:
+        """Return the values of all neighbours of the first search's parent.
+
+        The searches advance by a generation.
+        """
+        self._launch(1, 2, with_neighbours=True)
+        values: NDArray[np.int64] = self._arrays["neighbours"].get().astype(np.int64)
+        return values
+
+    def run(
+        self,
+        state: State,
+        generations: int,
+        over: Callable[[], bool] = lambda: False,
+        on_part: Callable[[State], None] = lambda state: None,
+    ) -> None:
+        """Advance the searches and write what they did into ``state``.
+
+        Parameters
+        ----------
+        state
+            Of these searches; its generation says where to go on.
+        generations
+            The last one, counted from 1.
+        over
+            Asked between launches; True ends the run early.
+        on_part
+            Called after every launch.
+        """
+        operations = self._rules.operations(self._shape[1]) * self._shape[0]
+        part = max(1, int(LAUNCH_OPERATIONS / max(1.0, operations)))
+        while state.generation < generations and not over():
+            first = state.generation + 1
+            last = min(generations, first + part - 1)
+            history, moves = self._launch(first, last + 1)
+            state.history[:, first : last + 1] = history
+            state.moves[:, first - 1 : last] = moves
+            state.generation = last
+            state.parents[:] = self._arrays["parents"].get()
+            state.bests[:] = self._arrays["bests"].get()
+            state.values[:] = self._arrays["values"].get()
+            on_part(state)
+
+    def _launch(
+        self, first: int, end: int, *, with_neighbours: bool = False
+    ) -> tuple[Any, Any]:
+        """Run the generations from first to end - 1; return history and moves."""
+        cupy, rules, rows = self._cupy, self._rules, self._rows
+        n_searches, n_jobs = self._shape
+        with _alone, cupy.cuda.Device(self._device):
+            history = cupy.zeros((n_searches, end - first), np.uint32)
+            moves = cupy.zeros((n_searches, end - first), np.int32)
+            self._arrays["minima"].set(
+                np.full((self._groups, SLOTS), 2**64 - 1, np.uint64)
+            )
+            self._arrays["counters"].set(np.zeros((self._groups, 1 + SLOTS), np.uint32))
+            places = {name: int(a.data.ptr) for name, a in self._arrays.items()}
+            places |= {"history": int(history.data.ptr), "moves": int(moves.data.ptr)}
+            if not with_neighbours:
+                places["neighbours"] = 0
+            argument = Arguments(
+                n=n_jobs,
+                first=rules.kept[0],
+                last=n_jobs - rules.kept[1],
+                n_searches=n_searches,
+                group=self._group,
+                from_=first,
+                to=end,
+                tenure=rules.tenure,
+                total=rows.total,
+                bias=rows.bias,
+                **places,
+            )
+            addresses = (ctypes.c_void_p * 1)(ctypes.addressof(argument))
+            stream = cupy.cuda.get_current_stream()
+            cupy.cuda.driver.launchCooperativeKernel(
+                self._kernel.kernel.ptr,
+                *(self._groups * self._group, 1, 1),
+                *(self._block, 1, 1),
+                *(self._shared, stream.ptr),
+                ctypes.addressof(addresses),
+            )
+            return history.get(), moves.get()

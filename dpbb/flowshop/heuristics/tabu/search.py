@@ -1,0 +1,292 @@
+"""Tabu searches with all their arms: what is given, checked; and what was found.
+
+Source: the swap neighbourhood with shared columns of "Avoiding duplicated computation
+to improve the performance of PFSP on CUDA GPUs", against the baseline of Czapinski and
+Barnes, J. Parallel Distrib. Comput. 71(6), 2011. In every generation the best neighbour
+that is not tabu becomes the parent, also if it is worse; one better than all before is
+always allowed; of equal ones that of the smallest index is taken. If all are tabu the
+parent stays for a generation.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from dpbb.errors import EngineUnavailable, OptionError, shown
+from dpbb.flowshop.heuristics.search import available_cores
+from dpbb.flowshop.heuristics.tabu.cpu import CpuSearch
+from dpbb.flowshop.heuristics.tabu.state import (
+    Neighbourhood,
+    Objective,
+    Rules,
+    Sharing,
+    State,
+    Tabu,
+    default_tenure,
+)
+from dpbb.options.permutations import check_permutation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from dpbb.flowshop.heuristics.tabu.gpu import GpuSearch, Shape
+    from dpbb.flowshop.instance import FlowShopInstance
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+DEVICES = ("auto", "cpu", "gpu")
+STARTS_SWAPS = 0.25
+"""Random swaps, as a share of the jobs, that set a further search's start apart."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TabuResult:
+    """What a tabu search has found.
+
+    Parameters
+    ----------
+    permutation : ndarray of int64, shape (n_jobs,)
+        The best of all searches.
+    value
+        What it costs.
+    history : ndarray of int64, shape (searches, generations + 1)
+        Values of the parents, the start first; the best so far is their running
+        minimum.
+    moves : ndarray of int32, shape (searches, generations)
+        Index of the neighbour that became the parent, -1 where all were tabu. Swaps
+        (i, j) are numbered row by row; insertions by the place i that the job leaves,
+        then the place j where it comes, without i.
+    search
+        Which search found the permutation.
+    tenure
+        Generations for which a move was tabu.
+    neighbours
+        How many were evaluated.
+    seconds
+        How long the generations took; compilation came before.
+    device
+        ``"cpu"`` or ``"gpu"``.
+    """
+
+    permutation: NDArray[np.int64]
+    value: int
+    history: NDArray[np.int64]
+    moves: NDArray[np.int32]
+    search: int
+    tenure: int
+    neighbours: int
+    seconds: float
+    device: str
+
+    @property
+    def neighbours_per_s(self) -> float:
+        """Neighbours evaluated a second."""
+        return self.neighbours / max(self.seconds, 1e-9)
+
+
+def run_searches(
+    rules: Rules,
+    starts: NDArray[np.int32],
+    generations: int,
+    device: str = "auto",
+    threads: int | None = None,
+    shape: Shape | None = None,
+) -> TabuResult:
+    """Run searches here and return what they have found."""
+    where = choose_device(device)
+    search = make_search(rules, starts, where, threads, shape)
+    state = State.of(rules, starts, generations)
+    began = time.perf_counter()
+    search.run(state, generations)
+    return result_of(rules, state, time.perf_counter() - began, where)
+
+
+def result_of(rules: Rules, state: State, seconds: float, device: str) -> TabuResult:
+    """Return what the searches of a state have found; values are computed here."""
+    values = rules.values(state.bests.astype(np.uint32))
+    search = int(values.argmin())
+    done = state.generation
+    count = rules.neighbours(len(rules.times)) if len(rules.times) > 1 else 0
+    return TabuResult(
+        state.bests[search].astype(np.int64),
+        int(values[search]),
+        state.history[:, : done + 1],
+        state.moves[:, :done],
+        search,
+        rules.tenure,
+        count * done * len(values),
+        seconds,
+        device,
+    )
+
+
+def joined(parts: Sequence[TabuResult], seconds: float) -> TabuResult:
+    """Return what searches found that ran side by side, in their order."""
+    best = min(range(len(parts)), key=lambda part: parts[part].value)
+    before = sum(len(part.history) for part in parts[:best])
+    return replace(
+        parts[best],
+        history=np.concatenate([part.history for part in parts]),
+        moves=np.concatenate([part.moves for part in parts]),
+        search=before + parts[best].search,
+        neighbours=sum(part.neighbours for part in parts),
+        seconds=seconds,
+    )
+
+
+def make_search(
+    rules: Rules,
+    starts: NDArray[np.int32],
+    device: str,
+    threads: int | None = None,
+    shape: Shape | None = None,
+    index: int = 0,
+) -> CpuSearch | GpuSearch:
+    """Return searches that are ready to run; compilation is over."""
+    if device == "gpu":
+        from dpbb.flowshop.heuristics.tabu.gpu import GpuSearch
+
+        return GpuSearch(rules.times, rules, starts, index, shape)
+    search = CpuSearch(rules, starts, threads or available_cores())
+    small = Rules(
+        np.ones((2, rules.times.shape[1]), np.int64),
+        rules.neighbourhood,
+        rules.sharing,
+        rules.tabu,
+        rules.objective,
+        1,
+    )
+    CpuSearch(small, np.array([[0, 1]], np.int32)).run(
+        State.of(small, np.array([[0, 1]], np.int32), 1), 1
+    )
+    return search
+
+
+def choose_device(device: str) -> str:
+    """Return ``"gpu"`` or ``"cpu"``."""
+    if device == "cpu":
+        return device
+    from dpbb.kernels.nvrtc import require_gpu
+
+    try:
+        require_gpu()
+    except EngineUnavailable:
+        if device == "gpu":
+            raise
+        return "cpu"
+    return "gpu"
+
+
+def read_shop(instance: Any) -> FlowShopInstance:  # noqa: ANN401
+    """Return the instance that is given or named."""
+    from dpbb.flowshop.formats import read_instance
+    from dpbb.flowshop.instance import FlowShopInstance
+
+    if isinstance(instance, FlowShopInstance):
+        return instance
+    if isinstance(instance, str) or hasattr(instance, "__fspath__"):
+        return read_instance(instance)
+    return FlowShopInstance.from_array(instance)
+
+
+def make_rules(
+    shop: FlowShopInstance,
+    tenure: int | None = None,
+    neighbourhood: str = Neighbourhood.SWAP,
+    sharing: str | None = None,
+    tabu: str = Tabu.PAIRS,
+    objective: str = Objective.MAKESPAN,
+    kept: tuple[int, int] = (0, 0),
+) -> Rules:
+    """Return the rules of a search; refuses what does not go together."""
+    moves = _choice(Neighbourhood, "neighbourhood", neighbourhood)
+    what = _choice(Objective, "objective", objective)
+    flow = what is Objective.FLOW_TIME
+    if sharing is None:
+        share = Sharing.PREFIX if flow else Sharing.BOTH
+    else:
+        share = _choice(Sharing, "sharing", sharing)
+    if flow and share is Sharing.BOTH:
+        raise OptionError(
+            "sharing: expected none or prefix for total flow time, which depends on "
+            "the ends of all jobs behind a swap, got both"
+        )
+    insert = moves is Neighbourhood.INSERT
+    if insert and flow:
+        raise OptionError(
+            "objective: expected makespan with insertions, whose acceleration shares "
+            "tails, got flow-time"
+        )
+    if insert and share is not Sharing.BOTH:
+        raise OptionError(
+            f"sharing: expected both (or nothing) with insertions, got {share}"
+        )
+    if tenure is None:
+        tenure = default_tenure(shop.n_jobs)
+    check_number("tenure", tenure, 0)
+    return Rules(
+        shop.times, moves, share, _choice(Tabu, "tabu", tabu), what, int(tenure), kept
+    )
+
+
+def make_starts(
+    shop: FlowShopInstance,
+    start: Any,  # noqa: ANN401
+    searches: int,
+    seed: int,
+) -> NDArray[np.int32]:
+    """Return a permutation for each search, shape (searches, n_jobs)."""
+    if start is None:
+        from dpbb.flowshop.heuristics.neh import neh
+        from dpbb.flowshop.heuristics.search import Search
+
+        given = [neh(Search(shop, lower_bound=0)).permutation]
+    else:
+        given = list(start) if np.ndim(start) == 2 else [start]
+        given = [
+            np.array(check_permutation(one, "start", shop.n_jobs)) for one in given
+        ]
+    if not 1 <= len(given) <= searches:
+        raise OptionError(
+            f"start: expected at most one for each of {searches} searches, got "
+            f"{len(given)}"
+        )
+    rng = np.random.default_rng(seed)
+    starts = np.empty((searches, shop.n_jobs), np.int32)
+    for row, jobs in enumerate(starts):
+        jobs[:] = given[min(row, len(given) - 1)]
+        if row >= len(given):
+            for _ in range(max(1, int(STARTS_SWAPS * shop.n_jobs))):
+                pair = rng.integers(shop.n_jobs, size=2)
+                jobs[pair] = jobs[pair[::-1]]
+    return starts
+
+
+def _choice(kind: type[Choice], name: str, value: object) -> Choice:
+    try:
+        return kind(value)  # type: ignore[arg-type]
+    except ValueError:
+        allowed = ", ".join(kind)
+        raise OptionError(f"{name}: expected {allowed}, got {shown(value)}") from None
+
+
+def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    """Refuse what is not one of some words."""
+    if value not in allowed:
+        raise OptionError(f"{name}: expected {', '.join(allowed)}, got {shown(value)}")
+
+
+def check_number(name: str, value: object, least: int) -> None:
+    """Refuse what is no whole number of at least ``least``."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < least:  # type: ignore[operator]
+        raise OptionError(
+            f"{name}: expected a whole number of at least {least}, got {shown(value)}"
+        )

@@ -1,0 +1,90 @@
+"""Makespans of all neighbours of a permutation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.flowshop.heuristics.tabu.search import (
+    choose_device,
+    make_rules,
+    make_search,
+    make_starts,
+    read_shop,
+)
+from dpbb.flowshop.heuristics.tabu.state import Neighbourhood
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["insertion_makespans", "swap_makespans"]
+
+
+def swap_makespans(
+    instance: Any,  # noqa: ANN401 (whatever names an instance)
+    permutation: Any,  # noqa: ANN401
+    *,
+    device: str = "cpu",
+    threads: int | None = None,
+) -> NDArray[np.int32]:
+    """Return the makespans after every exchange of two jobs.
+
+    Parameters
+    ----------
+    instance
+        A ``FlowShopInstance``, or what ``dpbb.read_instance`` reads.
+    permutation
+        All jobs, in the order of processing.
+    device
+        ``"cpu"``, ``"gpu"`` or ``"auto"``.
+    threads
+        Of the CPU; default: all physical cores.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_jobs * (n_jobs - 1) // 2,)
+        Of the positions i < j row by row: (0, 1), (0, 2), ..., (n - 2, n - 1).
+
+    Raises
+    ------
+    InstanceError, OptionError, EngineUnavailable
+        As ``dpbb.tabu_search``.
+    """
+    return _values(instance, permutation, Neighbourhood.SWAP, device, threads)
+
+
+def insertion_makespans(
+    instance: Any,  # noqa: ANN401
+    permutation: Any,  # noqa: ANN401
+    *,
+    device: str = "cpu",
+    threads: int | None = None,
+) -> NDArray[np.int32]:
+    """Return the makespans after every move of one job to another place.
+
+    Parameters as of ``swap_makespans``.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_jobs * (n_jobs - 1),)
+        Row by row: of the job at place i all other places 0, 1, ..., n - 1 where it
+        stands afterwards.
+    """
+    return _values(instance, permutation, Neighbourhood.INSERT, device, threads)
+
+
+def _values(
+    instance: Any,  # noqa: ANN401
+    permutation: Any,  # noqa: ANN401
+    neighbourhood: Neighbourhood,
+    device: str,
+    threads: int | None,
+) -> NDArray[np.int32]:
+    shop = read_shop(instance)
+    rules = make_rules(shop, neighbourhood=neighbourhood)
+    starts = make_starts(shop, permutation, 1, 0)
+    if shop.n_jobs == 1:
+        return np.empty(0, np.int32)
+    search = make_search(rules, starts, choose_device(device), threads)
+    return search.neighbours().astype(np.int32)

@@ -1,0 +1,147 @@
+"""``dpbb.tabu_search``: tabu search by itself, here or over a cluster."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.cluster.client.connect import connect
+from dpbb.flowshop.heuristics.spread import n_tasks, results
+from dpbb.flowshop.heuristics.tabu.search import (
+    DEVICES,
+    check_choice,
+    check_number,
+    joined,
+    make_rules,
+    make_starts,
+    read_shop,
+    run_searches,
+)
+from dpbb.flowshop.heuristics.tabu.state import (
+    Neighbourhood,
+    Objective,
+    Tabu,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpbb.flowshop.heuristics.tabu.gpu import Shape
+    from dpbb.flowshop.heuristics.tabu.search import TabuResult
+    from dpbb.flowshop.heuristics.tabu.state import Rules
+
+
+def tabu_search(
+    instance: Any,  # noqa: ANN401 (whatever names an instance)
+    start: Any = None,  # noqa: ANN401
+    *,
+    generations: int = 1000,
+    tenure: int | None = None,
+    neighbourhood: str = Neighbourhood.SWAP,
+    sharing: str | None = None,
+    tabu: str = Tabu.PAIRS,
+    objective: str = Objective.MAKESPAN,
+    searches: int = 1,
+    seed: int = 0,
+    device: str = "auto",
+    client: Any = None,  # noqa: ANN401
+    scheduler: str | None = None,
+    threads: int | None = None,
+    shape: Shape | None = None,
+) -> TabuResult:
+    """Improve a schedule by tabu search over swaps or insertions.
+
+    Parameters
+    ----------
+    instance
+        A ``FlowShopInstance``, or what ``dpbb.read_instance`` reads.
+    start
+        A permutation, or one for each search; default: that of NEH. Where there are
+        fewer than ``searches``, further ones are the last with some random swaps.
+    generations
+        Moves of every search.
+    tenure
+        Generations for which a move is forbidden; default: a quarter of the jobs, at
+        least 7.
+    neighbourhood
+        ``"swap"``: exchanges of two jobs; ``"insert"``: a job goes to another place
+        (Taillard's acceleration).
+    sharing
+        What neighbours by swap share of their parent's columns: ``"none"``,
+        ``"prefix"`` or ``"both"``; the values are the same. Default: as much as the
+        objective allows; total flow time has no tails to share.
+    tabu
+        ``"pairs"``: the two jobs of a swap (of an insertion: the job and the one at
+        whose place it comes) are not moved against each other for a while;
+        ``"permutations"``: a permutation does not come back; ``"positions"``: the
+        same two positions are not taken.
+    objective
+        ``"makespan"`` or ``"flow-time"``: the sum of the ends of all jobs.
+    searches
+        How many, side by side.
+    seed
+        Of the random swaps of further starts.
+    device
+        ``"cpu"``, ``"gpu"``, or ``"auto"``: a GPU if there is one. Same trajectories.
+    client, scheduler
+        A ``distributed.Client``, or the address of a scheduler: the starts are spread
+        over the workers.
+    threads
+        Of the CPU; default: all physical cores.
+    shape
+        How the GPU's kernel is launched, for measurements.
+
+    Raises
+    ------
+    InstanceError, OptionError
+        Bad input; says what was expected and what came.
+    EngineUnavailable
+        ``device="gpu"`` without one.
+
+    Examples
+    --------
+    >>> import dpbb
+    >>> dpbb.tabu_search([[3, 2], [1, 4], [2, 2]], generations=5, device="cpu").value
+    9
+    """
+    shop = read_shop(instance)
+    rules = make_rules(shop, tenure, neighbourhood, sharing, tabu, objective)
+    check_number("generations", generations, 0)
+    check_number("searches", searches, 1)
+    check_number("seed", seed, 0)
+    if threads is not None:
+        check_number("threads", threads, 1)
+    check_choice("device", device, DEVICES)
+    starts = make_starts(shop, start, searches, seed)
+    if client is None and scheduler is None:
+        return run_searches(rules, starts, generations, device, threads, shape)
+    job = partial(
+        _run_part, rules, generations, device, threads or 1, shape
+    )  # the rules travel once a task: some kilobytes of times
+    with ExitStack() as stack:
+        if client is None:
+            client = stack.enter_context(connect(str(scheduler)))
+        parts = np.array_split(
+            starts, min(len(starts), n_tasks(client, per_thread=device != "gpu"))
+        )
+        began = time.perf_counter()
+        found = dict(results(client, job, list(enumerate(parts))))
+    seconds = time.perf_counter() - began
+    return joined([found[number] for number in range(len(parts))], seconds)
+
+
+def _run_part(
+    rules: Rules,
+    generations: int,
+    device: str,
+    threads: int,
+    shape: Shape | None,
+    part: tuple[int, NDArray[np.int32]],
+) -> tuple[int, TabuResult]:
+    """Run some of the starts on a worker."""
+    number, starts = part
+    return number, run_searches(rules, starts, generations, device, threads, shape)

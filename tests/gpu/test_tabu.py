@@ -1,0 +1,100 @@
+"""Tabu search on a device: the golden values, and the CPU's trajectories."""
+
+import json
+
+import numpy as np
+import pytest
+
+from dpbb import FlowShopInstance
+from dpbb.flowshop.heuristics.tabu.search import make_rules, make_search, make_starts
+from dpbb.flowshop.heuristics.tabu.state import State
+from dpbb.flowshop.taillard import generate, taillard_instance
+
+pytestmark = [pytest.mark.gpu, pytest.mark.timeout(300)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cupy():
+    """Skip, with the reason, where there is no device."""
+    from dpbb.errors import EngineUnavailable
+    from dpbb.kernels.nvrtc import require_gpu
+
+    try:
+        return require_gpu()
+    except EngineUnavailable as error:
+        pytest.skip(str(error))
+
+
+def shop(n_jobs, n_machines, seed=7, longest=99):
+    times = generate(seed, n_jobs, n_machines).T * longest // 99
+    return FlowShopInstance(f"{n_jobs}x{n_machines}", times)
+
+
+def trajectory(instance, device, generations, searches=1, **changes):
+    rules = make_rules(instance, **changes)
+    starts = make_starts(instance, range(instance.n_jobs), searches, 1)
+    search = make_search(rules, starts, device, threads=4)
+    state = State.of(rules, starts, generations)
+    search.run(state, generations)
+    return state
+
+
+def same(one, other):
+    assert one.moves.tolist() == other.moves.tolist()
+    assert one.history.tolist() == other.history.tolist()
+    assert one.values.tolist() == other.values.tolist()
+    assert one.parents.tolist() == other.parents.tolist()
+    assert one.bests.tolist() == other.bests.tolist()
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("sharing", ["none", "prefix", "both"])
+def test_golden_values_and_trajectories(shared, sharing):
+    file = shared / "golden" / "bounds_tabu_jobshop.json"
+    for golden in json.loads(file.read_text())["tabu"]:
+        instance = taillard_instance(golden["inst"])
+        rules = make_rules(instance, tenure=7, sharing=sharing)
+        starts = make_starts(instance, range(20), 1, 0)
+        found = make_search(rules, starts, "gpu").neighbours()
+        assert found.tolist() == golden["f_generation0"]
+        state = trajectory(instance, "gpu", 12, tenure=7, sharing=sharing)
+        steps = np.column_stack([state.moves[0], state.history[0, 1:]])
+        assert steps.tolist() == golden["trajectory_t_f"]
+        assert state.parents[0].tolist() == golden["final"]
+
+
+@pytest.mark.parametrize("tabu", ["pairs", "permutations", "positions"])
+@pytest.mark.parametrize("searches", [1, 3, 300])
+def test_trajectories_are_those_of_the_cpu(tabu, searches):
+    instance = shop(35, 12)
+    expected = trajectory(instance, "cpu", 20, searches, tabu=tabu)
+    for sharing in ("none", "prefix", "both"):
+        same(
+            trajectory(instance, "gpu", 20, searches, tabu=tabu, sharing=sharing),
+            expected,
+        )
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "n_machines"), [(2, 3), (3, 1), (9, 2), (150, 40), (64, 61), (300, 20)]
+)
+def test_any_shape(n_jobs, n_machines):
+    instance = shop(n_jobs, n_machines)
+    expected = trajectory(instance, "cpu", 10)
+    for sharing in ("none", "prefix", "both"):
+        same(trajectory(instance, "gpu", 10, sharing=sharing), expected)
+
+
+def test_large_times_take_wide_columns():
+    instance = shop(50, 10, longest=99_000)
+    expected = trajectory(instance, "cpu", 10)
+    for sharing in ("none", "prefix", "both"):
+        same(trajectory(instance, "gpu", 10, sharing=sharing), expected)
+
+
+@pytest.mark.parametrize("sharing", ["none", "prefix"])
+def test_total_flow_time(sharing):
+    instance = shop(60, 10)
+    changes = {"objective": "flow-time", "sharing": sharing}
+    expected = trajectory(instance, "cpu", 15, 2, **changes)
+    same(trajectory(instance, "gpu", 15, 2, **changes), expected)
