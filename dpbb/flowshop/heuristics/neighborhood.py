@@ -5,13 +5,15 @@ The makespans of all positions of one job in a sequence of length l cost O(l m) 
 sequence without the job, and their recursions are serial. Here every *lane* of a
 vector is another job, with heads and tails of its own: nothing waits, no lane idles.
 
-A job that is taken out stays in the sequence with times of zero: as the heads of a
-sequence never fall from one machine to the next, such a job changes nothing. So all
-lanes walk along the same sequence, and a lane's *slots* are those of the whole one:
-slot s is before the job at position s. Slots i and i + 1 of the job at position i are
-where it came from.
+Jobs are in *groups* of at most ``GROUP_JOBS``, each with its own lane; the last lane is
+nobody's: a job without times, whose makespans are those of the sequence itself. A job
+that is taken out stays in the sequence with times of zero: as the heads of a sequence
+never fall from one machine to the next, such a job changes nothing. So all lanes walk
+along the same sequence, and a lane's *slots* are those of the whole one: slot s is
+before the job at position s. Slots i and i + 1 of the job at position i are where it
+came from.
 
-Values are int16 where they fit, see ``Room.of``.
+Values are int16 where they fit, see ``narrowest``.
 """
 
 from __future__ import annotations
@@ -22,11 +24,12 @@ import numpy as np
 
 from dpbb.kernels.compiling import helper, int64
 from dpbb.kernels.pointers import Ints, Lanes, Words, aligned_zeros
-from dpbb.kernels.scalar import atomic_load, popcount
+from dpbb.kernels.scalar import atomic_load, ctz, popcount
 from dpbb.kernels.simd import (
     blend,
     equal,
     load,
+    load_pair,
     maximum,
     minimum,
     reduce_min,
@@ -39,6 +42,11 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 LANES = 32
+NOBODY = LANES - 1
+"""Lane of no job."""
+
+GROUP_JOBS = LANES - 1
+"""Most jobs of a group."""
 
 SPARE_JOBS = 4
 """Jobs that a sequence may be worse by, in longest total times, in 16 bits."""
@@ -49,40 +57,45 @@ class Room(NamedTuple):
 
     Parameters
     ----------
-    n_jobs, n_machines, largest
-        Numbers of the instance; the largest value of the element type.
-    times : ndarray of int16 or int32, shape (n_jobs * n_machines,)
-        Job by machine.
-    keep : ndarray, shape ((LANES + 1) * LANES,)
-        Row i: all bits set but those of lane i.
+    n_jobs, n_machines, n_groups, largest
+        Numbers of the instance; of groups; the largest value of the element type.
+    times : ndarray of int16 or int32, shape (n_jobs * n_machines * 2,)
+        Job by machine, each twice: two elements fill a vector faster than one.
+    own : ndarray, shape (n_groups * n_machines * LANES,)
+        Times of the lanes' jobs, group by group.
+    keep, bar : ndarray, shape ((LANES + 1) * LANES,)
+        Row i: all bits set but those of lane i; zeros but the largest value there.
     tails : ndarray, shape ((n_jobs + 1) * n_machines * LANES,)
         Per slot and machine.
-    front, own : ndarray, shape (n_machines * LANES,)
-        Heads at the slot under way; times of the lanes' jobs.
+    front : ndarray, shape (n_machines * LANES,)
+        Heads at the slot under way.
     costs : ndarray, shape ((n_jobs + 1) * LANES,)
-        Makespans per slot.
-    lane_of : ndarray of int64, shape (n_jobs,)
-        Lane of a job that is taken out, LANES for all others.
-    jobs, places : ndarray of int64, shape (LANES,)
-        Jobs of the lanes and where they came from; place -1: from nowhere.
-    order : ndarray of int64, shape (n_jobs,)
-        Jobs in the order in which they are tried.
+        Makespans per slot; the largest value where a job came from.
+    group_of, lane_of : ndarray of int64, shape (n_jobs,)
+    place_of : ndarray of int64, shape (n_jobs,)
+        Position of a job of the sequence.
+    job_of : ndarray of int64, shape (n_groups * LANES,)
+    order : ndarray of int64, shape (n_groups,)
+        Groups in the order in which they are tried.
     ends : ndarray of int64, shape (n_jobs,)
         Of the jobs of a block, on the machine under way.
     """
 
     n_jobs: int
     n_machines: int
+    n_groups: int
     largest: int
     times: Lanes
+    own: Lanes
     keep: Lanes
+    bar: Lanes
     tails: Lanes
     front: Lanes
-    own: Lanes
     costs: Lanes
+    group_of: Ints
     lane_of: Ints
-    jobs: Ints
-    places: Ints
+    place_of: Ints
+    job_of: Ints
     order: Ints
     ends: Ints
 
@@ -90,27 +103,40 @@ class Room(NamedTuple):
     def of(cls, times: NDArray[np.int32], dtype: DTypeLike) -> Room:
         """Return room for times of shape (n_machines, n_jobs)."""
         n_machines, n_jobs = times.shape
-        keep = np.full((LANES + 1, LANES), -1)
-        np.fill_diagonal(keep, 0)
-        room = cls(
+        n_groups = -(-n_jobs // GROUP_JOBS)
+        jobs = np.arange(n_jobs)
+        group_of, lane_of = jobs % n_groups, jobs // n_groups
+        own = np.zeros((n_groups, n_machines, LANES), np.int32)
+        own[group_of, :, lane_of] = times.T
+        job_of = np.zeros((n_groups, LANES), np.int64)
+        job_of[group_of, lane_of] = jobs
+        alone = np.eye(LANES + 1, LANES, dtype=bool)
+        largest = int(np.iinfo(dtype).max)
+
+        def lanes(values: NDArray[np.int32]) -> Lanes:
+            memory = aligned_zeros(values.size, dtype)
+            memory[:] = values.ravel()
+            return memory
+
+        return cls(
             n_jobs,
             n_machines,
-            int(np.iinfo(dtype).max),
-            aligned_zeros(n_jobs * n_machines, dtype),
-            aligned_zeros(keep.size, dtype),
-            aligned_zeros((n_jobs + 1) * n_machines * LANES, dtype),
-            aligned_zeros(n_machines * LANES, dtype),
-            aligned_zeros(n_machines * LANES, dtype),
-            aligned_zeros((n_jobs + 1) * LANES, dtype),
-            np.full(n_jobs, LANES, np.int64),
-            np.zeros(LANES, np.int64),
-            np.zeros(LANES, np.int64),
-            np.zeros(n_jobs, np.int64),
-            np.zeros(n_jobs, np.int64),
+            n_groups,
+            largest,
+            times=lanes(times.T.repeat(2)),
+            own=lanes(own),
+            keep=lanes(np.where(alone, 0, -1)),
+            bar=lanes(np.where(alone, largest, 0)),
+            tails=aligned_zeros((n_jobs + 1) * n_machines * LANES, dtype),
+            front=aligned_zeros(n_machines * LANES, dtype),
+            costs=aligned_zeros((n_jobs + 1) * LANES, dtype),
+            group_of=group_of,
+            lane_of=lane_of,
+            place_of=np.zeros(n_jobs, np.int64),
+            job_of=job_of.ravel(),
+            order=np.arange(n_groups),
+            ends=np.zeros(n_jobs, np.int64),
         )
-        room.times[:] = times.T.ravel()
-        room.keep[:] = keep.ravel()
-        return room
 
 
 def narrowest(
@@ -175,65 +201,62 @@ def shuffle(values: Ints, length: int, rng: Words) -> None:
 
 
 @helper
-def take(room: Room, lane: int, job: int, place: int) -> None:
-    """Give a lane its job, which is at ``place`` of the sequence; -1: nowhere."""
-    room.jobs[lane] = job
-    room.places[lane] = place
-    if place >= 0:
-        room.lane_of[job] = lane
-    m = room.n_machines
-    for k in range(m):
-        room.own[k * LANES + lane] = room.times[job * m + k]
+def lane_in(room: Room, group: int, job: int) -> int:
+    """Lane of a job in a group; LANES if it is in another."""
+    lane: int = int64(room.lane_of[job])
+    return lane if room.group_of[job] == group else int64(LANES)
 
 
 @helper
 def evaluate(
-    room: Room, sequence: Ints, length: int, first: int, last: int, count: int
-) -> int:
-    """Insert the first ``count`` lanes' jobs into all slots from first to last.
+    room: Room, sequence: Ints, length: int, first: int, last: int, group: int
+) -> None:
+    """Insert all jobs of a group into all slots from first to last: ``room.costs``.
 
-    The makespans are in ``room.costs`` afterwards; returns the least. The sequence has
-    room for one element after its ``length`` jobs, which is a job, too.
+    Those of the sequence are taken out of it, each alone. The sequence has room for one
+    element after its ``length`` jobs, which is a job, too.
     """
     m = room.n_machines
+    mine = group * m * LANES
     zero = zeros(room.own, LANES)
     for k in range(m):
         store(room.tails, (length * m + k) * LANES, zero)
         store(room.front, k * LANES, zero)
     for s in range(length - 1, first - 1, -1):
         job = sequence[s]
-        keep = load(room.keep, room.lane_of[job] * LANES, zero)
-        at, row = job * m, s * m * LANES
+        keep = load(room.keep, lane_in(room, group, job) * LANES, zero)
+        at, row = job * m * 2, s * m * LANES
         end = zero
         for i in range(m):
             k = m - 1 - i
             end = maximum(end, load(room.tails, row + (m + k) * LANES, zero))
-            end = end + (splat(room.times[at + k], zero) & keep)
+            end = end + (load_pair(room.times, at + 2 * k, zero) & keep)
             store(room.tails, row + k * LANES, end)
     for s in range(first):
-        at = sequence[s] * m
+        at = sequence[s] * m * 2
         end = zero
         for k in range(m):
             end = maximum(end, load(room.front, k * LANES, zero))
-            end = end + splat(room.times[at + k], zero)
+            end = end + load_pair(room.times, at + 2 * k, zero)
             store(room.front, k * LANES, end)
-    least = splat(room.largest, zero)
+    behind = zero
     for s in range(first, last + 1):
         job = sequence[s]
-        keep = load(room.keep, room.lane_of[job] * LANES, zero)
-        at, row = job * m, s * m * LANES
+        lane = lane_in(room, group, job) * LANES
+        if s == last:  # none is there, or one that stays
+            lane = int64(LANES * LANES)
+        keep = load(room.keep, lane, zero)
+        at, row = job * m * 2, s * m * LANES
         end, own_end, cost = zero, zero, zero
         for k in range(m):
             front = load(room.front, k * LANES, zero)
-            own_end = maximum(own_end, front) + load(room.own, k * LANES, zero)
+            own_end = maximum(own_end, front) + load(room.own, mine + k * LANES, zero)
             cost = maximum(cost, own_end + load(room.tails, row + k * LANES, zero))
-            end = maximum(end, front) + (splat(room.times[at + k], zero) & keep)
+            end = maximum(end, front) + (load_pair(room.times, at + 2 * k, zero) & keep)
             store(room.front, k * LANES, end)
-        store(room.costs, s * LANES, cost)
-        least = minimum(least, cost)
-    used = (np.uint64(1) << np.uint64(count)) - np.uint64(1)
-    best: int = int64(reduce_min(blend(used, least, splat(room.largest, zero))))
-    return best
+        here = load(room.bar, lane, zero)
+        store(room.costs, s * LANES, maximum(maximum(cost, here), behind))
+        behind = here
 
 
 @helper
@@ -245,14 +268,15 @@ def evaluate_block(
     last: int,
     block: Ints,
     size: int,
-) -> int:
-    """As ``evaluate``, of ``size`` jobs that stay together, in lane 0."""
+) -> None:
+    """As ``evaluate``, of ``size`` jobs that stay together, in the last lane.
+
+    None of them is in the sequence.
+    """
     m = room.n_machines
-    take(room, int64(0), block[0], int64(-1))
-    evaluate(room, sequence, length, first, last, int64(1))  # for the tails
+    evaluate(room, sequence, length, first, last, int64(0))  # for the tails
     for k in range(m):
         room.front[k * LANES] = 0
-    least: int = int64(room.largest)
     for s in range(last + 1):
         for i in range(size):
             room.ends[i] = 0
@@ -262,50 +286,53 @@ def evaluate_block(
             front = int64(room.front[k * LANES])
             own = front
             for i in range(size):
-                own = max(own, room.ends[i]) + room.times[block[i] * m + k]
+                own = max(own, room.ends[i]) + room.times[(block[i] * m + k) * 2]
                 room.ends[i] = own
-            cost = max(cost, own + room.tails[(s * m + k) * LANES])
-            end = max(end, front) + room.times[job * m + k]
+            cost = max(cost, own + room.tails[(s * m + k) * LANES + NOBODY])
+            end = max(end, front) + room.times[(job * m + k) * 2]
             room.front[k * LANES] = end
         if s >= first:
-            room.costs[s * LANES] = cost
-            least = min(least, cost)
-    return least
+            room.costs[s * LANES + NOBODY] = cost
+
+
+@helper
+def bit(lane: int) -> np.uint64:
+    """Mask of one lane."""
+    mask: np.uint64 = np.uint64(1) << np.uint64(lane)
+    return mask
+
+
+@helper
+def least_cost(room: Room, first: int, last: int, used: np.uint64) -> int:
+    """Least makespan of some lanes, a mask."""
+    zero = zeros(room.own, LANES)
+    largest = splat(room.largest, zero)
+    least = largest
+    for s in range(first, last + 1):
+        least = minimum(least, load(room.costs, s * LANES, zero))
+    cost: int = int64(reduce_min(blend(used, least, largest)))
+    return cost
 
 
 @helper
 def pick(
-    room: Room, first: int, last: int, count: int, value: int, rng: Words
+    room: Room, first: int, last: int, used: np.uint64, value: int, rng: Words
 ) -> tuple[int, int]:
-    """Lane and slot of a random one of the makespans that are ``value``.
-
-    The slots that a job came from do not count; lane -1 if there is no other.
-    """
-    zero = zeros(room.own, LANES)
-    wanted = splat(value, zero)
-    used = (np.uint64(1) << np.uint64(count)) - np.uint64(1)
+    """Lane and slot of a random one of the makespans that are ``value``, or -1."""
+    wanted = splat(value, zeros(room.own, LANES))
     total = int64(0)
     for s in range(first, last + 1):
-        total += popcount(equal(load(room.costs, s * LANES, zero), wanted) & used)
-    for lane in range(count):
-        place = room.places[lane]
-        if place >= 0:
-            for s in range(place, place + 2):
-                if first <= s <= last and room.costs[s * LANES + lane] == value:
-                    room.costs[s * LANES + lane] = room.largest
-                    total -= 1
+        total += popcount(equal(load(room.costs, s * LANES, wanted), wanted) & used)
     if total == 0:
         return int64(-1), int64(-1)
     left = random_below(rng, total)
     for s in range(first, last + 1):
-        bits = equal(load(room.costs, s * LANES, zero), wanted) & used
+        bits = equal(load(room.costs, s * LANES, wanted), wanted) & used
         here = popcount(bits)
         if left < here:
-            for lane in range(count):
-                if (bits >> np.uint64(lane)) & np.uint64(1):
-                    if left == 0:
-                        return int64(lane), int64(s)
-                    left -= 1
+            for _ in range(left):
+                bits &= bits - np.uint64(1)
+            return ctz(bits), int64(s)
         left -= here
     return int64(-1), int64(-1)
 
@@ -318,12 +345,16 @@ def put(
     first: int,
     last: int,
     job: int,
+    forbidden: int,
     rng: Words,
 ) -> int:
-    """Insert a job at the best slot, ties at random; returns the makespan."""
-    take(room, int64(0), job, int64(-1))
-    value = evaluate(room, sequence, length, first, last, int64(1))
-    _, slot = pick(room, first, last, int64(1), value, rng)
+    """Insert a job at the best slot but one, ties at random; returns the makespan."""
+    evaluate(room, sequence, length, first, last, int64(room.group_of[job]))
+    lane = int64(room.lane_of[job])
+    if forbidden >= 0:
+        room.costs[forbidden * LANES + lane] = room.largest
+    value = least_cost(room, first, last, bit(lane))
+    _, slot = pick(room, first, last, bit(lane), value, rng)
     insert(sequence, length, slot, job)
     return value
 
@@ -341,38 +372,36 @@ def local_search(
 ) -> int:
     """Move jobs between the slots first and last as long as that gives something.
 
-    Of ``LANES`` random jobs at a time the best move is made, also an equal one: that
+    Of the jobs of a group at a time the best move is made, also an equal one: that
     helps to leave the plateaus of many machines. Ends when ``patience`` times as many
-    jobs as there are were tried in vain, or, soon, when ``stop[0]`` is set. Returns the
-    makespan; the sequence is changed in place.
+    groups as there are were tried in vain, or, soon, when ``stop[0]`` is set. Returns
+    the makespan; the sequence is changed in place.
     """
-    free = last - first
     value: int = int64(room.largest)
-    blocks = (free + LANES - 1) // LANES
-    size = (free + blocks - 1) // blocks
-    for i in range(free):
-        room.order[i] = sequence[first + i]
-    cursor, vain = free, int64(0)
-    while vain < patience * blocks and not atomic_load(stop, int64(0)):
-        if cursor >= free:
-            shuffle(room.order, free, rng)
+    cursor, vain = int64(room.n_groups), int64(0)
+    while vain < patience * room.n_groups and not atomic_load(stop, int64(0)):
+        if cursor == room.n_groups:
+            shuffle(room.order, room.n_groups, rng)
             cursor = int64(0)
-        count = min(size, free - cursor)
-        for lane in range(count):
-            room.lane_of[room.order[cursor + lane]] = lane
+        group = room.order[cursor]
+        cursor += 1
+        used = np.uint64(0)
         for s in range(first, last):
-            lane = room.lane_of[sequence[s]]
-            if lane < LANES:
-                take(room, lane, sequence[s], int64(s))
-        least = evaluate(room, sequence, length, first, last, count)
-        for lane in range(count):
-            room.lane_of[room.jobs[lane]] = LANES
+            job = sequence[s]
+            if room.group_of[job] == group:
+                room.place_of[job] = s
+                used |= bit(room.lane_of[job])
+        evaluate(room, sequence, length, first, last, group)
+        if value == room.largest:
+            value = int64(room.costs[first * LANES + NOBODY])
+        least = least_cost(room, first, last, used)
+        if least > value:
+            vain += 1
+            continue
         vain = int64(0) if least < value else vain + 1
         value = least
-        lane, slot = pick(room, first, last, count, least, rng)
-        if lane >= 0:
-            old = room.places[lane]
-            job = remove(sequence, length, old)
-            insert(sequence, length - 1, slot - int64(slot > old), job)
-        cursor += count
+        lane, slot = pick(room, first, last, used, least, rng)
+        old = room.place_of[room.job_of[group * LANES + lane]]
+        job = remove(sequence, length, old)
+        insert(sequence, length - 1, slot - int64(slot > old), job)
     return value

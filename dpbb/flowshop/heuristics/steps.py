@@ -12,16 +12,16 @@ import numpy as np
 
 from dpbb.flowshop.heuristics.chain import BLOCK, RECURSIVE
 from dpbb.flowshop.heuristics.neighborhood import (
-    LANES,
-    evaluate,
+    NOBODY,
+    bit,
     evaluate_block,
     insert,
+    least_cost,
     local_search,
     pick,
     put,
     random_below,
     remove,
-    take,
 )
 from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.pointers import pointers
@@ -36,7 +36,6 @@ def iterate(
     chain_in: Chain,
     lane: np.signedinteger[Any],
     iterations: int,
-    version: int = 0,
 ) -> int:
     """Advance a chain, whose arrays are changed in place; return how many were done.
 
@@ -84,13 +83,24 @@ def rebuild(chain: Chain, together: bool) -> None:
         last -= 1
     search_locally(chain, length)
     if together:
-        value = evaluate_block(room, trial, length, chain.first, last, out, size)
-        _, slot = pick(room, int64(chain.first), last, int64(1), value, rng)
+        first, nobody = int64(chain.first), bit(int64(NOBODY))
+        evaluate_block(room, trial, length, first, last, out, size)
+        value = least_cost(room, first, last, nobody)
+        _, slot = pick(room, first, last, nobody, value, rng)
         for i in range(size):
             insert(trial, length + i, slot + i, out[i])
     else:
         for i in range(size):
-            put(room, trial, length + i, int64(chain.first), last + i, out[i], rng)
+            put(
+                room,
+                trial,
+                length + i,
+                int64(chain.first),
+                last + i,
+                int64(out[i]),
+                int64(-1),
+                rng,
+            )
 
 
 @helper
@@ -101,14 +111,7 @@ def reinsert_in_turn(chain: Chain) -> None:
     for _ in range(1 + random_below(rng, chain.moves.removed)):
         place = first + random_below(rng, last - first)
         job = remove(trial, n_jobs, place)
-        take(room, int64(0), job, int64(-1))
-        evaluate(room, trial, n_jobs - 1, first, last - 1, int64(1))
-        room.costs[place * LANES] = room.largest
-        value = int64(room.largest)
-        for s in range(first, last):
-            value = min(value, int64(room.costs[s * LANES]))
-        _, slot = pick(room, first, last - 1, int64(1), value, rng)
-        insert(trial, n_jobs - 1, slot, job)
+        put(room, trial, n_jobs - 1, first, last - 1, job, place, rng)
 
 
 @helper

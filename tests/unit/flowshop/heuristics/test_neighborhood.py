@@ -7,39 +7,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpbb.flowshop.heuristics import neighborhood
-from dpbb.flowshop.heuristics.neighborhood import LANES, Room, narrowest
+from dpbb.flowshop.heuristics.neighborhood import LANES, NOBODY, Room, narrowest
 from dpbb.kernels.compiling import int64
 from dpbb.kernels.pointers import addresses, pointer_of, pointers
 from tests import oracle
 
 
 @numba.njit
-def _evaluate(room_in, lane, sequence, length, first, last, out, rng):
-    """Cost of all slots of some jobs of the sequence; and one move of the best."""
+def _evaluate(room_in, lane, sequence, length, first, last, job, rng):
+    """Cost of all slots for a job and for nobody; and one of its best moves."""
     room = pointers(room_in, lane)
-    jobs = pointer_of(sequence)
-    for i in range(len(out)):
-        neighborhood.take(room, int64(i), int64(out[i]), int64(-1))
-        for s in range(length):
-            if sequence[s] == out[i]:
-                neighborhood.take(room, int64(i), int64(out[i]), int64(s))
-    least = neighborhood.evaluate(room, jobs, length, first, last, int64(len(out)))
-    for i in range(len(out)):
-        room.lane_of[out[i]] = LANES
-    costs = np.empty((last + 1 - first, len(out)), np.int64)
+    group, own = int64(room.group_of[job]), int64(room.lane_of[job])
+    neighborhood.evaluate(room, pointer_of(sequence), length, first, last, group)
+    costs = np.empty((last + 1 - first, 2), np.int64)
     for s in range(first, last + 1):
-        for i in range(len(out)):
-            costs[s - first, i] = room.costs[s * LANES + i]
-    lane_and_slot = neighborhood.pick(
-        room, first, last, int64(len(out)), least, pointer_of(rng)
-    )
-    return least, costs, lane_and_slot
+        costs[s - first, 0] = room.costs[s * LANES + own]
+        costs[s - first, 1] = room.costs[s * LANES + NOBODY]
+    used = neighborhood.bit(own)
+    least = neighborhood.least_cost(room, first, last, used)
+    found = neighborhood.pick(room, first, last, used, least, pointer_of(rng))
+    return least, costs, found, own
 
 
 @numba.njit
 def _evaluate_block(room_in, lane, sequence, length, first, last, block):
     room = pointers(room_in, lane)
-    least = neighborhood.evaluate_block(
+    neighborhood.evaluate_block(
         room,
         pointer_of(sequence),
         length,
@@ -50,8 +43,8 @@ def _evaluate_block(room_in, lane, sequence, length, first, last, block):
     )
     costs = np.empty(last + 1 - first, np.int64)
     for s in range(first, last + 1):
-        costs[s - first] = room.costs[s * LANES]
-    return least, costs
+        costs[s - first] = room.costs[s * LANES + NOBODY]
+    return costs
 
 
 @numba.njit
@@ -104,34 +97,39 @@ def cases(draw):
     return tiny, list(jobs[:length]), list(jobs[length:]), first, last
 
 
+@pytest.mark.parametrize("lanes", [3, LANES])
 @pytest.mark.parametrize("dtype", [np.int16, np.int32])
 @settings(max_examples=60)
 @given(cases(), st.integers(1, 1000))
-def test_makespans_of_all_slots_are_those_of_the_naive_loop(dtype, case, seed):
+def test_makespans_of_all_slots_are_those_of_the_naive_loop(lanes, dtype, case, seed):
     """Of jobs of the sequence, each taken out of it alone, and of others."""
     tiny, jobs, others, first, last = case
-    room, sequence = room_of(tiny.times, dtype), sequence_of(jobs, tiny.n_jobs)
-    inner = jobs[first:last]
-    out = np.array([*inner, *others], np.int64)
-    if not len(out):
-        return
-    least, costs, (lane, slot) = _evaluate(
-        addresses(room), dtype(0), sequence, len(jobs), first, last, out, state(seed)
-    )
-    every, moves = [], []
-    for s in range(first, last + 1):
-        for i, job in enumerate(out.tolist()):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(neighborhood, "GROUP_JOBS", lanes - 1)
+        room = room_of(tiny.times, dtype)
+    sequence = sequence_of(jobs, tiny.n_jobs)
+    for job in (*jobs[first:last], *others):
+        least, costs, found, lane = _evaluate(
+            addresses(room),
+            dtype(0),
+            sequence,
+            len(jobs),
+            first,
+            last,
+            job,
+            state(seed),
+        )
+        expected = []
+        for s in range(first, last + 1):
             rest = [one for one in jobs[:s] if one != job]
             after = [one for one in jobs[s:] if one != job]
-            value = tiny.evaluate([*rest, job, *after])
-            every.append(value)
             own = job in jobs and s - jobs.index(job) in (0, 1)
-            if not own:
-                moves.append((value, i, s))
-    assert costs.ravel().tolist() == every
-    assert least == min(every)
-    best = [(i, s) for value, i, s in moves if value == least]
-    assert (lane, slot) in best if best else lane == -1
+            value = room.largest if own else tiny.evaluate([*rest, job, *after])
+            expected.append([value, tiny.evaluate(jobs)])
+        assert costs.tolist() == expected
+        assert least == min(value for value, _ in expected)
+        assert found[0] == lane
+        assert expected[found[1] - first][0] == least
 
 
 @settings(max_examples=60)
@@ -141,7 +139,7 @@ def test_makespans_of_blocks_are_those_of_the_naive_loop(case):
     if not block:
         return
     room, sequence = room_of(tiny.times), sequence_of(jobs, tiny.n_jobs)
-    least, costs = _evaluate_block(
+    costs = _evaluate_block(
         addresses(room),
         np.int16(0),
         sequence,
@@ -150,11 +148,21 @@ def test_makespans_of_blocks_are_those_of_the_naive_loop(case):
         last,
         np.array(block, np.int64),
     )
-    expected = [
+    assert costs.tolist() == [
         tiny.evaluate([*jobs[:s], *block, *jobs[s:]]) for s in range(first, last + 1)
     ]
-    assert costs.tolist() == expected
-    assert least == min(expected)
+
+
+def test_of_equal_makespans_none_is_never_picked():
+    """Two machines of no time: all makespans are equal."""
+    room, sequence = room_of(np.zeros((5, 2), int)), sequence_of([0, 1, 2, 3], 5)
+    rng, slots = state(3), set()
+    for _ in range(100):
+        _, _, found, _ = _evaluate(
+            addresses(room), np.int16(0), sequence, 4, 0, 4, 4, rng
+        )
+        slots.add(found[1])
+    assert slots == {0, 1, 2, 3, 4}
 
 
 @settings(max_examples=60)
