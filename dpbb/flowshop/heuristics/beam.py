@@ -95,6 +95,7 @@ def widen(
     runs, width = 0, 1
     while width <= levels.widest:
         for guide in choices:
+            incumbent = search.latest(incumbent)
             if incumbent.proved or search.over or runs == search.iterations:
                 return incumbent
             rows = min(MOST_POLISHED, 1 + width // POLISHED_SHARE)

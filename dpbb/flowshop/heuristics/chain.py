@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -120,3 +120,8 @@ class Chain(NamedTuple):
             random_state(search.seed, 1 + stream),
             stop,
         )
+
+    def restart(self, permutation: NDArray[np.integer[Any]], value: int) -> None:
+        """Go on from another schedule, which is no worse than the best so far."""
+        self.current[:-1] = self.best[:-1] = permutation
+        self.values[:] = value

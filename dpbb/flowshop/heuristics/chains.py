@@ -81,7 +81,11 @@ def run_chains(
             chain = min(chains, key=lambda chain: int(chain.values[1]))
             incumbent = improve(search, incumbent, chain.best[:-1], source)
             rounds += 1
-            if rounds % SHARED_ROUNDS == 0:
+            latest = search.latest(incumbent)
+            if latest is not incumbent:
+                incumbent = latest
+                _worst(chains).restart(incumbent.permutation, incumbent.value)
+            elif rounds % SHARED_ROUNDS == 0:
                 _share(chains)
     return incumbent
 
@@ -98,13 +102,15 @@ def _advance(chain: Chain, iterations: int) -> None:
     iterate(addresses(chain), lane, iterations)
 
 
+def _worst(chains: list[Chain]) -> Chain:
+    return max(chains, key=lambda chain: int(chain.values[0]))
+
+
 def _share(chains: list[Chain]) -> None:
     """Let the chain that stands worst go on from the best schedule of all."""
-    best = min(chains, key=lambda chain: int(chain.values[1]))
-    worst = max(chains, key=lambda chain: int(chain.values[0]))
+    best, worst = min(chains, key=lambda chain: int(chain.values[1])), _worst(chains)
     if worst.values[0] > best.values[1]:
-        worst.current[:] = worst.best[:] = best.best
-        worst.values[:] = best.values[1]
+        worst.restart(best.best[:-1], int(best.values[1]))
 
 
 def _wait(search: Search, running: list[Future[None]], stop: NDArray[np.int64]) -> None:

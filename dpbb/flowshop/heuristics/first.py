@@ -18,6 +18,7 @@ from dpbb.flowshop.heuristics.palmer import palmer
 from dpbb.flowshop.heuristics.plain_search import plain_search
 from dpbb.flowshop.heuristics.search import Search, available_cores, improve
 from dpbb.flowshop.heuristics.table import HEURISTICS, path_of
+from dpbb.flowshop.heuristics.together import Part, run_together
 from dpbb.options import Heuristics
 
 if TYPE_CHECKING:
@@ -25,11 +26,22 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from dpbb.flowshop.heuristics.search import Heuristic
     from dpbb.flowshop.instance import FlowShopInstance
     from dpbb.problem import Incumbent
 
 LARGE_JOBS = 200
 """With more jobs, NEH may take longer than 0.2 s: Palmer's order comes before it."""
+
+FEW_JOBS = 60
+"""Up to here local search does best that takes out blocks, beyond it single jobs."""
+
+MANY_JOBS = 250
+MANY_OPERATIONS = 8000
+"""With more jobs, or so many operations, a beam comes first on cores, too."""
+
+LOADED_POLL_S = 0.005
+"""How often it is looked whether a heuristic is loaded."""
 
 NOTE_S = 1.0
 """Seconds that are waited for compiled code before a word is said about it."""
@@ -67,9 +79,8 @@ def first_incumbent(
     instance
         The instance.
     method
-        ``"none"``: only ``initial``, if it is given; ``"neh"``; ``"ig"``: iterated
-        greedy; ``"beam"``: iterative beam search; ``"auto"``: the last two by turns, as
-        it does best on instances of this size.
+        ``"none"``: only ``initial``, if it is given; a name of ``HEURISTICS``;
+        ``"auto"``: those that do best on instances of this size.
     time_limit_s
         Seconds to search; default: ``default_time_s``. Loading the compiled code, and
         compiling it on the first use after installation, come on top; NumPy searches
@@ -80,10 +91,10 @@ def first_incumbent(
         Start of all pseudo-random choices.
     iterations
         See ``Search``; counts for each heuristic that runs, and NumPy does not search
-        meanwhile.
+        while code is compiled.
     device
         ``"gpu"``: the first visible GPU for the heuristics that have a function for
-        one; the others use the CPU's cores all the same.
+        one; the others use the CPU's cores all the same, with ``"auto"`` at once.
     initial
         A permutation to start from.
     lower_bound
@@ -135,23 +146,48 @@ def first_incumbent(
         return incumbent
     if time_limit_s is None:
         time_limit_s = default_time_s(instance.n_jobs, instance.n_machines)
-    stages = [
-        (path_of(stage, device), share)
-        for stage, share in _stages(method, instance.n_machines)
-    ]
-    loading = Loading([path for path, _ in stages])
+    stages = _stages(method, device, instance.n_jobs, instance.n_machines)
+    loading = Loading([path_of(name, device) for stage in stages for name in stage[0]])
     spent = 0.0
-    for path, share in stages:
+    for names, until in stages:
+        paths = [path_of(name, device) for name in names]
         if iterations is None:  # else it could not be repeated
-            incumbent = _until_loaded(search, incumbent, loading, path, on_note)
+            incumbent = _until_loaded(search, incumbent, loading, paths[0], on_note)
         if incumbent.proved or search.over:
             break
-        heuristic = loading.heuristic(path)
+        parts = [_when_loaded(loading, path) for path in paths]
+        if len(parts) == 1:
+            loading.heuristic(paths[0])
         started = time.monotonic()
-        left = share * time_limit_s - spent
-        incumbent = heuristic(replace(search, deadline=started + left), incumbent)
+        left = until * time_limit_s - spent
+        limited = replace(search, deadline=started + left)
+        if len(parts) == 1:
+            incumbent = parts[0](limited, incumbent)
+        else:
+            incumbent = run_together(limited, incumbent, _shared(search.threads, parts))
         spent += time.monotonic() - started
     return incumbent
+
+
+def _when_loaded(loading: Loading, path: str) -> Heuristic:
+    """Return a heuristic that begins when it is loaded, if that is in time."""
+
+    def heuristic(search: Search, start: Incumbent | None = None) -> Incumbent:
+        while not loading.ready(path):
+            if start is not None and search.over:
+                return start
+            time.sleep(LOADED_POLL_S)
+        own = start if start is None else search.latest(start)
+        return loading.heuristic(path)(search, own)
+
+    return heuristic
+
+
+def _shared(threads: int, parts: list[Heuristic]) -> list[Part]:
+    """Give the first of several heuristics most of the threads."""
+    others = max(1, threads // 4)
+    most = max(1, threads - others * (len(parts) - 1))
+    return [Part(part, most if part is parts[0] else others) for part in parts]
 
 
 def _until_loaded(
@@ -180,19 +216,22 @@ def _until_loaded(
     return incumbent
 
 
-def _stages(method: str, n_machines: int) -> tuple[tuple[str, float], ...]:
-    """Which heuristic runs until which share of the time.
+def _stages(
+    method: str, device: str, n_jobs: int, n_machines: int
+) -> tuple[tuple[tuple[str, ...], float], ...]:
+    """Which heuristics run, several at once, until which share of the time.
 
-    Beams do best, and prove most, on few machines; with many, iterated greedy does,
-    and a beam may still give it a better start.
+    Beams do best, and prove most, on few machines and on many jobs; else local search
+    does: it takes blocks out of few jobs, and of many single ones in turn. A beam on a
+    GPU leaves the cores to local search.
     """
     if method != Heuristics.AUTO:
-        return ((method, 1.0),)
+        return (((method,), 1.0),)
+    local = "vbih" if n_jobs <= FEW_JOBS else "ils"
+    if device == "gpu":
+        return (((local, "beam"), 1.0),)
     if n_machines <= 10:
-        return ("beam", 0.5), ("ig", 0.8), ("beam", 1.0)
-    return (
-        ("beam", 0.1),
-        ("ig", 0.6),
-        ("beam", 0.8),
-        ("ig", 1.0),
-    )
+        return (("beam",), 0.5), ((local,), 0.8), (("beam",), 1.0)
+    if n_jobs > MANY_JOBS or n_jobs * n_machines >= MANY_OPERATIONS:
+        return (("beam",), 0.4), ((local,), 1.0)
+    return (((local,), 1.0),)

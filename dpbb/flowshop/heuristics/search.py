@@ -51,6 +51,8 @@ class Search:
         Called in the caller's thread with every better incumbent.
     should_stop
         Polled in the caller's thread every few milliseconds; True ends the search.
+    elsewhere
+        Returns the best incumbent of all searches that run at once; asked now and then.
     """
 
     instance: FlowShopInstance
@@ -63,6 +65,7 @@ class Search:
     device: int = 0
     on_improvement: Callable[[Incumbent], None] | None = None
     should_stop: Callable[[], bool] | None = None
+    elsewhere: Callable[[], Incumbent] | None = None
 
     @property
     def over(self) -> bool:
@@ -70,6 +73,12 @@ class Search:
         if time.monotonic() >= self.deadline:
             return True
         return self.should_stop is not None and self.should_stop()
+
+    def latest(self, own: Incumbent) -> Incumbent:
+        """Return a better incumbent than one's own if there is one elsewhere."""
+        if self.elsewhere is None:
+            return own
+        return min(own, self.elsewhere(), key=lambda one: one.value)
 
 
 class Heuristic(Protocol):

@@ -121,6 +121,15 @@ def test_the_worst_chain_goes_on_from_the_best():
     assert team[1].current[:20].tolist() == team[1].best[:20].tolist() == [*range(20)]
 
 
+def test_chains_go_on_from_what_is_found_elsewhere(monkeypatch):
+    """The optimum is given; one round of one chain finds it from there alone."""
+    instance = taillard_instance("ta001")
+    monkeypatch.setattr(chains, "ROUND_OPERATIONS", 1)
+    optimum = iterated_greedy(Search(instance, 1278))
+    search = Search(instance, 0, iterations=2, elsewhere=lambda: optimum)
+    assert iterated_greedy(search, neh(search)) is optimum
+
+
 def test_improvements_fall_and_are_announced_in_the_callers_thread():
     threads, values = set(), []
 

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from dataclasses import replace
 from threading import Event
 
 import numpy as np
@@ -141,3 +142,50 @@ def test_a_large_shop_has_an_order_before_neh():
     first_incumbent(shop, method="neh", on_improvement=found.append)
     assert found[0].source == "own order"
     assert found[-1].source == "neh"
+
+
+@pytest.mark.parametrize(
+    ("device", "size", "expected"),
+    [
+        ("cpu", (50, 20), "vbih"),
+        ("cpu", (100, 20), "ils"),
+        ("cpu", (500, 20), "beam ils"),
+        ("cpu", (200, 60), "beam ils"),
+        ("cpu", (20, 5), "beam vbih beam"),
+        ("gpu", (50, 20), "vbih+beam"),
+    ],
+)
+def test_what_runs_by_itself_depends_on_the_size(device, size, expected):
+    stages = first._stages("auto", device, *size)
+    assert " ".join("+".join(names) for names, _ in stages) == expected
+    assert stages[-1][1] == 1.0
+
+
+def test_on_a_gpu_beam_and_local_search_run_at_once(monkeypatch, ta001):
+    """The beam finds what local search waits for."""
+    optimum = first_incumbent(ta001, lower_bound=1278, time_limit_s=60)
+
+    def local(search, start):
+        while search.latest(start).value > 1278:
+            pass
+        return replace(search.latest(start), proved=True)
+
+    def beam(search, _start):
+        assert search.threads == 1
+        search.on_improvement(replace(optimum, source="beam"))
+        return optimum
+
+    class Loaded:
+        def __init__(self, paths):
+            self.found = dict(zip(paths, (local, beam), strict=True))
+
+        def ready(self, _path):
+            return True
+
+        def heuristic(self, path):
+            return self.found[path]
+
+    monkeypatch.setattr(first, "Loading", Loaded)
+    found = first_incumbent(ta001, device="gpu", threads=4, time_limit_s=60)
+    assert found.value == 1278
+    assert found.proved

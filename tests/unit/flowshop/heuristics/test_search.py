@@ -4,6 +4,7 @@ import numpy as np
 
 from dpbb.flowshop import FlowShopInstance
 from dpbb.flowshop.heuristics.search import Search, machine_times, random_state
+from dpbb.problem import Incumbent
 
 SHOP = FlowShopInstance("shop", np.array([[3, 2], [1, 4], [2, 2]]))
 
@@ -26,3 +27,10 @@ def test_a_search_is_over_at_its_deadline_or_when_asked_to():
     assert not Search(SHOP, 0).over
     assert Search(SHOP, 0, deadline=time.monotonic()).over
     assert Search(SHOP, 0, should_stop=lambda: True).over
+
+
+def test_the_latest_incumbent_is_ones_own_unless_there_is_a_better_one():
+    own, better = (Incumbent(value, np.arange(3), "x") for value in (9, 8))
+    assert Search(SHOP, 0).latest(own) is own
+    assert Search(SHOP, 0, elsewhere=lambda: better).latest(own) is better
+    assert Search(SHOP, 0, elsewhere=lambda: own).latest(better) is better
