@@ -302,6 +302,69 @@ class HasHeuristics(Protocol):
         """Return the best permutation found, None if there is none."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Beginning:
+    """A complete permutation that a search beside the tree starts from.
+
+    Parameters
+    ----------
+    value
+        Cost of ``permutation``.
+    permutation : ndarray of intp, shape (n_jobs,)
+        The complete permutation.
+    kept
+        How many jobs at its front and at its back are those of a partial schedule that
+        the tree is exploring: methods that can keep some leave them where they are.
+    """
+
+    value: int
+    permutation: NDArray[np.intp]
+    kept: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BesideSearch:
+    """Limits of one search of one thread beside the tree.
+
+    Parameters
+    ----------
+    lower_bound
+        No permutation is below it: one of this cost ends the search.
+    deadline
+        ``time.monotonic()`` at which to stop, in seconds.
+    seed
+        Start of all pseudo-random choices, at least 0.
+    on_improvement
+        Called in the caller's thread with every incumbent better than the beginning.
+    should_stop
+        Polled in the caller's thread every few milliseconds; True ends the search.
+    """
+
+    lower_bound: int
+    deadline: float
+    seed: int = 0
+    on_improvement: Callable[[Incumbent], None] = lambda _incumbent: None
+    should_stop: Callable[[], bool] = lambda: False
+
+
+@runtime_checkable
+class ImprovesBeside(Protocol):
+    """Has methods that improve a permutation while the tree is explored."""
+
+    @property
+    def methods_beside(self) -> Sequence[str]:
+        """Their names."""
+
+    def improve(
+        self, method: str, beginning: Beginning, search: BesideSearch
+    ) -> Incumbent:
+        """Return the best permutation found from ``beginning``, or that itself.
+
+        Runs in one thread, the caller's, and lets other threads of the process run: a
+        seat's may be among them. Called again and again, with other seeds.
+        """
+
+
 def cost_of(problem: Problem[Any], permutation: NDArray[np.intp]) -> int:
     """Exact cost of a permutation that may not come from a tree.
 

@@ -9,7 +9,7 @@ from dpbb.cluster.client.open import submit_run
 from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.options import TreeOptions
+from dpbb.options import RunOptions, TreeOptions
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -26,6 +26,7 @@ def submit_tree(client: Client, instance: str, ub: int) -> Any:  # noqa: ANN401
         instance=instance,
         engine="cpu",
         upper_bound=ub,
+        options=RunOptions(heuristic_threads=0),
     )
     return submit_run(client, spec, make_result=outcome_itself)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpbb.options import TreeOptions, Tuning
-    from dpbb.problem import Problem
+    from dpbb.problem import Beginning, Problem
     from dpbb.tree.work_unit import WorkUnit
 
 
@@ -142,6 +142,22 @@ class Session(Protocol):
 
     def remaining(self) -> WorkUnit:
         """All open roots, ordered and disjoint; changes nothing."""
+
+    def current(self, most: int) -> list[Beginning]:
+        """Complete the node that every explorer has in hand; changes nothing.
+
+        Returns
+        -------
+        list of Beginning
+            The best of the permutations, at most so many, the best first; see
+            ``dpbb.engines.promotion``. Empty where no explorer has a node in hand.
+        """
+
+    def use_threads(self, threads: int | None) -> None:
+        """Explore with so many CPU threads from the next slice on; None: all.
+
+        For CPU engines with several; others do nothing.
+        """
 
     def close(self) -> None:
         """Free threads and memory; idempotent."""

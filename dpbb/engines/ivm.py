@@ -59,6 +59,23 @@ class Ivm:
         self._matrix[0] = np.fromiter(order, np.intp, n_jobs)
 
     @property
+    def order(self) -> NDArray[np.intp]:
+        """Root order, shape (n_jobs,)."""
+        order: NDArray[np.intp] = self._matrix[0]
+        return order
+
+    @property
+    def current(self) -> tuple[list[int], list[int]] | None:
+        """Prefix and suffix of the deepest node with open children; not the root's."""
+        levels = np.flatnonzero(self._open[: self._level + 1].any(axis=1))
+        level = int(levels.max(initial=0))
+        if not level:
+            return None
+        taken = self._matrix[np.arange(level), self._vector[:level]]
+        back = self._to_back[:level]
+        return taken[~back].tolist(), taken[back][::-1].tolist()
+
+    @property
     def n_open(self) -> int:
         """Number of open nodes: bounded, not pruned, not visited."""
         return int(np.count_nonzero(self._open[: self._level + 1]))

@@ -16,6 +16,7 @@ import numpy as np
 
 from dpbb.engines.base import SLICE_S, Candidate, Device, Slice
 from dpbb.engines.ivm import Ivm
+from dpbb.engines.promotion import best_completions
 from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.tree.branching import refusal
 from dpbb.tree.work_unit import WorkUnit
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpbb.options import TreeOptions, Tuning
-    from dpbb.problem import Problem
+    from dpbb.problem import Beginning, Problem
     from dpbb.tree.root import Root
 
 
@@ -156,6 +157,15 @@ class ReferenceSession:
     def remaining(self) -> WorkUnit:
         """All open roots."""
         return WorkUnit.concatenate([self._ivm.open_roots(), self._pending_unit()])
+
+    def current(self, most: int) -> list[Beginning]:
+        """Complete the path's deepest decomposed node."""
+        node = self._ivm.current
+        nodes = [] if node is None else [node]
+        return best_completions(self._problem, self._ivm.order, nodes, most)
+
+    def use_threads(self, threads: int | None) -> None:
+        """Do nothing: there is one."""
 
     def close(self) -> None:
         """Nothing to free."""

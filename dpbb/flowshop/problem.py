@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from dpbb.flowshop.best_known import BestKnown
     from dpbb.flowshop.instance import FlowShopInstance
-    from dpbb.problem import Incumbent, StartSearch
+    from dpbb.problem import Beginning, BesideSearch, Incumbent, StartSearch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,6 +212,21 @@ class FlowShopProblem:
         from dpbb.flowshop.heuristics.in_time import incumbent_in_time
 
         return incumbent_in_time(self.instance, search)
+
+    @property
+    def methods_beside(self) -> tuple[str, ...]:
+        """Names of the heuristics that run beside the tree, too."""
+        from dpbb.flowshop.heuristics import HEURISTICS
+
+        return tuple(name for name, method in HEURISTICS.items() if method.beside)
+
+    def improve(
+        self, method: str, beginning: Beginning, search: BesideSearch
+    ) -> Incumbent:
+        """Improve a schedule beside the tree, see ``dpbb.problem.ImprovesBeside``."""
+        from dpbb.flowshop.heuristics import improve_beside
+
+        return improve_beside(self.instance, method, beginning, search)
 
     def __reduce__(self) -> tuple[type[FlowShopProblem], tuple[FlowShopInstance, str]]:
         return FlowShopProblem, (self.instance, self.bound)

@@ -36,6 +36,8 @@ class RunOptions:
 
     node_limit: int | None = None
     gap_limit: float | None = None
+    heuristic_threads: int | None = None
+    heuristic_start_s: float | None = None
     all_optima: bool = False
     report_interval_s: float = 1.0
     checkpoint_interval_s: float = 30.0
@@ -50,6 +52,8 @@ class RunOptions:
         return cls(
             node_limit=options.node_limit,
             gap_limit=options.gap_limit,
+            heuristic_threads=options.heuristic_threads,
+            heuristic_start_s=options.heuristic_start_s,
             all_optima=options.all_optima,
             report_interval_s=options.report_interval_s,
             checkpoint_interval_s=options.checkpoint_interval_s,
@@ -103,6 +107,8 @@ class SolveKeywords(TypedDict, total=False):
     gap_limit: float | None
     heuristics: str
     heuristic_time_s: float | None
+    heuristic_threads: int | None
+    heuristic_start_s: float | None
     all_optima: bool
     optima_file: str | PathLike[str] | None
     report_interval_s: float

@@ -257,6 +257,26 @@ class SolveOptions:
         Where.PLAN,
         "seconds that the heuristics may take",
     )
+    heuristic_threads: int | None = row(
+        None,
+        kinds.optional(
+            kinds.whole(0, 1024),
+            "on a GPU's host the idle cores; of CPU workers none, half or all but one "
+            "of the threads, by what is left of the tree",
+        ),
+        Where.RUN,
+        "threads of each worker that improve schedules while the tree is explored; 0: "
+        "none, as with a cutoff and without heuristics",
+    )
+    heuristic_start_s: float | None = row(
+        None,
+        kinds.optional(
+            kinds.number(above=0),
+            "an eighth of the time so far, from 5 s to 5 minutes",
+        ),
+        Where.RUN,
+        "seconds that each of these threads takes for a schedule to start from",
+    )
     all_optima: bool = row(
         False,
         kinds.flag(),

@@ -20,7 +20,6 @@ from dpbb.flowshop.family import read_problem
 from dpbb.options import (
     EngineName,
     ProgressStyle,
-    RunOptions,
     SolveOptions,
     Strategy,
     Verbosity,
@@ -30,6 +29,7 @@ from dpbb.progress import Progress, make_progress
 from dpbb.result import Termination
 from dpbb.solving.certify import certified
 from dpbb.solving.from_below import Step
+from dpbb.solving.plan import run_options
 from dpbb.solving.start import check_fit, make_plan
 from dpbb.solving.strategy import chosen_strategy
 from dpbb.text.files import check_writable
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from dpbb.coordination.messages import RunSpec
     from dpbb.coordination.outcome import Outcome
     from dpbb.coordination.snapshot import Snapshot
-    from dpbb.options import TreeOptions
+    from dpbb.options import RunOptions, TreeOptions
     from dpbb.problem import Problem
     from dpbb.result import Improvement, Result
     from dpbb.solving.plan import Plan
@@ -287,7 +287,7 @@ class Call:
 
     def run_options(self, plan: Plan) -> RunOptions:
         """Return the options of the run; paths are absolute where its scheduler is."""
-        options = replace(RunOptions.of(self.options), node_limit=plan.node_limit())
+        options = replace(run_options(self.options), node_limit=plan.node_limit())
         url = options.checkpoint
         if url is None or "://" in url or not self.embedded:
             return options

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from dpbb.coordination.messages import RunId, RunSpec
-from dpbb.options import OPTIONS, EngineName, RunOptions, SolveOptions, Tuning
+from dpbb.options import (
+    OPTIONS,
+    EngineName,
+    Heuristics,
+    RunOptions,
+    SolveOptions,
+    Tuning,
+)
 from dpbb.problem import Scheduled, bound_of, n_machines_of, objective_of
 from dpbb.result import (
     Improvement,
@@ -37,6 +44,14 @@ OF_TREES = (
     *("seats", "engine", "units", "donations", "requeues", "trajectory", "certificate"),
 )
 """Fields of a result that say what trees were explored."""
+
+
+def run_options(options: SolveOptions) -> RunOptions:
+    """Return the options of a run; without heuristics none run beside its tree."""
+    found = RunOptions.of(options)
+    if options.cutoff is not None or options.heuristics == Heuristics.NONE:
+        return replace(found, heuristic_threads=0)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +165,7 @@ class Plan:
             problem=self.problem,
             tree=options.tree(self.branching_ub, bound_of(self.problem)),
             instance=self.name,
-            options=RunOptions.of(options),
+            options=run_options(options),
             tuning=Tuning.of(options),
             engine=engine or str(options.engine),
             upper_bound=self.threshold,

@@ -138,6 +138,7 @@ def read_saved(
         "bound": tree.bound,
         "root_order": tree.root_order,
         "all_optima": saved.spec.options.all_optima,
+        "heuristic_threads": saved.spec.options.heuristic_threads,  # 0 with a cutoff
     }
     if "://" not in path and Path(path).is_dir():  # it may have been moved
         before["checkpoint"] = path

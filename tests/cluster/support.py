@@ -34,6 +34,7 @@ def spec_of(instance, ub, *, rule=BranchingRule.MINMIN, **options):
     """A run on the tree {LB < ub} of a benchmark instance."""
     options.setdefault("engine", "cpu")
     options.setdefault("report_interval_s", 0.2)
+    options.setdefault("heuristic_threads", 0)  # counts at a fixed UB
     return run_spec(
         run_id=uuid4().hex[:12],
         problem=FlowShopProblem(taillard_instance(instance)),
@@ -76,12 +77,12 @@ def submit(client, spec, **options):
 
 
 @contextmanager
-def in_process_cluster(n_workers=1):
+def in_process_cluster(n_workers=1, threads=1):
     """A cluster of threads of this process, and a client; no port of others'."""
     with (
         LocalCluster(
             n_workers=n_workers,
-            threads_per_worker=1,
+            threads_per_worker=threads,
             processes=False,
             dashboard_address="127.0.0.1:0",
         ) as cluster,

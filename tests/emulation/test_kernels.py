@@ -23,6 +23,7 @@ from dpbb.options import BranchingRule, TreeOptions, Tuning
 from dpbb.tree import Interval, WorkUnit, n_leaves
 from tests.emulation.cupy_on_host import OutOfMemoryError
 from tests.oracle import RULES, TinyFlowShop, best_orders, makespan, naive_tree
+from tests.parity import test_promotion as promotion
 from tests.parity.subject import churn
 
 pytestmark = pytest.mark.timeout(600)
@@ -331,6 +332,31 @@ def test_an_error_when_not_even_one_explorer_has_pages(pages, monkeypatch):
     have(monkeypatch, 60)
     with pytest.raises(DeviceError, match="device memory"):
         pages.explore(problem_of(name), TreeOptions(), ub)
+
+
+def test_promoted_are_completions_of_what_is_explored(gpu):
+    """The best of all open nodes; of explorers by intervals, of those in hand."""
+    problem, ub = problem_of("ta056"), 3620
+    tree = TreeOptions(root_order=tuple(reversed(range(50))))
+    promotion.check(gpu, problem, tree, ub, looks=3, listed=not steals(gpu))
+
+
+def test_completions_beyond_16_bits_are_none(gpu):
+    """Bounds below the UB fit, completions need not: those are left out, not wrong."""
+    rng = random.Random(7)
+    times = [[rng.choice((1, 3000)) for _ in range(4)] for _ in range(10)]
+    problem = FlowShopProblem(FlowShopInstance("10x4", times))
+    ub = min(NARROW_LIMIT - 12_001, problem.root_bound + 1)
+    with gpu.session(problem, TreeOptions(), ub=ub, all_optima=True) as session:
+        assert not session.kernels.shape.model.wide
+        limit = session._completion_limit
+        assert limit + max(map(sum, times)) == NARROW_LIMIT - 1
+        for _ in range(5):
+            session.advance(ub, 0)
+            for one in session.current(5):
+                assert one.value == makespan(
+                    problem.instance.times.tolist(), one.permutation
+                )
 
 
 @pytest.mark.parametrize("explorers", [1, 64, 100, 10_000])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.cluster.scheduler.outlook import Forecast
+from dpbb.cluster.scheduler.outlook import Forecast, Remaining
 from dpbb.estimation.result import MOST_NODES
 from dpbb.options import Estimates
 from dpbb.problem import Encodable
@@ -143,8 +143,9 @@ class Forecaster:
             outlook.count += 1
         if found is None:
             return
-        counters = saved.counters
+        counters, reliable = saved.counters, not found.reasons
         explored = counters.decomposed + counters.leaves
+        outlook.remaining = Remaining(found.low, found.high, explored, reliable)
         outlook.latest = None
         if not found.reasons:
             outlook.latest = Forecast(found.by_ub, explored, saved.ub)

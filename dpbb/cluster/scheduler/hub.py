@@ -12,6 +12,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any
 
+from dpbb.cluster.scheduler.beside import Beside
 from dpbb.cluster.scheduler.failures import REFUSALS, Failures, last_line
 from dpbb.cluster.scheduler.handover import PARK_S, Handover
 from dpbb.cluster.scheduler.open_run import FinishedRun, OpenRun
@@ -19,6 +20,7 @@ from dpbb.cluster.scheduler.seats import SeatTable
 from dpbb.cluster.scheduler.sharing import SeatSharing
 from dpbb.coordination.coordinator import Coordinator
 from dpbb.coordination.messages import Order, OrderKind
+from dpbb.coordination.snapshot import RunState
 from dpbb.engines.registry import engines_by_kind
 from dpbb.errors import ClusterError, InvariantError, StaleLeaseError
 
@@ -72,6 +74,7 @@ class Hub:
         self._clock = clock
         self._sharing = SeatSharing(self.table, self.runs, clock)
         self._handover = Handover(self.table, self._sharing, shell)
+        self._beside = Beside(self.table, self.runs, shell, clock)
         self._failures = Failures(self.table, self._sharing, self.fail, clock)
         self._settling = False
 
@@ -165,17 +168,26 @@ class Hub:
                 text = self.table.why_none(run.engines, run.excluded)
                 run.coordinator.note_event("no-seat", text, now)
                 run.version += 1
+        self._beside.tick()
         self._sharing.due |= len(self.runs) > 1
         self._settle(*self.runs)
 
     # -- seats ------------------------------------------------------------------
 
-    def hello(self, worker: str, nthreads: int, seats: list[dict[str, Any]]) -> None:
-        """Take in the seats of a worker."""
+    def hello(
+        self,
+        worker: str,
+        nthreads: int,
+        seats: list[dict[str, Any]],
+        *,
+        host: str = "",
+        cores: int = 0,
+    ) -> None:
+        """Take in the seats of a worker, of a host where it may use so many cores."""
         self.remove_worker(worker)
         for message in seats:  # a worker of the same GPUs may have more than its part
             self._sharing.let_go_if_idle(self.table.seat_of_gpu(str(message["uuid"])))
-        self.table.announce(worker, nthreads, seats)
+        self.table.announce(worker, nthreads, seats, host=host, cores=cores)
         self._sharing.join(self.table.workers[worker])
         self._settle()
 
@@ -191,6 +203,7 @@ class Hub:
                 run.free(seat.id)
                 self._shell.release(run.id, assignment)
             run.informed.discard(worker)
+            run.beside.parts.pop(worker, None)
             self._sharing.give_up(run, seat)
         self._settle()
 
@@ -314,6 +327,8 @@ class Hub:
     def _advance(self, run: OpenRun) -> None:
         """Do what a coordinator wants after an event."""
         coordinator, now = run.coordinator, self._clock()
+        if run.beside.parts and coordinator.state is not RunState.RUNNING:
+            self._beside.end(run)
         if coordinator.finished:
             if run.keeper is None or run.keeper.closed:
                 self._finish(run)

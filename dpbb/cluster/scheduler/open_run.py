@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from dpbb.cluster.scheduler.beside import BesideState
 from dpbb.cluster.scheduler.outlook import Outlook
 from dpbb.coordination.messages import Assignment
 
@@ -74,6 +75,7 @@ class OpenRun:
     seatless_since: float | None = None
     keeper: Keeper | None = None  # of its checkpoints
     outlook: Outlook = field(default_factory=Outlook)  # what it has left
+    beside: BesideState = field(default_factory=BesideState)  # its heuristics
 
     @property
     def id(self) -> RunId:

@@ -47,6 +47,19 @@ class Forecast:
         return Forecast(tuple(n * share for n in self.by_ub[fall:]), explored, ub)
 
 
+@dataclass(frozen=True, slots=True)
+class Remaining:
+    """Between how many nodes were left, when so many were explored.
+
+    ``reliable``: what is outside is no more likely than the estimate says.
+    """
+
+    low: float
+    high: float
+    explored: int
+    reliable: bool
+
+
 @dataclass(slots=True)
 class Outlook:
     """A run's estimates.
@@ -61,6 +74,8 @@ class Outlook:
         The events say that the first one takes its time.
     latest
         The last one.
+    remaining
+        The last one, however doubtful; for decisions, not for people.
     count
         How many were made.
     """
@@ -69,6 +84,7 @@ class Outlook:
     busy_s: float | None = None
     awaited: bool = False
     latest: Forecast | None = None
+    remaining: Remaining | None = None
     count: int = 0
 
     def shown_on(self, snapshot: Snapshot) -> Snapshot:

@@ -17,6 +17,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from distributed.core import Status
 from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.protocol import pickle
@@ -42,10 +43,11 @@ from dpbb.coordination.wire import decode_report, encode_lease, encode_order
 from dpbb.errors import ClusterError, InvariantError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from distributed import Scheduler
 
+    from dpbb.cluster.scheduler.beside import Part
     from dpbb.cluster.scheduler.open_run import OpenRun
     from dpbb.coordination.checkpoint import Checkpoint
     from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
@@ -63,7 +65,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 NAME = "dpbb"
-HINT, FORGET = "dpbb-hint", "dpbb-forget"
+HINT, BESIDE, FORGET = "dpbb-hint", "dpbb-beside", "dpbb-forget"
 TICK_S = 0.1
 CHECK_THREADS = 4
 """Full reports that are checked at a time: before a checkpoint they come together."""
@@ -196,6 +198,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         nthreads: int,
         versions: dict[str, Any],
         seats: list[dict[str, Any]],
+        cores: int = 0,
     ) -> None:
         """Take in a worker's seats, unless it has another dpbb."""
         try:
@@ -206,7 +209,8 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
                 self.refused[worker] = error
             raise
         if worker in self.scheduler.workers:  # else it has left in the meantime
-            self.hub.hello(worker, nthreads, seats)
+            host = str(versions["host"])
+            self.hub.hello(worker, nthreads, seats, host=host, cores=cores)
 
     async def spec(self, run_id: RunId) -> bytes:
         """Return the pickled RunSpec."""
@@ -331,6 +335,21 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         if gift is not None:
             message |= {"lease": gift.lease, "max_roots": gift.max_roots}
         self._send(worker, {**message, "report": seat is not None, "full": full})
+
+    def beside(
+        self,
+        worker: str,
+        run_id: RunId,
+        part: Part,
+        value: int | None,
+        permutation: Sequence[int] | None,
+    ) -> None:
+        """See ``Shell``."""
+        message: dict[str, Any] = {"op": BESIDE, "run_id": run_id, "value": value}
+        message |= {"threads": part.threads, "explorers": part.explorers}
+        if permutation is not None:
+            message["permutation"] = np.array(permutation, "<u2").tobytes()
+        self._send(worker, message)
 
     def forget(self, worker: str, run_id: RunId) -> None:
         """See ``Shell``."""

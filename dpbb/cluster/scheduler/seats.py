@@ -46,6 +46,8 @@ class WorkerSeats:
     seats: list[SeatState]
     surplus: list[SeatState] = field(default_factory=list)
     leaving: bool = False  # no new work: it is about to close
+    host: str = ""
+    cores: int = 0  # that the worker may use on its host; 0: it does not say so
 
     @property
     def n_gpus(self) -> int:
@@ -79,7 +81,13 @@ class SeatTable:
         self.moved_up = False  # surplus seats became usable; reset by who looks
 
     def announce(
-        self, worker: str, nthreads: int, seats: Iterable[Mapping[str, Any]]
+        self,
+        worker: str,
+        nthreads: int,
+        seats: Iterable[Mapping[str, Any]],
+        *,
+        host: str = "",
+        cores: int = 0,
     ) -> list[SeatId]:
         """Take in a worker's seats; returns those that are surplus.
 
@@ -87,8 +95,10 @@ class SeatTable:
         ----------
         seats
             Messages with ``id`` and the fields of ``Device``.
+        host, cores
+            See ``WorkerSeats``.
         """
-        entry = WorkerSeats(nthreads, [])
+        entry = WorkerSeats(nthreads, [], host=host, cores=cores)
         self.workers[worker] = entry
         for message in seats:
             device = Device(

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpbb.cluster.scheduler.beside import Part
     from dpbb.cluster.scheduler.open_run import OpenRun
     from dpbb.coordination.messages import (
         Assignment,
@@ -41,6 +44,19 @@ class Shell(Protocol):
         """Tell a worker a new UB, or one of its seats to report or give at once.
 
         ``full``: the report is to be a full one.
+        """
+
+    def beside(
+        self,
+        worker: str,
+        run_id: RunId,
+        part: Part,
+        value: int | None,
+        permutation: Sequence[int] | None,
+    ) -> None:
+        """Tell a worker its part in a run's heuristics, and the incumbent to improve.
+
+        ``permutation`` is None where there is none, or nobody to improve it.
         """
 
     def forget(self, worker: str, run_id: RunId) -> None:

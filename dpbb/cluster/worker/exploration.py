@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from dpbb.coordination.messages import GiftWanted, Lease, Order, RunSpec
     from dpbb.engines.base import Candidate, Session, Slice
+    from dpbb.problem import Beginning
 
 FIRST_REPORT_S = 0.2
 """The first light report comes soon: it says how much there is to donate."""
@@ -132,6 +133,19 @@ def jittered(seconds: float) -> float:
     return seconds * random.uniform(0.5, 1.5)  # noqa: S311 - no secret
 
 
+class Beside(Protocol):
+    """The heuristics beside the run's tree, as far as a seat has to do with them."""
+
+    def explorers(self) -> int | None:
+        """CPU threads that the seat is to explore with; None: all of its own."""
+
+    def wanted(self) -> int:
+        """How many nodes in hand are wanted now; mostly 0."""
+
+    def promote(self, beginnings: list[Beginning]) -> None:
+        """Take nodes in hand, completed."""
+
+
 class Exploration:
     """One lease on one session.
 
@@ -147,6 +161,8 @@ class Exploration:
         Seconds, monotonic.
     energy
         Joules of the device so far; None if it does not say.
+    beside
+        Heuristics beside the tree; None: there are none.
 
     Attributes
     ----------
@@ -163,6 +179,7 @@ class Exploration:
         link: Link,
         clock: Callable[[], float] = time.monotonic,
         energy: Callable[[], float | None] = lambda: None,
+        beside: Beside | None = None,
     ) -> None:
         self._spec = spec
         self._lease = lease
@@ -174,6 +191,7 @@ class Exploration:
         self._last: Slice | None = None
         self._seq = 0
         self._explore_s = 0.0
+        self._beside = beside
         self._energy = energy
         self._energy_at_start = energy()
         self._best: Candidate | None = None  # not yet acknowledged
@@ -212,6 +230,7 @@ class Exploration:
             status = self._link.status()
             if status is SeatStatus.CLOSED:
                 return False
+            self._serve_beside()
             exhausted = self._advance()
             try:
                 if exhausted or status is SeatStatus.LEAVING:
@@ -260,6 +279,15 @@ class Exploration:
             return False
         self._node_limit = None
         return True
+
+    def _serve_beside(self) -> None:
+        """Explore with the threads that heuristics leave; promote nodes in hand."""
+        if self._beside is None:
+            return
+        self._session.use_threads(self._beside.explorers())
+        most = self._beside.wanted()
+        if most:
+            self._beside.promote(self._session.current(most))
 
     def _wanted(self) -> bool:
         """Whether a hint asks for a report at once; cleared by looking."""

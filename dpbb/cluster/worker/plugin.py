@@ -16,6 +16,8 @@ import time
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from dask.system import CPU_COUNT
 from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.protocol import pickle
 
@@ -23,22 +25,27 @@ from dpbb.cluster.rpc import raised
 from dpbb.cluster.versions import versions
 from dpbb.cluster.worker.exploration import Exploration, SeatClosedError
 from dpbb.cluster.worker.gpus import seat_kinds
+from dpbb.cluster.worker.heuristics import WorkerHeuristics
 from dpbb.cluster.worker.link import WorkerLink
 from dpbb.cluster.worker.sessions import SeatSessions
 from dpbb.coordination.messages import GiftWanted, SeatId
 from dpbb.engines.base import Device
+from dpbb.engines.cpu.engine import default_threads
 from dpbb.engines.registry import get_engine, is_replaced
 from dpbb.errors import ClusterError, EngineUnavailable, StaleLeaseError
+from dpbb.problem import Beginning
 
 if TYPE_CHECKING:
     from distributed import Worker
 
     from dpbb.coordination.messages import Lease, LeaseId, RunId, RunSpec, UnitId
+    from dpbb.problem import Incumbent
 
 logger = logging.getLogger(__name__)
 
 NAME = "dpbb"
 HINT = "dpbb-hint"
+BESIDE = "dpbb-beside"
 FORGET = "dpbb-forget"
 LAST_REPORT_S = 2.0
 """A closing worker waits so long for the last reports of its seats."""
@@ -61,6 +68,10 @@ class DpbbWorkerPlugin(WorkerPlugin):
         worker.extensions[NAME] = self
         worker.stream_handlers[HINT] = self.hint
         worker.stream_handlers[FORGET] = self.forget
+        worker.stream_handlers[BESIDE] = self.beside
+        self.heuristics = WorkerHeuristics(
+            worker.address, lambda run_id: _RunChannel(self, run_id)
+        )
         for device in await _devices(worker):
             seat = SeatId(f"{worker.address}/{device.kind}{device.index}")
             self.seats[seat] = SeatSessions(device)
@@ -68,6 +79,7 @@ class DpbbWorkerPlugin(WorkerPlugin):
             "worker": worker.address,
             "nthreads": worker.state.nthreads,
             "versions": versions(),
+            "cores": min(default_threads(), CPU_COUNT),
             "seats": [
                 {
                     "id": seat,
@@ -93,6 +105,8 @@ class DpbbWorkerPlugin(WorkerPlugin):
         """Let the seats send their last reports, then free their sessions."""
         worker.stream_handlers[HINT] = _ignore
         worker.stream_handlers[FORGET] = _ignore
+        worker.stream_handlers[BESIDE] = _ignore
+        self.heuristics.close()
         for link in list(self._links.values()):
             link.control.wake()  # it sees that the worker leaves when its slice ends
         deadline = time.monotonic() + LAST_REPORT_S
@@ -124,9 +138,29 @@ class DpbbWorkerPlugin(WorkerPlugin):
             if link.run_id == run_id and seat in (None, name):
                 link.control.hint(ub=ub, report_now=report, gift=gift, full=full)
 
+    def beside(
+        self,
+        run_id: RunId,
+        threads: int,
+        explorers: int | None = None,
+        value: int | None = None,
+        permutation: bytes | None = None,
+        **_: Any,
+    ) -> None:
+        """Improve schedules beside a run's tree with so many threads from now on."""
+        try:
+            known = None
+            if value is not None and permutation is not None:
+                jobs = np.frombuffer(permutation, "<u2").astype(np.intp)
+                known = Beginning(value, jobs)
+            self.heuristics.order(run_id, threads, explorers, known)
+        except Exception:
+            logger.exception("no heuristics beside the tree of run %s", run_id)
+
     def forget(self, run_id: RunId, **_: Any) -> None:
         """Free what is kept of a run that is over."""
         try:
+            self.heuristics.forget(run_id)
             self.hint(run_id, report=True)  # who still explores learns it at once
             self._specs.pop(run_id, None)
             for sessions in self.seats.values():
@@ -146,12 +180,17 @@ class DpbbWorkerPlugin(WorkerPlugin):
         with sessions.lock:
             self._links[seat] = link
             try:
-                spec = self._spec(run_id, link)
+                spec = self.spec_of(run_id, link)
                 lease: Lease | None = link.lease(unit, attempt)
                 while lease is not None:
                     with sessions.session(spec, lease.ub) as slot:
                         exploration = Exploration(
-                            spec, lease, slot.session, link, energy=sessions.energy
+                            spec,
+                            lease,
+                            slot.session,
+                            link,
+                            energy=sessions.energy,
+                            beside=self.heuristics.seat(run_id),
                         )
                         slot.reusable = exploration.run()
                     lease = exploration.next
@@ -160,11 +199,39 @@ class DpbbWorkerPlugin(WorkerPlugin):
             finally:
                 del self._links[seat]
 
-    def _spec(self, run_id: RunId, link: WorkerLink) -> RunSpec:
+    def spec_of(self, run_id: RunId, link: WorkerLink) -> RunSpec:
+        """Return a run, fetched if it is not known here; blocks."""
         with self._specs_lock:
             if run_id not in self._specs:
                 self._specs[run_id] = pickle.loads(link.spec())
             return self._specs[run_id]
+
+
+class _RunChannel:
+    """See ``dpbb.cluster.worker.heuristics.Channel``."""
+
+    def __init__(self, plugin: DpbbWorkerPlugin, run_id: RunId) -> None:
+        self._plugin = plugin
+        self._link = WorkerLink(plugin.worker, run_id, SeatId(""))
+
+    def spec(self) -> RunSpec:
+        run_id = self._link.run_id
+        try:
+            spec = self._plugin.spec_of(run_id, self._link)
+        except SeatClosedError as error:
+            raise ClusterError("the worker is closing") from error
+        if self._plugin.heuristics.of(run_id) is None:  # it is over meanwhile
+            self._plugin.forget(run_id)
+        return spec
+
+    def offer(self, incumbent: Incumbent) -> None:
+        address, jobs = self._plugin.worker.address, incumbent.permutation.tolist()
+        source = f"{incumbent.source}, {address}"
+        message = {"run_id": self._link.run_id, "permutation": jobs, "source": source}
+        try:
+            self._link.call("dpbb_offer", **message)
+        except SeatClosedError as error:
+            raise ClusterError("the worker is closing") from error
 
 
 def _ignore(**_: Any) -> None:

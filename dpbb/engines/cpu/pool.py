@@ -37,6 +37,12 @@ class SiblingPool:
         """Number of sibling sets."""
         return int(self.control[TOP])
 
+    def serve(self, explorers: int) -> None:
+        """Be there for so many explorers from now on; none is at work."""
+        self._spare = SPARE_SETS * explorers
+        self.control[EXPLORERS] = explorers
+        self.reserve(0)
+
     def reserve(self, n_sets: int) -> None:
         """Make room for so many more sets, or give back what is no longer needed."""
         top = self.n_sets

@@ -29,6 +29,7 @@ from dpbb.engines.cpu.state import (
     make_tables,
 )
 from dpbb.engines.cpu.walk import load_roots
+from dpbb.engines.promotion import best_completions
 from dpbb.errors import InvariantError
 from dpbb.kernels.pointers import addresses
 from dpbb.tree.work_unit import WorkUnit
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpbb.options import TreeOptions
-    from dpbb.problem import Problem
+    from dpbb.problem import Beginning, Problem
 
 SLEEP_S = 0.0005
 """An explorer that found no work for some microseconds looks again after this."""
@@ -85,6 +86,8 @@ class CpuSession:
         self._tables_at = addresses(self._tables)
         self._ub = ub
         self._all_optima = all_optima
+        self._problem = problem
+        self._all_threads = threads
         self._explorers = [make_explorer(self._tables) for _ in range(threads)]
         self._walker = make_explorer(self._tables)
         self._pool = SiblingPool(n_jobs, threads)
@@ -153,6 +156,27 @@ class CpuSession:
     def remaining(self) -> WorkUnit:
         """All open roots."""
         return WorkUnit.concatenate([self._export()[0], self._pending])
+
+    def current(self, most: int) -> list[Beginning]:
+        """Complete the deepest decomposed node of every explorer."""
+        nodes = []
+        for explorer in self._explorers:
+            codes = explorer.path[: max(0, int(explorer.counts[DEPTH]))]
+            jobs, back = self._order[codes >> 1], codes % 2 == 1
+            if len(jobs):
+                nodes.append((jobs[~back].tolist(), jobs[back][::-1].tolist()))
+        return best_completions(self._problem, self._order, nodes, most)
+
+    def use_threads(self, threads: int | None) -> None:
+        """Explore with so many threads; open nodes go to the pool, none is lost."""
+        threads = self._all_threads if threads is None else max(1, threads)
+        if threads == len(self._explorers):
+            return
+        self._export()
+        self._explorers = [make_explorer(self._tables) for _ in range(threads)]
+        self._pool.serve(threads)
+        self._threads.shutdown(wait=True)
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="dpbb-cpu")
 
     def close(self) -> None:
         """End the threads."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from dpbb.engines.gpu.kernels import Exploration, Kernels
@@ -90,6 +91,20 @@ class Arm(Protocol):
 
     def survey(self) -> tuple[int, int]:
         """Count and bound the open roots; see ``PagePool.survey``."""
+
+    def promoted(self, limit: int) -> NDArray[np.uint32]:
+        """Complete the nodes in hand; the best of each warp.
+
+        Parameters
+        ----------
+        limit
+            A completion on whose way a bound reaches this is none.
+
+        Returns
+        -------
+        ndarray of uint32, shape (n_warps, leaf_words)
+            See ``dpbb.engines.gpu.leaves.nodes_promoted``.
+        """
 
     def held(self) -> WorkUnit:
         """Open roots that are with explorers; changes nothing."""

@@ -15,6 +15,7 @@ from dpbb.errors import InvariantError
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from dpbb.engines.gpu.kernels import Kernels
@@ -157,6 +158,10 @@ class Exploding:
     def survey(self) -> tuple[int, int]:
         """Count and bound the open roots; see ``PagePool.survey``."""
         return self.pool.survey()
+
+    def promoted(self, limit: int) -> NDArray[np.uint32]:
+        """Complete the nodes of the pool: all that are open."""
+        return self.pool.promoted(limit)
 
     def held(self) -> WorkUnit:
         """Nothing: between launches all open nodes are in the pool."""

@@ -58,16 +58,8 @@ def candidate_of_leaf(
     InvariantError
         The device gave another value than ``problem.evaluate``.
     """
-    directions = leaf[1 + layout.mask_words :]
-    path = leaf[1 + layout.path_at - layout.mask_at :]
-    digits = path.view(np.uint8 if layout.digit_bits == 8 else np.uint16)
-    unscheduled = order.tolist()
-    prefix: list[int] = []
-    suffix: list[int] = []
-    for depth in range(layout.n_jobs - 1):
-        back = int(directions[depth // 32]) >> depth % 32 & 1
-        (suffix if back else prefix).append(unscheduled.pop(int(digits[depth])))
-    permutation = np.array(prefix + unscheduled + suffix[::-1], np.intp)
+    prefix, middle, suffix = _sides(leaf, layout, order, layout.n_jobs - 1)
+    permutation = np.array(prefix + middle + suffix, np.intp)
     value = int(leaf[0])
     exact = problem.evaluate(permutation)
     if exact != value:
@@ -76,3 +68,43 @@ def candidate_of_leaf(
             f"{exact}"
         )
     return Candidate(value, permutation)
+
+
+def nodes_promoted(
+    rows: NDArray[np.uint32], layout: PageLayout, order: NDArray[np.intp], most: int
+) -> list[tuple[list[int], list[int]]]:
+    """Prefix and suffix of the best of the nodes in hand that a device has completed.
+
+    Parameters
+    ----------
+    rows : ndarray of uint32, shape (n_warps, leaf_words)
+        As leaves are reported; a value of ``NO_VALUE`` is none.
+    order : ndarray of intp, shape (n_jobs,)
+        Root order.
+    most
+        So many at most.
+    """
+    rows = rows[rows[:, 0] != NO_VALUE]
+    best = rows[np.argsort(rows[:, 0], kind="stable")[:most]]
+    nodes = []
+    for row in best:
+        left = int(np.bitwise_count(row[1 : 1 + layout.mask_words]).sum())
+        prefix, _, suffix = _sides(row, layout, order, layout.n_jobs - left)
+        nodes.append((prefix, suffix))
+    return nodes
+
+
+def _sides(
+    leaf: NDArray[np.uint32], layout: PageLayout, order: NDArray[np.intp], depth: int
+) -> tuple[list[int], list[int], list[int]]:
+    """Prefix, unscheduled jobs in root order and suffix of a node of this depth."""
+    directions = leaf[1 + layout.mask_words :]
+    path = leaf[1 + layout.path_at - layout.mask_at :]
+    digits = path.view(np.uint8 if layout.digit_bits == 8 else np.uint16)
+    unscheduled = order.tolist()
+    prefix: list[int] = []
+    suffix: list[int] = []
+    for level in range(depth):
+        back = int(directions[level // 32]) >> level % 32 & 1
+        (suffix if back else prefix).append(unscheduled.pop(int(digits[level])))
+    return prefix, unscheduled, suffix[::-1]

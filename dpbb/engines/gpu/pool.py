@@ -162,6 +162,18 @@ class PagePool:
         self.control.receive()
         return self.control["open_roots"], self.control["least_bound"]
 
+    def promoted(self, limit: int) -> NDArray[np.uint32]:
+        """Complete the nodes of the pool; see ``Arm.promoted``."""
+        import cupy
+
+        n_blocks = 2 * self._kernels.n_multiprocessors
+        n_warps = n_blocks * self._kernels.shape.warps
+        best = cupy.empty((n_warps, self.layout.leaf_words), np.uint32)
+        self.control.send()
+        self._launch("promote", 2, (self.arena, np.int32(limit), best))
+        rows: NDArray[np.uint32] = best.get()
+        return rows
+
     # -- roots that come and go -------------------------------------------------------
 
     def load(self, unit: WorkUnit, free: int, totals: NDArray[Any]) -> WorkUnit:

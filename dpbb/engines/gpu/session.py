@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,11 +17,13 @@ import numpy as np
 from dpbb.engines.base import Slice
 from dpbb.engines.gpu.device import DeviceError, OnDevice
 from dpbb.engines.gpu.layout import CONTROL, COUNTERS
-from dpbb.engines.gpu.leaves import leaves_found
+from dpbb.engines.gpu.leaves import leaves_found, nodes_promoted
 from dpbb.engines.gpu.memory import allocate
 from dpbb.engines.gpu.orders import Orders
 from dpbb.engines.gpu.pool import WALK_CLAIM, PagePool
 from dpbb.engines.gpu.settings import Settings
+from dpbb.engines.promotion import best_completions
+from dpbb.errors import EngineUnavailable
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from dpbb.engines.gpu.kernels import Kernels
     from dpbb.engines.gpu.memory import MemoryPlan
     from dpbb.options import TreeOptions, Tuning
-    from dpbb.problem import Problem
+    from dpbb.problem import Beginning, Problem
 
 logger = logging.getLogger(__name__)
 
@@ -284,6 +286,36 @@ class GpuSession:
         if len(held) or not units:
             units.append(held)
         return units[0] if len(units) == 1 else WorkUnit.concatenate(units)
+
+    def current(self, most: int) -> list[Beginning]:
+        """Complete all nodes in hand on the device; see ``Session.current``."""
+        arm = self._require_open()
+        if not arm.explores:
+            return []
+        with self._device():
+            rows = arm.promoted(self._completion_limit)
+        nodes = nodes_promoted(rows, arm.pool.layout, self._order, most)
+        return best_completions(self._problem, self._order, nodes, most)
+
+    @cached_property
+    def _completion_limit(self) -> int:
+        """Largest bound that is sure to leave the values of children their integers.
+
+        Up to there the problem has the same model, as at a larger UB.
+        """
+        model = self.kernels.shape.model
+        limit, step = 0, self.kernels.shape.value_limit
+        while step := step // 2:
+            try:
+                larger = type(model).of(self._problem, limit + step)
+                fits = larger.wide <= model.wide
+            except EngineUnavailable:
+                fits = False
+            limit += step * fits
+        return limit
+
+    def use_threads(self, threads: int | None) -> None:
+        """Do nothing: a device explores."""
 
     def close(self) -> None:
         """Free device memory; idempotent."""

@@ -178,6 +178,19 @@ class Stealing:
         both = (self.pool.arena, self._intervals.struct)
         return self.pool.survey(lambda: self._launch("survey_intervals", both))
 
+    def promoted(self, limit: int) -> NDArray[np.uint32]:
+        """Complete the explorers' nodes in hand."""
+        import cupy
+
+        blocks = -(-self.n_warps // self._kernels.shape.threads)
+        n_rows = blocks * self._kernels.shape.warps
+        best = cupy.empty((n_rows, self.pool.layout.leaf_words), np.uint32)
+        both = (self.pool.arena, self._intervals.struct)
+        arguments = (*both, np.int32(limit), best)
+        self._kernels.launch("promote_intervals", self.pool.stream, blocks, arguments)
+        rows: NDArray[np.uint32] = best.get()
+        return rows
+
     def drop_held(self) -> None:
         """Leave all explorers without work."""
         self._intervals.heads.fill(0)

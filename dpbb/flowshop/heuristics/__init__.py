@@ -3,6 +3,7 @@
 Importing this package is cheap: what Numba compiles is imported when it is wanted.
 """
 
+from dpbb.flowshop.heuristics.beside import improve_beside
 from dpbb.flowshop.heuristics.first import default_time_s, first_incumbent
 from dpbb.flowshop.heuristics.search import Search
 from dpbb.flowshop.heuristics.table import DEVICES, HEURISTICS, Method
@@ -16,4 +17,5 @@ __all__ = [
     "Search",
     "default_time_s",
     "first_incumbent",
+    "improve_beside",
 ]

@@ -46,13 +46,14 @@ class Loading:
     def _load(self) -> None:
         for path in self._paths:
             try:
-                self._found[path] = _loaded(path)
+                self._found[path] = loaded(path)
             except BaseException as error:  # noqa: BLE001 (raised by whoever waits)
                 self._found[path] = error
             self._done[path].set()
 
 
-def _loaded(path: str) -> Heuristic:
+def loaded(path: str) -> Heuristic:
+    """Return the heuristic ``"module:function"``; waits until it is compiled."""
     name, _, function = path.partition(":")
     module = import_module(name)
     if hasattr(module, "load"):

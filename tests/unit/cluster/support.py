@@ -37,14 +37,14 @@ def tiny_spec(seed=0, n_jobs=6, n_machines=3, **options):
     )
 
 
-def seat_message(worker, kind="cpu", index=0, uuid=None):
+def seat_message(worker, kind="cpu", index=0, uuid=None, threads=1):
     """A seat as a worker announces it."""
     return {
         "id": f"{worker}/{kind}{index}",
         "kind": kind,
         "uuid": uuid or f"{worker}-{kind}{index}",
         "index": index,
-        "threads": 1,
+        "threads": threads,
         "name": "test",
     }
 
@@ -71,6 +71,7 @@ class FakeShell:
     gifts: list = field(default_factory=list)  # wanted, hint by hint
     full: list = field(default_factory=list)  # wanted, hint by hint
     answers: list = field(default_factory=list)  # that were held back
+    parts: list = field(default_factory=list)  # in the heuristics
 
     def submit(self, run_id, assignment, worker):
         key = (run_id, assignment.unit, assignment.attempt)
@@ -88,6 +89,9 @@ class FakeShell:
         self.hints.append((worker, seat, ub))
         self.gifts.append(gift)
         self.full.append(full)
+
+    def beside(self, worker, run_id, part, value, permutation):
+        self.parts.append((worker, part, value, permutation))
 
     def forget(self, worker, run_id):
         self.forgotten.append((worker, run_id))
@@ -152,8 +156,9 @@ class World:
         self.hub = Hub(self.shell, self.clock)
         self.energy = lambda: None
 
-    def join(self, worker, nthreads=1, **seat):
-        self.hub.hello(worker, nthreads, [seat_message(worker, **seat)])
+    def join(self, worker, nthreads=1, host="", cores=0, **seat):
+        seats = [seat_message(worker, **seat)]
+        self.hub.hello(worker, nthreads, seats, host=host, cores=cores)
 
     def open(self, spec):
         self.hub.open(spec, b"")

@@ -37,8 +37,9 @@ from tests.worlds.scale.interpreter import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from dpbb.cluster.scheduler.beside import Part
     from dpbb.cluster.scheduler.open_run import OpenRun
     from dpbb.coordination.messages import (
         Assignment,
@@ -146,6 +147,16 @@ class NoShell:
         gift: GiftWanted | None = None,
         *,
         full: bool = False,
+    ) -> None:
+        """Nobody to tell."""
+
+    def beside(
+        self,
+        worker: str,
+        run_id: RunId,
+        part: Part,
+        value: int | None,
+        permutation: Sequence[int] | None,
     ) -> None:
         """Nobody to tell."""
 

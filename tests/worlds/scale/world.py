@@ -41,6 +41,7 @@ from tests.worlds.scale.seat import SimulatedSeat
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from dpbb.cluster.scheduler.beside import Part
     from dpbb.cluster.scheduler.open_run import OpenRun
     from dpbb.coordination.checkpoint import Checkpoint
     from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
@@ -418,6 +419,16 @@ class World:
             self._outbox.append((to.poke, (gift,)))
         if ub is not None:
             self._outbox.append((to.learn, (self.gain_of(ub),)))
+
+    def beside(
+        self,
+        worker: str,
+        run_id: RunId,
+        part: Part,
+        value: int | None,
+        permutation: Sequence[int] | None,
+    ) -> None:
+        """See ``Shell``; the simulated workers have no heuristics."""
 
     def forget(self, worker: str, run_id: RunId) -> None:
         """See ``Shell``."""

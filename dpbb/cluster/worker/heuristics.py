@@ -1,0 +1,348 @@
+"""Heuristics beside the tree: threads of a worker that improve schedules.
+
+The threads are the worker plugin's own and no Dask tasks: a worker with a GPU has one
+thread for tasks, and a CPU seat uses all of them. How many there are is decided by the
+scheduler (``dpbb.cluster.scheduler.beside``). Each takes a start from the pool, which
+holds incumbents and schedules promoted from what the explorers have in hand, searches
+for a limited time, and offers what is better to the run. Nothing here waits for a
+thread: one that is to end is told so and looks every few milliseconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import random
+import threading
+import time
+from typing import TYPE_CHECKING, Protocol
+
+from dpbb.cluster.worker.starts import StartPool, Turns
+from dpbb.errors import DpbbError
+from dpbb.problem import Beginning, BesideSearch, ImprovesBeside, root_bound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from dpbb.coordination.messages import RunId, RunSpec
+    from dpbb.problem import Incumbent
+
+logger = logging.getLogger(__name__)
+
+STARTS_A_THREAD = 2
+"""The pool holds so many starts for each thread."""
+
+PROMOTION_S = 3.0
+"""Seconds between two looks at what the explorers of a seat have in hand."""
+
+START_SHARE = 0.125
+LEAST_START_S, MOST_START_S = 5.0, 300.0
+"""A search from one start takes this part of the searching so far, within limits: in a
+run of seconds many starts have a turn, in one of hours each has five minutes."""
+
+REST_S = 0.01
+"""Pause after a search in vain: a method may be done with a start at once."""
+
+NICENESS = 5
+"""Where cores are short, those who explore and report go first."""
+
+
+class Channel(Protocol):
+    """The way from a worker's heuristics to the run."""
+
+    def spec(self) -> RunSpec:
+        """Return the run; blocks. A DpbbError when it is gone."""
+
+    def offer(self, incumbent: Incumbent) -> None:
+        """Offer a schedule; blocks. A DpbbError when the run is gone."""
+
+
+class RunHeuristics:
+    """The threads of one run on one worker.
+
+    Parameters
+    ----------
+    channel
+        The way to the run.
+    name
+        What the worker is called: its seeds differ from those of others.
+    clock
+        Seconds, monotonic; also of the methods' deadlines.
+    """
+
+    def __init__(
+        self, channel: Channel, name: str, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._channel = channel
+        self._name = name
+        self._clock = clock
+        self._began = clock()
+        self._changed = threading.Condition()  # guards what follows
+        self._stops: list[threading.Event] = []  # one for each thread
+        self._pool = StartPool(most_uses=1)
+        self._turns: Turns | None = None  # None: the problem is not there yet
+        self._problem: ImprovesBeside | None = None
+        self._lower_bound = 0
+        self._start_s: float | None = None
+        self._best: int | None = None
+        self._promoted_at = clock()
+        self._seeds = random.Random(name)  # noqa: S311 - no secret
+
+    @property
+    def n_threads(self) -> int:
+        """Threads that search, or are about to."""
+        with self._changed:
+            return len(self._stops)
+
+    @property
+    def starts(self) -> list[Beginning]:
+        """What is in the pool, the best first."""
+        with self._changed:
+            return self._pool.beginnings
+
+    def resize(self, threads: int) -> None:
+        """Search with so many threads from now on; returns at once."""
+        with self._changed:
+            self._pool.resize(STARTS_A_THREAD * threads)
+            for stop in self._stops[threads:]:
+                stop.set()
+            del self._stops[threads:]
+            while len(self._stops) < threads:
+                stop = threading.Event()
+                self._stops.append(stop)
+                name, arguments = "dpbb-beside", (stop,)
+                threading.Thread(
+                    target=self._search_until, args=arguments, name=name, daemon=True
+                ).start()
+            self._changed.notify_all()
+
+    def add(self, beginnings: Iterable[Beginning]) -> None:
+        """Put starts into the pool, as far as they are among the best."""
+        with self._changed:
+            for beginning in beginnings:
+                self._pool.add(beginning)
+            self._changed.notify_all()
+
+    def know(self, incumbent: Beginning) -> None:
+        """Take the run's incumbent: what is not better is not offered any more."""
+        with self._changed:
+            if self._best is None or incumbent.value < self._best:
+                self._best = incumbent.value
+        self.add([incumbent])
+
+    def wanted(self) -> int:
+        """How many promoted starts are wanted now; 0 until the next are due."""
+        now = self._clock()
+        with self._changed:
+            if now < self._promoted_at + PROMOTION_S or not self._stops:
+                return 0
+            self._promoted_at = now
+            return self._pool.capacity
+
+    # -- in the threads ----------------------------------------------------------------
+
+    def _search_until(self, stop: threading.Event) -> None:
+        """Search from start to start until told to stop."""
+        with contextlib.suppress(OSError, AttributeError):  # no such thing elsewhere
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+        try:
+            self._prepare()
+        except DpbbError as error:
+            logger.debug("no heuristics beside the tree: %s", error)
+            return
+        while (task := self._next(stop)) is not None:
+            beginning, method, search = task
+            try:
+                found = self._improve(method, beginning, search)
+            except DpbbError as error:  # the run, or the way to it, is gone
+                logger.debug("heuristics beside the tree end: %s", error)
+                return
+            except Exception:
+                logger.exception("heuristic %s fails beside the tree", method)
+                with self._changed:
+                    if self._turns is not None:
+                        self._turns.drop(method)
+                continue
+            if found.value < beginning.value:
+                with self._changed:
+                    if self._turns is not None:
+                        self._turns.note(method)
+                self.add([Beginning(found.value, found.permutation)])
+            else:
+                stop.wait(REST_S)
+
+    def _prepare(self) -> None:
+        """Fetch the problem, once."""
+        with self._changed:
+            if self._turns is not None:
+                return
+        spec = self._channel.spec()
+        problem = spec.problem
+        with self._changed:
+            if self._turns is not None or not isinstance(problem, ImprovesBeside):
+                return
+            methods = list(problem.methods_beside)
+            pool = StartPool(most_uses=max(1, len(methods)))
+            pool.resize(self._pool.capacity)
+            for beginning in self._pool.beginnings:
+                pool.add(beginning)
+            self._pool, self._problem, self._turns = pool, problem, Turns(methods)
+            self._lower_bound = root_bound(problem)
+            self._start_s = spec.options.heuristic_start_s
+
+    def _next(
+        self, stop: threading.Event
+    ) -> tuple[Beginning, str, BesideSearch] | None:
+        """Wait for something to start from; None: the thread is to end."""
+        with self._changed:
+            while not stop.is_set():
+                proved = self._best is not None and self._best <= self._lower_bound
+                if self._turns is None or not self._turns.methods or proved:
+                    return None
+                beginning = self._pool.take()
+                if beginning is not None:
+                    return beginning, self._turns.take(), self._limits(stop)
+                self._changed.wait()
+        return None
+
+    def _limits(self, stop: threading.Event) -> BesideSearch:
+        now = self._clock()
+        seconds = self._start_s
+        if seconds is None:
+            share = START_SHARE * (now - self._began)
+            seconds = min(max(share, LEAST_START_S), MOST_START_S)
+        return BesideSearch(
+            lower_bound=self._lower_bound,
+            deadline=now + seconds,
+            seed=self._seeds.getrandbits(32),
+            on_improvement=self._found,
+            should_stop=stop.is_set,
+        )
+
+    def _improve(
+        self, method: str, beginning: Beginning, search: BesideSearch
+    ) -> Incumbent:
+        problem = self._problem
+        if problem is None:
+            raise ValueError("expected a problem before any search")
+        return problem.improve(method, beginning, search)
+
+    def _found(self, incumbent: Incumbent) -> None:
+        """Offer a schedule if it is better than what the run has."""
+        with self._changed:
+            if self._best is not None and incumbent.value >= self._best:
+                return
+            self._best = incumbent.value
+            self._pool.add(Beginning(incumbent.value, incumbent.permutation))
+            self._changed.notify_all()
+        self._channel.offer(incumbent)
+
+
+class WorkerHeuristics:
+    """The heuristics of a worker, run by run.
+
+    Parameters
+    ----------
+    name
+        What the worker is called.
+    channel_to
+        Makes the way to a run.
+    """
+
+    def __init__(self, name: str, channel_to: Callable[[RunId], Channel]) -> None:
+        self._name = name
+        self._channel_to = channel_to
+        self._lock = threading.Lock()
+        self._runs: dict[RunId, RunHeuristics] = {}
+        self._explorers: dict[RunId, int | None] = {}
+
+    def order(
+        self,
+        run_id: RunId,
+        threads: int,
+        explorers: int | None,
+        incumbent: Beginning | None,
+    ) -> None:
+        """Do from now on what the scheduler says; returns at once.
+
+        Parameters
+        ----------
+        threads
+            That improve schedules.
+        explorers
+            That a CPU seat explores with; None: all of its own.
+        incumbent
+            The run's; None: there is none yet.
+        """
+        with self._lock:
+            self._explorers[run_id] = explorers
+            run = self._runs.get(run_id)
+            if run is None:
+                if not threads:
+                    return
+                run = RunHeuristics(self._channel_to(run_id), f"{self._name}/{run_id}")
+                self._runs[run_id] = run
+        run.resize(threads)
+        if incumbent is not None:
+            run.know(incumbent)
+
+    def forget(self, run_id: RunId) -> None:
+        """End the threads of a run that is over."""
+        with self._lock:
+            self._explorers.pop(run_id, None)
+            run = self._runs.pop(run_id, None)
+        if run is not None:
+            run.resize(0)
+
+    def close(self) -> None:
+        """End all threads: the worker leaves."""
+        with self._lock:
+            run_ids = list(self._runs)
+        for run_id in run_ids:
+            self.forget(run_id)
+
+    def of(self, run_id: RunId) -> RunHeuristics | None:
+        """Return those of a run, if there are any."""
+        with self._lock:
+            return self._runs.get(run_id)
+
+    def seat(self, run_id: RunId) -> SeatHeuristics:
+        """Return what a seat that explores for the run has to do with them."""
+        return SeatHeuristics(self, run_id)
+
+    def explorers(self, run_id: RunId) -> int | None:
+        """How many threads a CPU seat is to explore with; None: all of its own."""
+        with self._lock:
+            return self._explorers.get(run_id)
+
+
+class SeatHeuristics:
+    """See ``dpbb.cluster.worker.exploration.Beside``.
+
+    Parameters
+    ----------
+    heuristics
+        The worker's.
+    run_id
+        What the seat explores.
+    """
+
+    def __init__(self, heuristics: WorkerHeuristics, run_id: RunId) -> None:
+        self._heuristics = heuristics
+        self._run_id = run_id
+
+    def explorers(self) -> int | None:
+        """CPU threads that the seat is to explore with."""
+        return self._heuristics.explorers(self._run_id)
+
+    def wanted(self) -> int:
+        """How many nodes in hand are wanted now."""
+        run = self._heuristics.of(self._run_id)
+        return 0 if run is None else run.wanted()
+
+    def promote(self, beginnings: Iterable[Beginning]) -> None:
+        """Take nodes in hand, completed."""
+        run = self._heuristics.of(self._run_id)
+        if run is not None:
+            run.add(beginnings)

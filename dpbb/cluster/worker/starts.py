@@ -1,0 +1,123 @@
+"""From where and with which method the next search beside the tree starts.
+
+Plain bookkeeping without a clock or a thread; whoever shares it holds a lock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpbb.problem import Beginning
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A start, and how many searches have begun there."""
+
+    beginning: Beginning
+    uses: int = 0
+
+    @property
+    def key(self) -> bytes:
+        """What makes it another start than the others."""
+        return key_of(self.beginning)
+
+
+class StartPool:
+    """The best schedules to start from, distinct, no more than a few for each thread.
+
+    Parameters
+    ----------
+    most_uses
+        A start leaves the pool when so many searches have begun there, unless it is the
+        best: what is promoted later has room then.
+    """
+
+    def __init__(self, most_uses: int) -> None:
+        self.capacity = 0
+        self._most_uses = most_uses
+        self._entries: list[_Entry] = []  # the best first
+
+    @property
+    def beginnings(self) -> list[Beginning]:
+        """What is in the pool, the best first."""
+        return [entry.beginning for entry in self._entries]
+
+    def resize(self, capacity: int) -> None:
+        """Keep so many at most, the best ones."""
+        self.capacity = capacity
+        del self._entries[capacity:]
+
+    def add(self, beginning: Beginning) -> bool:
+        """Take a start in if it is new and among the best; returns whether it is."""
+        key = key_of(beginning)
+        if any(entry.key == key for entry in self._entries):
+            return False
+        # behind its equals, so that the newer ones make room
+        place = sum(entry.beginning.value <= beginning.value for entry in self._entries)
+        self._entries.insert(place, _Entry(beginning))
+        del self._entries[self.capacity :]
+        return place < len(self._entries)
+
+    def take(self) -> Beginning | None:
+        """Return the start used least, the best of those; None: the pool is empty."""
+        if not self._entries:
+            return None
+        entry = min(self._entries, key=lambda entry: entry.uses)
+        entry.uses += 1
+        if entry.uses >= self._most_uses and entry is not self._entries[0]:
+            self._entries.remove(entry)
+        return entry.beginning
+
+
+def key_of(beginning: Beginning) -> bytes:
+    """Bytes that are equal for the same permutation alone."""
+    return beginning.permutation.astype("<u2").tobytes()
+
+
+class Turns:
+    """Whose turn it is among several methods: every second one goes to what pays.
+
+    Parameters
+    ----------
+    methods
+        Their names, at least one.
+    """
+
+    def __init__(self, methods: Sequence[str]) -> None:
+        self._starts = dict.fromkeys(methods, 0)
+        self._gains = dict.fromkeys(methods, 0)
+        self._turn = 0
+
+    @property
+    def methods(self) -> list[str]:
+        """Those that still take turns."""
+        return list(self._starts)
+
+    def take(self) -> str:
+        """Return the next method; there must be one."""
+        self._turn += 1
+        if self._turn % 2:
+            chosen = min(self._starts, key=lambda name: self._starts[name])
+        else:
+            chosen = max(self._starts, key=self._share)
+        self._starts[chosen] += 1
+        return chosen
+
+    def note(self, method: str) -> None:
+        """Note that a search with a method found a better schedule than its start."""
+        if method in self._gains:
+            self._gains[method] += 1
+
+    def drop(self, method: str) -> None:
+        """Give a method no more turns: it failed."""
+        self._starts.pop(method, None)
+        self._gains.pop(method, None)
+
+    def _share(self, name: str) -> float:
+        """Part of its searches that paid, as if one more had; new ones first."""
+        return (self._gains[name] + 1) / (self._starts[name] + 1)

@@ -1,0 +1,28 @@
+// Nodes in hand completed to permutations: starts for heuristics.
+//
+// A node's unscheduled jobs are appended to its prefix in root order. Each warp keeps the
+// best of its nodes and writes it as a reported leaf: value, unscheduled jobs, directions,
+// path. Source: Gmys, INFORMS J. Comput. 34(5), 2022.
+// Twin: dpbb.engines.promotion.
+#pragma once
+
+#include "pages.cuh"
+
+constexpr int NO_VALUE = 0x7fffffff;
+
+// Cost of the completion; NO_VALUE where a bound on the way reaches `limit`: what comes
+// then need not fit the model's integers. `mask_word(w)`: word w of the unscheduled jobs.
+template <class MaskWord>
+__device__ __forceinline__ int completed_value(
+    State state, const u32 *rows, int left, int limit, MaskWord mask_word) {
+  for (int w = 0; w < N_MASK; ++w) {
+    for (u32 jobs = mask_word(w); jobs; jobs &= jobs - 1) {
+      const u32 *const row = rows + (w * 32 + __ffs(jobs) - 1) * ROW;
+      const Node node = node_of(state);
+      if (node_bound(node) >= limit) return NO_VALUE;
+      if (--left == 0) return leaf_value(node, row);
+      extend(state, row, false);
+    }
+  }
+  return NO_VALUE;
+}

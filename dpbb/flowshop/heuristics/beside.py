@@ -1,0 +1,46 @@
+"""Heuristics in one thread beside the tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpbb.errors import OptionError
+from dpbb.flowshop.heuristics.loading import loaded
+from dpbb.flowshop.heuristics.search import Search
+from dpbb.flowshop.heuristics.table import HEURISTICS, path_of
+from dpbb.problem import Incumbent
+
+if TYPE_CHECKING:
+    from dpbb.flowshop.instance import FlowShopInstance
+    from dpbb.problem import Beginning, BesideSearch
+
+
+def improve_beside(
+    instance: FlowShopInstance, method: str, beginning: Beginning, limits: BesideSearch
+) -> Incumbent:
+    """Improve a schedule in this thread, with a method that runs beside the tree.
+
+    See ``dpbb.problem.ImprovesBeside``.
+
+    Raises
+    ------
+    OptionError
+        No such method, or one that does not run beside the tree.
+    """
+    row = HEURISTICS.get(method)
+    if row is None or not row.beside:
+        beside = [name for name, other in HEURISTICS.items() if other.beside]
+        raise OptionError(f"method: expected one of {', '.join(beside)}, got {method}")
+    proved = beginning.value <= limits.lower_bound
+    start = Incumbent(beginning.value, beginning.permutation, "start", proved)
+    search = Search(
+        instance,
+        lower_bound=limits.lower_bound,
+        deadline=limits.deadline,
+        seed=limits.seed,
+        kept=beginning.kept if row.keeps else (0, 0),
+        on_improvement=limits.on_improvement,
+        should_stop=limits.should_stop,
+    )
+    heuristic = loaded(path_of(method, "cpu"))
+    return start if proved or search.over else heuristic(search, start)

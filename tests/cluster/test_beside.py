@@ -1,0 +1,165 @@
+"""Heuristics beside the tree, on workers that share this process."""
+
+import threading
+
+import pytest
+
+from dpbb.cluster.scheduler.outlook import Remaining
+from dpbb.cluster.worker import heuristics
+from dpbb.engines.cpu.session import CpuSession
+from dpbb.problem import Incumbent
+from dpbb.result import Termination
+from tests.cluster.support import (
+    HUGE,
+    LARGE,
+    counts,
+    in_process_cluster,
+    slow_cpu_engine,
+    spec_of,
+    submit,
+    wait_until,
+)
+from tests.specs import changed
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+
+START = tuple(range(50))
+"""A poor schedule of ta056: the tree needs long for what a heuristic finds at once."""
+
+
+def searching():
+    """Threads that improve schedules."""
+    return [one for one in threading.enumerate() if one.name == "dpbb-beside"]
+
+
+def plugins(cluster):
+    return [worker.extensions["dpbb"] for worker in cluster.workers.values()]
+
+
+def from_a_poor_start(**options):
+    spec = spec_of(HUGE[0], 10_000, heuristic_threads=1, **options)
+    return changed(spec, permutation=START, upper_bound=None)
+
+
+def test_improvements_reach_all_seats_and_the_result_names_the_method():
+    with (
+        in_process_cluster(2) as (cluster, client),
+        submit(client, from_a_poor_start()) as run,
+    ):
+        found = []
+
+        def by_heuristic():
+            found[:] = [
+                step
+                for step in run.snapshot().trajectory
+                if step.source.startswith("ig, ")
+            ]
+            return found and found[-1].value < 3900
+
+        wait_until(by_heuristic, 60)
+        places = {step.source.partition(", ")[2] for step in found}
+        assert places <= {worker.address for worker in cluster.workers.values()}
+
+        def all_know():
+            ubs = [
+                link.control.ub
+                for plugin in plugins(cluster)
+                for link in plugin._links.values()
+            ]
+            return len(ubs) == 2 and all(ub and ub <= found[-1].value for ub in ubs)
+
+        wait_until(all_know)
+        wait_until(
+            lambda: (
+                len(
+                    {
+                        plugin.heuristics.of(run.run_id).starts[0].value
+                        for plugin in plugins(cluster)
+                    }
+                )
+                == 1
+            )
+        )
+        assert any(event.kind == "heuristics" for event in run.snapshot().events)
+        run.stop()
+        wait_until(lambda: not searching())
+        outcome = run.result()
+    assert outcome.termination is Termination.STOPPED
+    assert {step.source for step in found} <= {s.source for s in outcome.trajectory}
+    assert outcome.value <= found[-1].value
+    assert outcome.permutation != START
+
+
+def test_a_seat_promotes_what_it_has_in_hand(monkeypatch):
+    monkeypatch.setattr(heuristics, "PROMOTION_S", 0.05)
+    with in_process_cluster() as (cluster, client):
+        with submit(client, from_a_poor_start()) as run:
+            (plugin,) = plugins(cluster)
+
+            def promoted():
+                known = plugin.heuristics.of(run.run_id)
+                starts = [] if known is None else known.starts
+                return any(sum(start.kept) for start in starts)
+
+            wait_until(promoted)
+        wait_until(lambda: not searching())
+
+
+def test_threads_end_with_their_worker():
+    with in_process_cluster(2) as (cluster, client):
+        with submit(client, from_a_poor_start()) as run:
+            wait_until(lambda: len(searching()) == 2)
+            cluster.scale(1)
+            wait_until(lambda: len(searching()) == 1)
+            run.stop()
+        wait_until(lambda: not searching())
+
+
+def test_a_changed_split_keeps_counts(monkeypatch):
+    """To one explorer and back, in the middle of a tree of known size."""
+    threads = []
+
+    def use_threads(self, wanted, use_threads=CpuSession.use_threads):
+        use_threads(self, wanted)
+        threads.append(len(self._explorers))
+
+    monkeypatch.setattr(CpuSession, "use_threads", use_threads)
+    instance, ub, *golden = LARGE
+    with in_process_cluster(threads=2) as (cluster, client):
+        spec = spec_of(instance, ub, heuristic_threads=None)
+        with slow_cpu_engine(monkeypatch):
+            run = submit(client, spec)
+            wait_until(lambda: threads[-1:] == [2])
+            opened = cluster.scheduler.extensions["dpbb"].hub.runs[spec.run_id]
+            for nodes, expected in ((1e30, 1), (1.0, 2), (1e30, 1)):
+                wait_until(lambda: opened.coordinator.snapshot(0.0).decomposed)
+                opened.outlook.remaining = Remaining(nodes, nodes, 0, reliable=True)
+                opened.outlook.count += 1
+                wait_until(lambda expected=expected: threads[-1] == expected)
+            assert len(searching()) == 1
+        outcome = run.result()
+        run.close()
+    assert counts(outcome) == tuple(golden)
+    wait_until(lambda: not searching())
+
+
+def test_a_method_that_finds_the_same_again_and_again(monkeypatch):
+    """Nobody hears of it but once, and the run goes on."""
+    offers = []
+    with in_process_cluster() as (_, client):
+        spec = from_a_poor_start()
+
+        def improve(self, method, beginning, search):
+            value = self.evaluate(beginning.permutation[::-1])
+            found = Incumbent(value, beginning.permutation[::-1], method)
+            offers.append(found)
+            search.on_improvement(found)
+            return found
+
+        monkeypatch.setattr(type(spec.problem), "improve", improve)
+        with submit(client, spec) as run:
+            wait_until(lambda: len(offers) > 20)
+            run.stop()
+            outcome = run.result()
+    steps = [step for step in outcome.trajectory if step.source.startswith("ig")]
+    assert len(steps) <= 1

@@ -1,0 +1,252 @@
+"""How many threads improve schedules, on which worker, and what they are told."""
+
+from dataclasses import replace
+
+import pytest
+
+from dpbb.cluster.scheduler.beside import (
+    HOPELESS_S,
+    LOOK_S,
+    SOON_S,
+    Part,
+    Prospect,
+    prospect_of,
+    split_of,
+)
+from dpbb.cluster.scheduler.outlook import Remaining
+from dpbb.flowshop.heuristics.in_time import palmer
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.flowshop.taillard import taillard_instance
+from dpbb.options import Tuning
+from dpbb.result import Termination
+from tests.specs import changed
+from tests.unit.cluster.support import World, seat_message, tiny_spec
+
+
+def shop_spec(**options):
+    """A run of a problem that can improve schedules beside its tree."""
+    problem = FlowShopProblem(taillard_instance("ta001"))
+    permutation = tuple(range(20))
+    spec = replace(tiny_spec(), problem=problem, permutation=permutation)
+    return changed(spec, **{"engine": "auto", "tuning": Tuning(), **options})
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+def tick(world, seconds=2 * LOOK_S):
+    world.clock.now += seconds
+    world.hub.tick()
+
+
+def told(world):
+    """What the workers were told since somebody asked: worker, threads, explorers."""
+    parts, world.shell.parts = world.shell.parts, []
+    return [(worker, part.threads, part.explorers) for worker, part, _, _ in parts]
+
+
+def estimate(run, low, high, *, reliable=True):
+    """An estimate of the nodes that are left is there."""
+    run.outlook.remaining = Remaining(low, high, 0, reliable)
+    run.outlook.count += 1
+
+
+def explore(world, run, nodes):
+    """Let the meter see so many nodes a second, for two seconds."""
+    snapshot = run.coordinator.snapshot
+    run.coordinator.snapshot = lambda now: replace(
+        snapshot(now), nodes_per_second=float(nodes)
+    )
+
+
+def test_a_gpu_leaves_the_idle_cores_to_heuristics(world):
+    world.join("a", kind="cuda", host="h", cores=12)
+    spec = shop_spec()
+    run = world.open(spec)
+    tick(world)
+    assert told(world) == [("a", 11, None)]
+    assert world.hub.runs[spec.run_id].informed == {"a"}
+    tick(world)
+    assert told(world) == []
+    event = run.coordinator.snapshot(0.0).events[-1]
+    assert event.text == "heuristics beside the tree: 11 threads on 1 worker"
+
+
+def test_workers_with_gpus_of_one_host_share_its_cores(world):
+    for name in "abc":
+        world.join(name, kind="cuda", host="h", cores=16)
+    world.join("d", kind="cuda", host="other", cores=1)
+    world.join("e", kind="cuda", host="third", cores=200)
+    world.open(shop_spec())
+    tick(world)
+    threads = {worker: threads for worker, threads, _ in told(world)}
+    assert threads == {"a": 4, "b": 4, "c": 4, "e": 16}
+
+
+def test_cores_that_explore_are_not_idle(world):
+    world.join("a", kind="cuda", host="h", cores=10)
+    seats = [seat_message("b", threads=4)]
+    world.hub.hello("b", 4, seats, host="h", cores=10)
+    world.open(shop_spec())
+    tick(world)
+    assert ("a", 5, None) in told(world)
+
+
+def test_threads_that_are_asked_for_are_given(world):
+    world.join("a", kind="cuda", host="h", cores=1)
+    world.hub.hello("b", 4, [seat_message("b", threads=4)])
+    world.hub.hello("c", 1, [seat_message("c", threads=1)])
+    world.open(shop_spec(heuristic_threads=3))
+    tick(world)
+    assert told(world) == [("a", 3, None), ("b", 3, 1), ("c", 3, None)]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [shop_spec(heuristic_threads=0), tiny_spec(heuristic_threads=2)],
+    ids=["none wanted", "no such problem"],
+)
+def test_without_heuristics_nobody_is_told_anything(world, spec):
+    world.join("a", kind="cuda", host="h", cores=8)
+    world.hub.open(replace(spec, engine="auto"), b"")
+    tick(world)
+    assert told(world) == []
+
+
+def test_incumbents_go_to_those_who_improve_them(world):
+    world.join("a", kind="cuda", host="h", cores=2)
+    run = world.open(shop_spec())
+    tick(world)
+    ((_, _, value, permutation),) = world.shell.parts
+    assert (value, permutation) == (1448, tuple(range(20)))
+    told(world)
+    problem = run.coordinator.spec.problem
+    better = tuple(palmer(problem.instance).tolist())
+    assert run.coordinator.offer(better, "guest", world.clock.now)
+    tick(world)
+    ((worker, part, value, permutation),) = world.shell.parts
+    assert (worker, part, permutation) == ("a", Part(1), better)
+    assert value == run.coordinator.value < 1448
+
+
+def test_a_stop_ends_them_at_once(world):
+    world.join("a", kind="cuda", host="h", cores=2)
+    spec = shop_spec()
+    run = world.open(spec)
+    tick(world)
+    told(world)
+    run.coordinator.request_stop(Termination.STOPPED, world.clock.now)
+    world.hub.advance(spec.run_id)
+    assert told(world) == [("a", 0, None)]
+
+
+def test_a_worker_that_leaves_or_is_new(world):
+    world.join("a", kind="cuda", host="h", cores=2)
+    world.open(shop_spec())
+    tick(world)
+    world.hub.remove_worker("a")
+    told(world)
+    tick(world)
+    assert told(world) == []
+    world.join("b", kind="cuda", host="h", cores=2)
+    tick(world)
+    assert told(world) == [("b", 1, None)]
+    world.hub.retire(["b"])
+    tick(world)
+    assert told(world) == [("b", 0, None)]
+
+
+def cpu_run(world, threads=8, **options):
+    world.hub.hello("a", threads, [seat_message("a", threads=threads)])
+    run = world.open(shop_spec(**options))
+    explore(world, run, 1e6)
+    tick(world)
+    return run
+
+
+def test_cores_are_the_trees_until_something_is_known_of_it(world):
+    run = cpu_run(world)
+    assert told(world) == []
+    assert run.outlook.due_s == 10.0  # the first estimate is wanted soon
+
+
+def test_a_hopeless_tree_leaves_all_cores_but_one(world):
+    run = cpu_run(world)
+    estimate(run, 1e14, 1e15)
+    tick(world)
+    assert told(world) == [("a", 7, 1)]
+    text = run.coordinator.snapshot(0.0).events[-1].text
+    assert text == (
+        "heuristics beside the tree: 7 threads, 1 of 8 explore on 1 worker, as the "
+        "tree does not end in time"
+    )
+
+
+def test_the_speed_with_all_threads_counts_not_that_of_now(world):
+    run = cpu_run(world)
+    estimate(run, 1e14, 1e15)
+    tick(world)
+    explore(world, run, 1e6 / 8)
+    estimate(run, 1e6, 6e8)  # 600 s with all
+    tick(world)
+    assert told(world)[-1] == ("a", 0, None)
+
+
+def test_a_time_limit_decides_what_is_hopeless(world):
+    run = cpu_run(world, time_limit_s=60.0)
+    assert run.outlook.due_s == 6.0
+    estimate(run, 1e6 * 200, 1e6 * 300)
+    tick(world)
+    assert told(world) == [("a", 7, 1)]
+    explore(world, run, 1e6 / 8)
+    estimate(run, 1e6, 1e6 * 70)
+    tick(world)
+    assert told(world) == [("a", 4, 4)]
+
+
+def test_doubtful_estimates_decide_when_they_are_clear(world):
+    run = cpu_run(world)
+    estimate(run, 1e14, 1e15, reliable=False)
+    tick(world)
+    assert told(world) == [("a", 4, 4)]
+    estimate(run, 1e18, 1e19, reliable=False)
+    tick(world)
+    assert told(world) == [("a", 7, 1)]
+
+
+def test_one_thread_is_the_trees(world):
+    run = cpu_run(world, threads=1)
+    estimate(run, 1e18, 1e19)
+    tick(world)
+    assert told(world) == []
+    assert run.outlook.due_s > 10.0
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "left", "expected"),
+    [
+        (0.0, SOON_S, None, Prospect.SOON),
+        (0.0, SOON_S + 1, None, Prospect.OPEN),
+        (HOPELESS_S + 1, 1e99, None, Prospect.HOPELESS),
+        (HOPELESS_S, 1e99, None, Prospect.OPEN),
+        (50.0, 60.0, 60.0, Prospect.SOON),
+        (50.0, 61.0, 60.0, Prospect.OPEN),
+        (121.0, 200.0, 60.0, Prospect.HOPELESS),
+        (500.0, 800.0, 900.0, Prospect.SOON),
+    ],
+)
+def test_prospects(low, high, left, expected):
+    assert prospect_of(low, high, left) is expected
+
+
+def test_splits():
+    assert split_of(8, None, Prospect.UNKNOWN) == Part()
+    assert split_of(8, None, Prospect.SOON) == Part()
+    assert split_of(8, None, Prospect.OPEN) == Part(4, 4)
+    assert split_of(8, None, Prospect.HOPELESS) == Part(7, 1)
+    assert split_of(1, None, Prospect.HOPELESS) == Part()
+    assert split_of(8, 3, Prospect.SOON) == Part(3, 5)
+    assert split_of(2, 9, Prospect.SOON) == Part(9, 1)
+    assert split_of(1, 2, Prospect.SOON) == Part(2, None)

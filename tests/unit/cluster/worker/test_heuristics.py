@@ -1,0 +1,238 @@
+"""Threads beside the tree, with a problem whose methods do as the test says."""
+
+import threading
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dpbb.cluster.worker import heuristics as module
+from dpbb.cluster.worker.heuristics import RunHeuristics, WorkerHeuristics
+from dpbb.errors import ClusterError
+from dpbb.problem import Beginning, ImprovesBeside, Incumbent
+from tests.cluster.support import wait_until
+from tests.oracle import TinyFlowShop
+
+ROWS = ((3, 9), (8, 1), (4, 4), (6, 2))
+
+
+def beginning(value, *jobs):
+    return Beginning(value, np.array(jobs or (0, 1, 2, 3)))
+
+
+class Shop(TinyFlowShop):
+    """A flow shop whose one method is a function of the test."""
+
+    methods_beside = ("swap",)
+
+    def improve(self, method, start, search):
+        return self.method(method, start, search)
+
+
+class Channel:
+    """Notes what is offered."""
+
+    def __init__(self, method, methods=("swap",)):
+        problem = Shop(ROWS)
+        object.__setattr__(problem, "method", method)
+        object.__setattr__(problem, "methods_beside", methods)
+        assert isinstance(problem, ImprovesBeside)
+        options = SimpleNamespace(heuristic_start_s=None)
+        self.run = SimpleNamespace(problem=problem, options=options)
+        self.offers = []
+        self.gone = False
+
+    def spec(self):
+        return self.run
+
+    def offer(self, incumbent):
+        if self.gone:
+            raise ClusterError("the run is over")
+        self.offers.append(incumbent)
+
+
+@pytest.fixture
+def started():
+    """Heuristics that end with the test."""
+    runs = []
+
+    def start(channel, threads=1, **options):
+        run = RunHeuristics(channel, "here", **options)
+        runs.append(run)
+        run.resize(threads)
+        return run
+
+    yield start
+    for run in runs:
+        run.resize(0)
+    wait_until(lambda: not searching())
+
+
+def searching():
+    """Threads that are still there."""
+    return [one for one in threading.enumerate() if one.name == "dpbb-beside"]
+
+
+def until_stopped(method, start, search):
+    while not search.should_stop():
+        time.sleep(0.001)
+    return Incumbent(start.value, start.permutation, method)
+
+
+def better_by_one(method, start, search):
+    found = Incumbent(start.value - 1, np.roll(start.permutation, 1), method)
+    if found.value >= 90:
+        search.on_improvement(found)
+    return until_stopped(method, start, search)
+
+
+def test_a_better_schedule_is_offered_with_its_method(started):
+    channel = Channel(better_by_one)
+    run = started(channel)
+    run.know(beginning(100))
+    wait_until(lambda: channel.offers)
+    assert [(one.value, one.source) for one in channel.offers] == [(99, "swap")]
+    assert [one.value for one in run.starts] == [99, 100]
+
+
+def test_what_the_run_has_already_is_not_offered(started):
+    """Two threads that find the same, and one that starts from something worse."""
+    channel = Channel(better_by_one)
+    run = started(channel, threads=3)
+    run.know(beginning(100))
+    run.add([beginning(150, 3, 2, 1, 0), beginning(151, 3, 2, 0, 1)])
+    wait_until(lambda: channel.offers)
+    run.resize(0)
+    wait_until(lambda: not searching())
+    values = [one.value for one in channel.offers]
+    assert values == sorted(set(values), reverse=True)
+    assert values[0] == 99
+
+
+def test_threads_end_when_there_are_to_be_fewer(started):
+    running = []
+
+    def noted(method, start, search):
+        running.append(start)
+        return until_stopped(method, start, search)
+
+    run = started(Channel(noted), threads=3)
+    run.know(beginning(100))
+    wait_until(lambda: len(running) == 3)
+    run.resize(1)
+    wait_until(lambda: len(searching()) == 1)
+    assert run.n_threads == 1
+    run.resize(0)
+    wait_until(lambda: not searching())
+
+
+def test_a_thread_without_a_start_waits_and_ends_at_once(started):
+    run = started(Channel(until_stopped), threads=2)
+    wait_until(lambda: len(searching()) == 2)
+    run.resize(0)
+    wait_until(lambda: not searching())
+
+
+def test_searches_have_seeds_and_limits_of_their_own(started):
+    clock = SimpleNamespace(now=0.0)
+    searches = []
+
+    def noted(method, start, search):
+        searches.append(search)
+        clock.now += 100.0
+        return Incumbent(start.value, start.permutation, method)
+
+    run = started(Channel(noted), clock=lambda: clock.now)
+    run.know(beginning(100))
+    wait_until(lambda: len(searches) > 30)
+    run.resize(0)
+    assert len({search.seed for search in searches}) == len(searches)
+    lengths = [one.deadline - 100.0 * i for i, one in enumerate(searches)]
+    assert lengths[0] == module.LEAST_START_S
+    assert lengths[8] == 100.0
+    assert lengths[30] == module.MOST_START_S
+    assert searches[0].lower_bound == 22  # of the root: proved where it is reached
+
+
+def test_the_limit_of_a_start_may_be_given(started):
+    lengths = []
+
+    def noted(method, start, search):
+        lengths.append(search.deadline)
+        return until_stopped(method, start, search)
+
+    channel = Channel(noted)
+    channel.run.options.heuristic_start_s = 7.5
+    started(channel, clock=lambda: 3.0).know(beginning(100))
+    wait_until(lambda: lengths)
+    assert lengths == [10.5]
+
+
+def test_a_method_that_fails_is_left_out(started, caplog):
+    calls = []
+
+    def failing(method, start, search):
+        calls.append(method)
+        if method == "bad":
+            raise ZeroDivisionError
+        return until_stopped(method, start, search)
+
+    run = started(Channel(failing, ("bad", "good")))
+    run.know(beginning(100))
+    wait_until(lambda: "good" in calls)
+    assert "bad fails" in caplog.text
+    assert calls.count("bad") == 1
+
+
+def test_the_threads_end_with_the_run_that_is_gone(started):
+    channel = Channel(better_by_one)
+    channel.gone = True
+    started(channel).know(beginning(100))
+    wait_until(lambda: not searching())
+
+
+def test_the_threads_end_when_nothing_can_be_better(started):
+    run = started(Channel(until_stopped))
+    run.know(beginning(22))
+    wait_until(lambda: not searching())
+
+
+def test_promoted_starts_are_wanted_now_and_then(started):
+    clock = SimpleNamespace(now=0.0)
+    run = started(Channel(until_stopped), threads=2, clock=lambda: clock.now)
+    assert run.wanted() == 0
+    clock.now = module.PROMOTION_S
+    assert run.wanted() == 4
+    assert run.wanted() == 0
+    run.add(beginning(100 + i, *np.roll(np.arange(4), i)) for i in range(4))
+    run.resize(0)
+    clock.now = 99.0
+    assert run.wanted() == 0
+
+
+def test_a_worker_obeys_orders_run_by_run():
+    channels = {}
+
+    def channel_to(run_id):
+        return channels.setdefault(run_id, Channel(until_stopped))
+
+    worker = WorkerHeuristics("here", channel_to)
+    worker.order("a", 0, 3, None)
+    assert worker.explorers("a") == 3
+    assert not channels
+    worker.order("a", 2, 1, beginning(100))
+    worker.order("b", 1, None, None)
+    assert worker.seat("a").explorers() == 1
+    assert worker.seat("b").explorers() is None
+    assert [one.value for one in worker.of("a").starts] == [100]
+    worker.seat("a").promote([beginning(120, 3, 2, 1, 0)])
+    assert [one.value for one in worker.of("a").starts] == [100, 120]
+    worker.seat("none").promote([beginning(1)])
+    assert worker.seat("none").wanted() == 0
+    worker.forget("a")
+    assert worker.of("a") is None
+    assert worker.explorers("a") is None
+    wait_until(lambda: len(searching()) == 1)
+    worker.close()
+    wait_until(lambda: not searching())
