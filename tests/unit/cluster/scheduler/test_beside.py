@@ -14,7 +14,8 @@ from dpbb.cluster.scheduler.beside import (
     split_of,
 )
 from dpbb.cluster.scheduler.outlook import Remaining
-from dpbb.flowshop.heuristics.in_time import palmer
+from dpbb.flowshop.heuristics.palmer import palmer
+from dpbb.flowshop.heuristics.search import Search
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import Tuning
@@ -123,7 +124,8 @@ def test_incumbents_go_to_those_who_improve_them(world):
     assert (value, permutation) == (1448, tuple(range(20)))
     told(world)
     problem = run.coordinator.spec.problem
-    better = tuple(palmer(problem.instance).tolist())
+    found = palmer(Search(problem.instance, 0), None)
+    better = tuple(found.permutation.tolist())
     assert run.coordinator.offer(better, "guest", world.clock.now)
     tick(world)
     ((worker, part, value, permutation),) = world.shell.parts
