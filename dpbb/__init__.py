@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dpbb.proof.verify import verify
     from dpbb.result import Result, Status, Termination
     from dpbb.solving.attach import attach, runs
+    from dpbb.solving.heuristic import heuristic
     from dpbb.solving.tabu import tabu_search
 
 __version__ = "0.1.0"
@@ -57,6 +58,7 @@ __all__ = [
     "attach",
     "estimate",
     "evaluate",
+    "heuristic",
     "read_instance",
     "resume",
     "runs",
@@ -71,6 +73,7 @@ _HOMES = {
     "dpbb.cluster.client.run": ("Run",),
     "dpbb.coordination.snapshot": ("Snapshot",),
     "dpbb.solving.attach": ("attach", "runs"),
+    "dpbb.solving.heuristic": ("heuristic",),
     "dpbb.solving.tabu": ("tabu_search",),
     "dpbb.proof.verify": ("verify",),
     "dpbb.errors": (

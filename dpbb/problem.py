@@ -265,6 +265,10 @@ class StartSearch:
         Number of threads; None: all physical cores.
     seed
         Start of all pseudo-random choices, at least 0.
+    iterations
+        Steps of the method's own kind after which it ends; None: no such limit.
+    device
+        ``"cpu"`` or ``"gpu"``.
     initial
         A permutation to start from.
     lower_bound
@@ -283,6 +287,8 @@ class StartSearch:
     end: float | None = None
     threads: int | None = None
     seed: int = 0
+    iterations: int | None = None
+    device: str = "cpu"
     initial: Sequence[int] | None = None
     lower_bound: int | None = None
     on_improvement: Callable[[Incumbent], None] = lambda _incumbent: None

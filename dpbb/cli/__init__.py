@@ -38,6 +38,7 @@ COMMANDS = {
     "save": "write the state of a run into a file, or a checkpoint into its folder",
     "verify": "check the certificate of a proof",
     "estimate": "how many nodes a tree has, and how long they take",
+    "heuristic": "a good schedule in a given time, without a tree",
     "info": "size, digest, root bounds and best-known makespan",
     "evaluate": "makespan and schedule of a given order",
     "jobshop": "job shops: exact costs of solutions, what is known of an instance",

@@ -46,7 +46,7 @@ def add_progress(parser: argparse.ArgumentParser) -> None:
     add_log_json(parser)
 
 
-def add_log_json(parser: argparse.ArgumentParser) -> None:
+def add_log_json(parser: argparse._ActionsContainer) -> None:
     """Add ``--log-json``, for parsers with the option progress."""
     parser.add_argument(
         "--log-json",

@@ -42,6 +42,7 @@ class Termination(StrEnum):
     NODE_LIMIT = "node_limit"
     GAP_LIMIT = "gap_limit"
     STOPPED = "stopped"
+    DONE = "done"  # of a heuristic that came to its own end
 
 
 class Proof(StrEnum):
@@ -50,6 +51,7 @@ class Proof(StrEnum):
     TREE_EXHAUSTED = "tree_exhausted"
     ROOT_BOUND = "root_bound"
     OPEN_ROOTS = "open_roots"  # the least bound of the roots that are left
+    UNCUT_BEAM = "uncut_beam"  # a beam search that left no node out
     CUTOFF_EXHAUSTED = "cutoff_exhausted"  # a tree at a cutoff, from below
 
 
@@ -380,6 +382,8 @@ class Result:
         if self.status is Status.OPTIMAL:
             if self.proof is Proof.ROOT_BOUND:
                 return "the root bound equals the incumbent: no tree was needed"
+            if self.proof is Proof.UNCUT_BEAM:
+                return "a beam search left no node out: no tree was needed"
             if self.proof is Proof.CUTOFF_EXHAUSTED:
                 return "the tree at that cutoff is exhausted: no schedule is below it"
             return "the bound of every open root reaches the incumbent"

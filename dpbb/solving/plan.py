@@ -76,6 +76,8 @@ class Plan:
         How it was found, in seconds since ``began``.
     step
         With the strategy from below: the tree to explore next; None: the one tree.
+    uncut
+        A heuristic has left nothing out, and proved the schedule so: an uncut beam.
     bounds
         What trees from below have proved.
     before
@@ -91,21 +93,27 @@ class Plan:
     permutation: tuple[int, ...] | None = None
     trajectory: tuple[Improvement, ...] = ()
     step: Step | None = None
+    uncut: bool = False
     bounds: tuple[ProvedBound, ...] = ()
     before: Result | None = None
 
     @property
     def lower_bound(self) -> int:
         """No schedule is below, as the root says, or a tree from below has proved."""
+        if self.uncut and self.makespan is not None:
+            return self.makespan
         return self.root_bound if self.step is None else self.step.proved
 
     @property
     def proved(self) -> bool:
         """Whether the lower bound proves the schedule optimal and no tree is wanted.
 
-        A cutoff asks for its tree, and all optima are only found in one.
+        A cutoff asks for its tree, and all optima are only found in one; of an uncut
+        beam there is no certificate.
         """
-        wanted = self.options.cutoff is not None or self.options.all_optima
+        options = self.options
+        wanted = options.cutoff is not None or options.all_optima
+        wanted |= self.uncut and options.certificate is not None
         return (
             not wanted
             and self.makespan is not None
@@ -360,6 +368,8 @@ class Plan:
     def _proof(self) -> Proof:
         """How ``lower_bound`` was obtained."""
         step = self.step
+        if self.uncut:
+            return Proof.UNCUT_BEAM
         below = step is not None and step.proved > self.root_bound
         return Proof.CUTOFF_EXHAUSTED if below else Proof.ROOT_BOUND
 

@@ -150,11 +150,20 @@ def make_plan(
             should_stop=enough,
         )
     )
-    if incumbent is None:
-        return plan
-    jobs = tuple(incumbent.permutation.tolist())
-    known = incumbent.value
-    return replace(plan, makespan=known, permutation=jobs, trajectory=tuple(steps))
+    return plan if incumbent is None else with_incumbent(plan, incumbent, tuple(steps))
+
+
+def with_incumbent(
+    plan: Plan, incumbent: Incumbent, steps: tuple[Improvement, ...]
+) -> Plan:
+    """Return the plan with what heuristics have found, and perhaps proved."""
+    return replace(
+        plan,
+        makespan=incumbent.value,
+        permutation=tuple(incumbent.permutation.tolist()),
+        trajectory=steps,
+        uncut=incumbent.proved and incumbent.value > plan.root_bound,
+    )
 
 
 def _times(

@@ -58,7 +58,7 @@ def tabu_search(
     Parameters
     ----------
     instance
-        A ``FlowShopInstance``, or what ``dpbb.read_instance`` reads.
+        An instance of a flow shop, or what ``dpbb.read_instance`` reads.
     start
         A permutation, or one for each search; default: that of NEH. Where there are
         fewer than ``searches``, further ones are the last with some random swaps.

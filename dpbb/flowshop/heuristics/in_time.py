@@ -51,6 +51,8 @@ def incumbent_in_time(
                 time_limit_s=seconds,
                 threads=search.threads,
                 seed=search.seed,
+                iterations=search.iterations,
+                device=search.device,
                 initial=search.initial,
                 lower_bound=search.lower_bound,
                 on_improvement=events.put,

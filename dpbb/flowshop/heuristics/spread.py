@@ -6,14 +6,11 @@ Nothing of Dask is imported here: the client that is given brings it.
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpbb.errors import OptionError, shown
-from dpbb.flowshop.heuristics.loading import Loading
-from dpbb.flowshop.heuristics.search import Search, improve
-from dpbb.flowshop.heuristics.table import path_of
+from dpbb.problem import HasHeuristics, StartSearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,82 +21,87 @@ Answer = TypeVar("Answer")
 
 POLL_S = 0.02
 LATE_S = 10.0
-"""Seconds behind the deadline after which nobody is waited for."""
+"""Seconds behind the time limit after which nobody is waited for."""
 
 
 def spread(
     client: Any,  # noqa: ANN401 (distributed.Client)
-    search: Search,
-    method: str,
-    start: Incumbent | None = None,
-    *,
-    starts: Sequence[Incumbent] = (),
-    gpu: bool = False,
+    problem: HasHeuristics,
+    search: StartSearch,
+    starts: int | None = None,
 ) -> Incumbent | None:
-    """Run a method on all workers and return the best of what they find.
+    """Search on all workers and return the best of what they find.
 
     Parameters
     ----------
     client
         A synchronous ``distributed.Client``.
+    problem
+        A copy goes to every task.
     search
-        As for a run here: ``threads`` is what a task takes (1 at least), the seed that
-        of the first task, which the others count on from. The deadline counts from
-        now on every worker. ``on_improvement`` and ``should_stop`` are called here.
-    method
-        A row of ``HEURISTICS``.
-    start
-        What is known already; where every task begins that has no start of its own.
+        As for a search here: ``threads`` is what a task takes, default one; the seed is
+        that of the first task, from which the others count on. The time limit counts
+        on every worker from the start of its task, with what has to be compiled.
+        ``on_improvement`` and ``should_stop`` are called here, ``on_note`` nowhere.
     starts
-        Starts of the first tasks.
-    gpu
-        Take the method's function for a GPU, one task for each worker; else one for
-        each thread that Dask has.
+        How many tasks; default: as many as run side by side, with a GPU one for each
+        worker, else by the threads that Dask has.
 
     Returns
     -------
     Incumbent or None
-        ``start`` if nothing is better.
+        None if no task answered in time.
 
     Raises
     ------
     OptionError
         No client, or no workers.
     """
-    seconds = search.deadline - time.monotonic()
+    gpu, threads = search.device == "gpu", search.threads or 1
     tasks = n_tasks(client, per_thread=not gpu)
-    tasks = max(tasks // max(1, 1 if gpu else search.threads), len(starts), 1)
-    plain = replace(search, deadline=seconds, on_improvement=None, should_stop=None)
-    calls = [
-        (
-            replace(plain, seed=search.seed + number),
-            starts[number] if number < len(starts) else start,
-        )
-        for number in range(tasks)
-    ]
-    best = start
-    over = search.should_stop or (lambda: False)
-    last = search.deadline + LATE_S
+    if starts is None:
+        starts = max(1, tasks if gpu else tasks // threads)
+    limit = search.time_limit_s
+    shared = {
+        "method": search.method,
+        "time_limit_s": limit,
+        "threads": threads,
+        "iterations": search.iterations,
+        "device": search.device,
+        "initial": search.initial,
+        "lower_bound": search.lower_bound,
+    }
+    calls = [{**shared, "seed": search.seed + number} for number in range(starts)]
+    rounds = -(-starts // max(1, tasks if gpu else tasks // threads))
+    last = None if limit is None else time.monotonic() + rounds * limit + LATE_S
 
-    path = path_of(method, "gpu" if gpu else "cpu", strict=True)
-    for found in results(
-        client, partial(_run, path), calls, lambda: over() or time.monotonic() > last
-    ):
-        best = improve(search, best, found.permutation, found.source)
-        if found.proved and found.value == best.value:
-            best = replace(best, proved=True)
+    def over() -> bool:
+        late = last is not None and time.monotonic() > last
+        return late or search.should_stop()
+
+    best: Incumbent | None = None
+    for found in results(client, partial(_search, problem), calls, over):
+        if best is None or (found.value, not found.proved) < (
+            best.value,
+            not best.proved,
+        ):
+            better = best is None or found.value < best.value
+            best = found
+            if better:
+                search.on_improvement(found)
         if best.proved:
             break
     return best
 
 
-def _run(path: str, call: tuple[Search, Incumbent | None]) -> Incumbent:
-    """Run on a worker; the deadline comes in seconds from now."""
-    search, start = call
-    heuristic = Loading([path]).heuristic(path)
-    return heuristic(
-        replace(search, deadline=time.monotonic() + search.deadline), start
-    )
+def _search(problem: HasHeuristics, values: dict[str, Any]) -> Incumbent:
+    """Search on a worker."""
+    limit = values["time_limit_s"]
+    end = None if limit is None else time.monotonic() + limit
+    found = problem.first_incumbent(StartSearch(end=end, **values))
+    if found is None:
+        raise OptionError(f"heuristics: expected one that runs, got {values['method']}")
+    return found
 
 
 def n_tasks(client: Any, *, per_thread: bool) -> int:  # noqa: ANN401

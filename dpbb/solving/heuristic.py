@@ -1,0 +1,173 @@
+"""``dpbb.heuristic``: a good schedule in a given time, without a tree."""
+
+from __future__ import annotations
+
+import math
+import time
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dpbb.errors import OptionError
+from dpbb.flowshop.family import read_problem
+from dpbb.options import Heuristics, SolveOptions, kinds
+from dpbb.problem import (
+    HasHeuristics,
+    StartSearch,
+    instance_name_of,
+    root_bound,
+)
+from dpbb.result import Improvement, Termination
+from dpbb.solving.call import check_client, shown_by, style_of
+from dpbb.solving.plan import Plan
+from dpbb.solving.start import check_fit, with_incumbent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dpbb.options.derived import StyleName
+    from dpbb.problem import Incumbent
+    from dpbb.progress import Progress
+    from dpbb.result import Result
+
+SECONDS = 10.0
+"""Default time of a search."""
+
+
+def heuristic(
+    instance: Any,  # noqa: ANN401 (names, paths, tables, instances, problems)
+    method: str = Heuristics.AUTO,
+    *,
+    time_limit_s: float | None = None,
+    device: str = "cpu",
+    threads: int | None = None,
+    seed: int = 0,
+    iterations: int | None = None,
+    initial: Sequence[int] | None = None,
+    client: Any = None,  # noqa: ANN401
+    scheduler: str | None = None,
+    starts: int | None = None,
+    progress: Progress | StyleName | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Result:
+    """Find a good schedule; ``solve`` does that first, and then proves one.
+
+    Parameters
+    ----------
+    instance
+        As in ``solve``.
+    method
+        Name of a heuristic that the problem has (of flow shops: the rows of
+        ``dpbb.flowshop.heuristics.HEURISTICS``), or ``"auto"``: what does best.
+    time_limit_s
+        Seconds to search; default: 10, or as long as ``iterations`` take. What is
+        compiled on the first use after an installation comes on top.
+    device
+        ``"cpu"`` or ``"gpu"``; with ``auto`` what has no function for a GPU uses the
+        cores.
+    threads
+        Default: all physical cores; over a cluster, one for each search.
+    seed
+        Start of all pseudo-random choices.
+    iterations
+        Steps of the method's own kind after which it ends: with one thread, a seed
+        and this limit a search can be repeated exactly.
+    initial
+        A permutation to start from.
+    client, scheduler
+        A ``distributed.Client``, or the address of a scheduler: searches with seeds
+        that count on from ``seed`` are spread over its workers.
+    starts
+        How many of them; default: as many as the workers run side by side.
+    progress, should_stop
+        As in ``solve``.
+
+    Returns
+    -------
+    Result
+        With the schedule, the trajectory and the root bound. Its status is optimal
+        where the bound, or a beam that was never cut, proves it.
+
+    Raises
+    ------
+    InstanceError, OptionError
+        Bad input; says what was expected and what came.
+    EngineUnavailable
+        ``device="gpu"`` without one.
+    ClusterError
+        Nobody answers at ``scheduler``.
+
+    Examples
+    --------
+    >>> dpbb.heuristic("ta051", time_limit_s=30).makespan  # doctest: +SKIP
+    3868
+    """
+    began = time.monotonic()
+    options = SolveOptions(
+        heuristics=method,
+        heuristic_time_s=time_limit_s,
+        threads=threads,
+        seed=seed,
+        initial=initial,
+        scheduler=scheduler,
+        **dict[str, Any](style_of(progress)),
+    )
+    iterations = kinds.optional(kinds.whole(1)).check(iterations, "iterations")
+    starts = kinds.optional(kinds.whole(1)).check(starts, "starts")
+    check_client(client, options)
+    if starts is not None and client is None and scheduler is None:
+        raise OptionError(
+            f"starts: expected together with client or scheduler, got {starts} alone"
+        )
+    problem = read_problem(instance)
+    if not isinstance(problem, HasHeuristics):
+        raise OptionError(
+            f"instance: expected a problem that has heuristics, got one of kind "
+            f"{problem.name!r}"
+        )
+    check_fit(problem, options)
+    plan = Plan(problem, instance_name_of(problem), options, began, root_bound(problem))
+    limit = options.heuristic_time_s
+    if limit is None:
+        limit = SECONDS if iterations is None else math.inf
+    search = StartSearch(
+        options.heuristics,
+        time_limit_s=limit,
+        threads=options.threads,
+        seed=options.seed,
+        iterations=iterations,
+        device=device,
+        initial=options.initial,
+        lower_bound=plan.root_bound,
+        should_stop=should_stop,
+    )
+    with closing(shown_by(progress, options)) as shown, ExitStack() as stack:
+        steps: list[Improvement] = []
+
+        def found(incumbent: Incumbent) -> None:
+            seconds = time.monotonic() - began
+            steps.append(Improvement(seconds, incumbent.value, incumbent.source))
+            shown.incumbent(seconds, incumbent.value, plan.root_bound)
+
+        if scheduler is not None:
+            from dpbb.cluster.client.connect import connect
+
+            client = stack.enter_context(connect(scheduler))
+        search = replace(search, on_improvement=found, on_note=shown.note)
+        if client is None:
+            best = problem.first_incumbent(search)
+        else:
+            from dpbb.flowshop.heuristics.spread import spread
+
+            best = spread(client, problem, search, starts)
+        if best is not None:
+            plan = with_incumbent(plan, best, tuple(steps))
+        late = time.monotonic() - began >= limit
+        end = Termination.TIME_LIMIT if late else Termination.DONE
+        if plan.proved:
+            end = Termination.EXHAUSTED
+        elif should_stop():
+            end = Termination.STOPPED
+        result = plan.result_without_tree(end)
+        shown.done(result)
+        return result
