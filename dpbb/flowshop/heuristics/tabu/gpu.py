@@ -41,26 +41,16 @@ _alone = threading.Lock()
 """Blocks of a launch wait for one another: no two launches share a device."""
 
 
-class Arguments(ctypes.Structure):
-    """The kernels' argument; see ``search.cuh``."""
-
-    _fields_ = (
-        *(
-            (name, ctypes.c_uint32)
-            for name in (
-                *("n", "first", "last", "n_searches", "group", "from_", "to"),
-                *("tenure", "total", "bias"),
-            )
-        ),
-        *(
-            (name, ctypes.c_uint64)
-            for name in (
-                *("times", "rows", "parents", "bests", "values", "expiry", "hashes"),
-                *("history", "moves", "steps", "heads", "tails", "head_sums"),
-                *("minima", "counters", "neighbours"),
-            )
-        ),
-    )
+NUMBERS = (
+    *("n", "first", "last", "n_searches", "group", "from", "to", "tenure", "total"),
+    "bias",
+)
+PLACES = (
+    *("times", "rows", "parents", "bests", "values", "expiry", "hashes", "history"),
+    *("moves", "steps", "heads", "tails", "head_sums", "minima", "counters"),
+    "neighbours",
+)
+"""Arguments of the kernels, in their order; see ``search.cuh``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,20 +313,21 @@ class GpuSearch:
             places |= {"history": int(history.data.ptr), "moves": int(moves.data.ptr)}
             if not with_neighbours:
                 places["neighbours"] = 0
-            argument = Arguments(
-                n=n_jobs,
-                first=rules.kept[0],
-                last=n_jobs - rules.kept[1],
-                n_searches=n_searches,
-                group=self._group,
-                from_=first,
-                to=end,
-                tenure=rules.tenure,
-                total=rows.total,
-                bias=rows.bias,
-                **places,
-            )
-            addresses = (ctypes.c_void_p * 1)(ctypes.addressof(argument))
+            numbers = {
+                "n": n_jobs,
+                "first": rules.kept[0],
+                "last": n_jobs - rules.kept[1],
+                "n_searches": n_searches,
+                "group": self._group,
+                "from": first,
+                "to": end,
+                "tenure": rules.tenure,
+                "total": rows.total,
+                "bias": rows.bias,
+            }
+            given = [ctypes.c_uint32(numbers[name]) for name in NUMBERS]
+            given += [ctypes.c_uint64(places[name]) for name in PLACES]
+            addresses = (ctypes.c_void_p * len(given))(*map(ctypes.addressof, given))
             stream = cupy.cuda.get_current_stream()
             cupy.cuda.driver.launchCooperativeKernel(
                 self._kernel.kernel.ptr,

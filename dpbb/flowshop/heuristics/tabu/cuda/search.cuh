@@ -1,8 +1,9 @@
 // What both neighbourhoods share: the state of a search, tabu lists, the group's minimum.
 //
-// A group of blocks has a search; all its blocks know the parent and make every move
-// themselves, writing the same values to the tables of the group. One barrier of the
-// group a generation: whoever is behind it knows the best move of all.
+// A group of blocks has a search. All its blocks know the parent and the tabu list, and
+// make every move themselves, writing the same values where they write to one place. The
+// parent's tables are built by single warps; a barrier of the group is behind them, and
+// another one behind the evaluation: who is behind it knows the best move of all.
 #pragma once
 
 #include "tables.cuh"
@@ -30,6 +31,19 @@ struct Arguments {
   u32 *counters;              // [groups][1 + SLOTS]: arrivals, tiles taken
   u32 *neighbours;            // values of all neighbours of the first search, or null
 };
+
+// One by one, and made a struct in the kernel: taken as one parameter, nvcc 13.0 mixes it
+// up with a local struct that holds pointers to shared memory.
+#define PARAMETERS                                                                      \
+  u32 n, u32 first, u32 last, u32 n_searches, u32 group_size, u32 from, u32 to,          \
+      u32 tenure, u32 total, u32 bias, const int *times, const u32 *rows, u32 *parents, \
+      u32 *bests, u32 *values, u32 *expiry, u64 *hashes, u32 *history, int *moves,      \
+      u32 *steps, u32 *heads, u32 *tails, u32 *head_sums, u64 *minima, u32 *counters,   \
+      u32 *neighbours
+#define ARGUMENTS                                                                       \
+  Arguments{n,      first,   last,  n_searches, group_size, from,  to,    tenure,    total,      \
+   bias,   times,   rows,  parents,    bests,      values, expiry, hashes,  history,    \
+   moves,  steps,   heads, tails,      head_sums,  minima, counters, neighbours}
 
 // SplitMix64 (Steele, Lea, Flood 2014): a fixed number for every position and job.
 __device__ __forceinline__ u64 code_of(u32 position, u32 job, u32 n) {

@@ -9,6 +9,56 @@
 
 constexpr u32 TILE = 8;
 
+struct Parent {
+  u32 n;
+  const u32 *jobs;  // by position
+  u32 *steps, *heads, *tails, *head_sums;  // [n][ROW], [n + 1][ROW], [n + 1][TAIL_ROW]
+};
+
+// S of the job before position c plus N of its own.
+__device__ __forceinline__ void build_step(const Parent &parent, Rows rows, u32 c, u32 k) {
+  const u32 *sums = rows.of(parent.jobs[c - 1]) + CELL_WORDS * k;
+  const u32 *ahead = rows.of(parent.jobs[c]) + CELL_WORDS * k;
+#if WIDE
+  parent.steps[c * ROW + k] = sums[0] + ahead[1];
+#else
+  parent.steps[c * ROW + k] = twice((sums[0] & 0xffff) + (ahead[0] >> 16));
+#endif
+}
+
+// Plus bias, without machine 0, in both halves.
+struct Heads {
+  Parent parent;
+  Rows rows;
+  int bias;
+  __device__ __forceinline__ int get(int c, int k) const {
+    if (c == 0 || k == 0) return 0;
+    const u32 head = parent.heads[c * ROW + k - 1];
+    return (int)(WIDE ? head : head & 0xffff) - bias;
+  }
+  __device__ __forceinline__ void put(int c, int k, int value) const {
+    if (k > 0) parent.heads[c * ROW + k - 1] = twice((u32)(value + bias));
+  }
+  __device__ __forceinline__ void last(int c, u32 job, int value) const {
+#if FLOW
+    parent.head_sums[c] =
+        parent.head_sums[c - 1] + (u32)value - rows.of(job)[2 * (CELLS - 1)];
+#endif
+  }
+};
+
+struct Tails {
+  Parent parent;
+  int total;
+  __device__ __forceinline__ int get(int c, int k) const {
+    return c == (int)parent.n ? total : (int)parent.tails[c * TAIL_ROW + k];
+  }
+  __device__ __forceinline__ void put(int c, int k, int value) const {
+    parent.tails[c * TAIL_ROW + k] = (u32)value;
+  }
+  __device__ __forceinline__ void last(int, u32, int) const {}
+};
+
 struct Swaps {
   Parent parent;
   Rows rows;
@@ -166,8 +216,7 @@ __device__ __forceinline__ void pair_of(u32 t, u32 n, u32 &i, u32 &j) {
   j = t - i * (2 * n - i - 1) / 2 + i + 1;
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_SM)
-search_swaps(const Arguments arg) {
+__device__ __forceinline__ void search_all(const Arguments &arg) {
   extern __shared__ __align__(16) u32 shared[];
   const u32 n = arg.n, thread = threadIdx.x, lane = thread % LANES;
   const u32 member = blockIdx.x % arg.group, which = blockIdx.x / arg.group;
@@ -180,9 +229,9 @@ search_swaps(const Arguments arg) {
   const u32 side = (width - 1 + TILE - 1) / TILE, n_tiles = side * (side + 1) / 2;
   const u32 warps = arg.group * (BLOCK / LANES);
   const u32 warp = member * (BLOCK / LANES) + thread / LANES;
-  u32 *const counters = arg.counters + (1 + SLOTS) * which;
-  Group group = {counters, arg.group, 0};
-  u64 *const minima = arg.minima + which * SLOTS;
+  u32 *const counts = arg.counters + (1 + SLOTS) * which;
+  Group group = {counts, arg.group, 0};
+  u64 *const slots = arg.minima + which * SLOTS;
   const Rows rows = {arg.rows};
   Parent parent = {n, jobs, nullptr, nullptr, nullptr, nullptr};
   parent.steps = STEPS_SHARED ? own_steps : arg.steps + (size_t)which * n * ROW;
@@ -203,9 +252,10 @@ search_swaps(const Arguments arg) {
     __syncthreads();
     for (u32 x = thread; x < (n - 1) * CELLS; x += BLOCK)
       build_step(parent, rows, 1 + x / CELLS, x % CELLS);
-    for (u32 k = thread; k < TAIL_ROW; k += BLOCK)
-      parent.tails[n * TAIL_ROW + k] = k < N_MACHINES ? arg.total : 0;
-    for (u32 k = thread; k < ROW; k += BLOCK) parent.heads[k] = arg.bias;
+    if (member == 0) {
+      for (u32 k = thread; k < TAIL_ROW; k += BLOCK) parent.tails[n * TAIL_ROW + k] = arg.total;
+      for (u32 k = thread; k < ROW; k += BLOCK) parent.heads[k] = arg.bias;
+    }
     u64 hash = 0;
     u32 flow_base = 0;
 #if TABU == 1
@@ -226,21 +276,22 @@ search_swaps(const Arguments arg) {
         *taken = 0;
       }
       __syncthreads();
-#if SHARING >= 1
-      if (thread < LANES)
-        build_table<false>(parent, arg.times, rows, (int)i, (int)arg.total,
-                           (int)(arg.bias & 0xffff));
+#if SHARING
+      const View<false> view = {(int)n, jobs, arg.times};
+      if (thread < LANES && member == 0) {
+        const Heads heads = {parent, rows, (int)(arg.bias & 0xffff)};
+        build_table<false>(view, heads, (int)i);
+      }
+      if (SHARING == 2 && thread / LANES == 1 && member == arg.group - 1) {
+        const Tails tails = {parent, (int)arg.total};
+        build_table<true>(view, tails, (int)j);
+      }
+      group.meet();
 #endif
-#if SHARING == 2
-      if (thread / LANES == 1)
-        build_table<true>(parent, arg.times, rows, (int)j, (int)arg.total,
-                          (int)(arg.bias & 0xffff));
-#endif
-      if (SHARING) __syncthreads();
       const Tabu tabu = {expiry, hashes, jobs, n, g, arg.tenure, hash};
       Swaps swaps = {parent, rows, parent.steps, n, arg.bias, n, arg.times};
       u64 least = NO_MOVE;
-      u32 *const next = arg.group > 1 ? counters + 1 + turn % SLOTS : taken;
+      u32 *const next = arg.group > 1 ? counts + 1 + turn % SLOTS : taken;
       for (u32 tile = warp; tile < n_tiles;) {
         u32 row, place;
         triangle(SHARING == 2 ? tile : n_tiles - 1 - tile, row, place);
@@ -275,13 +326,13 @@ search_swaps(const Arguments arg) {
       least = minimum_of_warp(least);
       if (lane == 0 && least != NO_MOVE) atomicMin(block_best, least);
       __syncthreads();
-      u64 *const slot = minima + turn % SLOTS;
+      u64 *const slot = slots + turn % SLOTS;
       if (arg.group > 1) {
         if (thread == 0) {
           if (*block_best != NO_MOVE) atomicMin(slot, *block_best);
           if (member == 0) {
-            __stcg(minima + (turn + 1) % SLOTS, NO_MOVE);
-            __stcg(counters + 1 + (turn + 1) % SLOTS, 0u);
+            __stcg(slots + (turn + 1) % SLOTS, NO_MOVE);
+            __stcg(counts + 1 + (turn + 1) % SLOTS, 0u);
           }
         }
         group.meet();
@@ -325,7 +376,7 @@ search_swaps(const Arguments arg) {
       } else {
         i = n - 1;
         j = 0;
-        if (TABU == PERMUTATIONS) __syncthreads();
+        __syncthreads();  // all have read the minimum
       }
       if (TABU == PERMUTATIONS && thread == 0 && arg.tenure)
         hashes[g % arg.tenure] = least == NO_MOVE ? 0 : hash;
@@ -343,4 +394,9 @@ search_swaps(const Arguments arg) {
       }
     }
   }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_SM)
+search_swaps(PARAMETERS) {
+  search_all(ARGUMENTS);
 }
