@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpbb.tree.packing import MANY_ROOTS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -35,6 +37,8 @@ def cells_of(unit: WorkUnit) -> NDArray[np.bool_]:
     -------
     ndarray of bool, shape (N_CELLS,)
     """
+    if len(unit) >= MANY_ROOTS:
+        return _cells_of_many(unit)
     levels = min(unit.digits.shape[1], unit.n_jobs, _LEVELS)
     widths = 1.0 / np.cumprod(np.arange(unit.n_jobs, unit.n_jobs - levels, -1.0))
     # not @: for a hundred thousand rows BLAS wakes a thread on every core
@@ -45,6 +49,18 @@ def cells_of(unit: WorkUnit) -> NDArray[np.bool_]:
     last = np.clip(ends - _SLACK, first, N_CELLS - 1).astype(np.intp)
     edges = np.bincount(first, minlength=N_CELLS + 1)
     edges = edges - np.bincount(last + 1, minlength=N_CELLS + 1)
+    return edges.cumsum()[:-1] > 0
+
+
+def _cells_of_many(unit: WorkUnit) -> NDArray[np.bool_]:
+    from dpbb.tree.packed_paths import touch_cells
+
+    levels = min(unit.n_jobs, _LEVELS)
+    sizes = np.arange(unit.n_jobs, unit.n_jobs - levels, -1.0)
+    widths = N_CELLS / np.cumprod(np.concatenate([[1.0], sizes]))
+    edges = np.zeros(N_CELLS + 1, np.int64)
+    depths, shared, tails = unit.to_arrays().values()
+    touch_cells(depths, shared, tails, widths, _SLACK, edges)
     return edges.cumsum()[:-1] > 0
 
 

@@ -23,7 +23,7 @@ from dpbb.coordination.messages import (
 )
 from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError
-from dpbb.tree.packing import KEYS, unpack
+from dpbb.tree.packing import KEYS
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
@@ -244,4 +244,4 @@ def _decode_roots(name: str, n_jobs: int, message: Mapping[str, Any]) -> WorkUni
 def _unpack_roots(name: str, n_jobs: int, message: Mapping[str, Any]) -> WorkUnit:
     """Roots as they came; not checked."""
     arrays = {key: message[f"{name}_{key}"] for key in KEYS}
-    return WorkUnit(n_jobs, *unpack(n_jobs, arrays))
+    return WorkUnit.from_arrays_unchecked(n_jobs, arrays)

@@ -1,14 +1,14 @@
 """Work units on the wire: every path without the prefix that it shares with the last.
 
 Depth-first engines export roots that hang off a few long paths, so a unit of 16,384
-roots of 100 jobs takes about a tenth of its digits. The arrays are plain uint16 and
-carry no code: they go into messages and checkpoints, and whatever comes back is
-checked here before it is trusted.
+roots of 100 jobs takes about a tenth of its digits. The arrays are plain uint8, or
+uint16 with more than 256 jobs, and carry no code: they go into messages and
+checkpoints, and whatever comes back is checked here before it is trusted.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,9 +19,19 @@ if TYPE_CHECKING:
 
 KEYS = ("depths", "shared", "tails")
 
+MANY_ROOTS = 1 << 16
+"""From so many on paths stay packed, and compiled code goes over them
+(``packed_paths``); fewer are a table of digits for NumPy, which has nothing to compile.
+"""
+
 BLOCK_ROWS = 4096
 """Rows worked on at a time: a GPU lists millions, and what does not fit the caches, let
 alone the memory, is several times as slow."""
+
+
+def narrow(n_jobs: int) -> type[np.uint8 | np.uint16]:
+    """Type of depths and digits in the compact form."""
+    return np.uint8 if n_jobs <= 256 else np.uint16
 
 
 def row_blocks(n_rows: int) -> Iterator[slice]:
@@ -59,7 +69,7 @@ def pack(
 
 
 def unpack(
-    n_jobs: int, arrays: Mapping[str, NDArray[np.uint16]]
+    n_jobs: int, arrays: Mapping[str, NDArray[Any]]
 ) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
     """Depths and padded digits from the compact form.
 
@@ -105,14 +115,19 @@ def unpack(
     return depths, digits
 
 
-def _column(arrays: Mapping[str, NDArray[np.uint16]], key: str) -> NDArray[np.uint16]:
-    """One array of the wire form, of exactly the expected type."""
+def _column(arrays: Mapping[str, NDArray[Any]], key: str) -> NDArray[np.uint16]:
+    """One array of the wire form as uint16."""
+    return column(arrays, key).astype(np.uint16, copy=False)
+
+
+def column(arrays: Mapping[str, NDArray[Any]], key: str) -> NDArray[Any]:
+    """Return one array of the compact form, of exactly an expected type."""
     if key not in arrays:
         raise ValueError(f"expected arrays {', '.join(KEYS)}, got no {key!r}")
     array = np.asarray(arrays[key])
-    if array.ndim != 1 or array.dtype != np.uint16:
+    if array.ndim != 1 or array.dtype not in (np.uint8, np.uint16):
         raise ValueError(
-            f"expected {key!r} as a uint16 array of one dimension, "
+            f"expected {key!r} as a uint8 or uint16 array of one dimension, "
             f"got {array.dtype} of {array.ndim}"
         )
     return array

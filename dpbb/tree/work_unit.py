@@ -8,7 +8,6 @@ are at each depth. No leaf index is built on any of these ways.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,15 @@ import numpy as np
 from dpbb.tree.counters import closed_leaves
 from dpbb.tree.factoradic import n_leaves
 from dpbb.tree.interval import Interval, maximal_families
-from dpbb.tree.packing import pack, row_blocks, unpack
+from dpbb.tree.packing import (
+    KEYS,
+    MANY_ROOTS,
+    column,
+    narrow,
+    pack,
+    row_blocks,
+    unpack,
+)
 from dpbb.tree.root import Root
 
 if TYPE_CHECKING:
@@ -24,10 +31,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    Narrow = NDArray[np.unsignedinteger[Any]]
+    Packed = tuple[Narrow, Narrow, Narrow]
 
-@dataclass(frozen=True, slots=True, eq=False)
+
 class WorkUnit:
-    """An ordered set of disjoint roots of one tree.
+    """An ordered set of disjoint roots of one tree; it never changes.
 
     Parameters
     ----------
@@ -41,11 +50,44 @@ class WorkUnit:
     Notes
     -----
     The constructor trusts its arguments; ``check`` is for what comes from outside.
+    Millions of roots from outside stay packed (``from_arrays``): ``digits`` is made
+    whenever somebody asks for it, and the large questions are answered without it.
     """
 
-    n_jobs: int
-    depths: NDArray[np.uint16]
-    digits: NDArray[np.uint16]
+    __slots__ = ("_digits", "_packed", "_zeros", "depths", "n_jobs")
+
+    def __init__(
+        self, n_jobs: int, depths: NDArray[np.uint16], digits: NDArray[np.uint16]
+    ) -> None:
+        self.n_jobs = n_jobs
+        self.depths = depths
+        self._digits: NDArray[np.uint16] | None = digits
+        self._packed: Packed | None = None
+        self._zeros: int | None = None  # trailing zeros, of checked packed paths
+
+    @classmethod
+    def of_packed(
+        cls, n_jobs: int, depths: Narrow, shared: Narrow, tails: Narrow
+    ) -> WorkUnit:
+        """Roots in the compact form; they are trusted, as by the constructor."""
+        unit = cls.empty(n_jobs)
+        unit.depths = depths.astype(np.uint16, copy=False)
+        unit._digits = None
+        unit._packed = depths, shared, tails
+        return unit
+
+    @property
+    def digits(self) -> NDArray[np.uint16]:
+        """Paths, padded with zeros; uint16, shape (r, w)."""
+        if self._digits is not None or self._packed is None:
+            assert self._digits is not None  # noqa: S101 - one of both is there
+            return self._digits
+        from dpbb.tree.packed_paths import spread
+
+        width = max(1, int(self.depths.max(initial=0)))
+        digits = np.empty((len(self), width), np.uint16)
+        spread(*self._packed, digits)
+        return digits
 
     # -- construction -----------------------------------------------------------
 
@@ -118,6 +160,9 @@ class WorkUnit:
     def __len__(self) -> int:
         return len(self.depths)
 
+    def __repr__(self) -> str:
+        return f"<WorkUnit of {len(self)} roots of {self.n_jobs} jobs>"
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, WorkUnit):
             return NotImplemented
@@ -151,6 +196,10 @@ class WorkUnit:
     @property
     def owned_ancestors(self) -> int:
         """Sum over the roots of the trailing zero digits of their paths (I4)."""
+        if self._packed is not None:
+            if self._zeros is None:
+                self._survey()
+            return self._zeros or 0
         width = self.digits.shape[1]
         total = int(self.depths.sum(dtype=np.int64)) - int(self.digits.size)  # padding
         for rows in row_blocks(len(self)):
@@ -174,6 +223,9 @@ class WorkUnit:
 
     def check(self) -> None:
         """Raise ValueError unless this is an ordered set of disjoint roots."""
+        if self._packed is not None:
+            self._survey()
+            return
         for name, array, ndim in (
             ("depths", self.depths, 1),
             ("digits", self.digits, 2),
@@ -185,6 +237,29 @@ class WorkUnit:
                 )
         _check_range(self.n_jobs, self.depths, self.digits)
         self._check_order()
+
+    def _survey(self) -> None:
+        """Check packed paths, once; note their trailing zeros."""
+        if self._zeros is not None or self._packed is None:
+            return
+        from dpbb.tree import packed_paths
+
+        depths, shared, tails = self._packed
+        verdict, row, zeros = packed_paths.survey(depths, shared, tails, self.n_jobs)
+        if verdict == packed_paths.OUT_OF_ORDER:
+            raise ValueError(
+                f"expected roots in leaf order, none inside another, got root {row} "
+                "after the one before it"
+            )
+        if verdict == packed_paths.OUT_OF_RANGE:
+            raise ValueError(f"root {row}: expected digits of {self.n_jobs} jobs")
+        if verdict == packed_paths.DAMAGED:
+            raise ValueError(
+                f"root {row}: expected a depth below {self.n_jobs} and a shared prefix "
+                f"no longer than either path, got {depths[row]} and {shared[row]}, or "
+                "another number of digits"
+            )
+        self._zeros = int(zeros)
 
     def _check_order(self) -> None:
         if not self.is_ordered_and_disjoint():
@@ -202,6 +277,12 @@ class WorkUnit:
         A root of depth d ends before the next begins iff the first digit in which
         the next one's path differs is larger and lies above depth d.
         """
+        if self._packed is not None:
+            try:
+                self._survey()
+            except ValueError:
+                return False
+            return True
         for rows in row_blocks(len(self) - 1):
             before = self.digits[rows]
             after = self.digits[rows.start + 1 : rows.stop + 1]
@@ -225,6 +306,12 @@ class WorkUnit:
         self._check_same_tree(other)
         if not len(other) or not len(self):
             return np.full(len(self), -1, np.intp)
+        if max(len(self), len(other)) >= MANY_ROOTS:
+            from dpbb.tree.packed_paths import find_homes
+
+            homes = np.empty(len(self), np.int64)
+            find_homes(*self._compact(), *other._compact(), homes)
+            return homes
         width = max(self.digits.shape[1], other.digits.shape[1])
         mine, theirs = self._padded(width), other._padded(width)
         # the only candidate is the last root that does not begin after mine, as the
@@ -335,18 +422,50 @@ class WorkUnit:
 
     # -- wire -------------------------------------------------------------------
 
-    def to_arrays(self) -> dict[str, NDArray[np.uint16]]:
+    def to_arrays(self) -> dict[str, Narrow]:
         """Compact form for messages and checkpoints; see ``dpbb.tree.packing``."""
-        return pack(self.depths, self.digits)
+        return dict(zip(KEYS, self._compact(), strict=True))
 
     @classmethod
-    def from_arrays(
-        cls, n_jobs: int, arrays: Mapping[str, NDArray[np.uint16]]
-    ) -> WorkUnit:
+    def from_arrays(cls, n_jobs: int, arrays: Mapping[str, NDArray[Any]]) -> WorkUnit:
         """Inverse of ``to_arrays``; raises ValueError if damaged."""
-        unit = cls(n_jobs, *unpack(n_jobs, arrays))
+        unit = cls.from_arrays_unchecked(n_jobs, arrays)
         unit.check()
         return unit
+
+    @classmethod
+    def from_arrays_unchecked(
+        cls, n_jobs: int, arrays: Mapping[str, NDArray[Any]]
+    ) -> WorkUnit:
+        """Roots as they came: whoever goes on with them calls ``check`` before."""
+        depths, shared, tails = (column(arrays, key) for key in KEYS)
+        if len(depths) < MANY_ROOTS:
+            return cls(n_jobs, *unpack(n_jobs, arrays))
+        if len(shared) != len(depths):
+            raise ValueError(
+                f"expected {len(depths)} shared lengths, got {len(shared)}"
+            )
+        return cls.of_packed(n_jobs, depths, shared, tails)
+
+    def _compact(self) -> Packed:
+        """Depths, lengths of shared prefixes, and tails."""
+        kind = narrow(self.n_jobs)
+        if self._packed is not None:
+            depths, shared, tails = self._packed
+        elif len(self) < MANY_ROOTS:
+            depths, shared, tails = pack(self.depths, self.digits).values()
+        else:
+            from dpbb.tree.packed_paths import gather
+
+            digits = self.digits
+            shared, tails = np.empty(len(self), kind), np.empty(digits.size, kind)
+            depths = self.depths
+            tails = tails[: gather(depths, digits, shared, tails)].copy()
+        return (
+            depths.astype(kind, copy=False),
+            shared.astype(kind, copy=False),
+            tails.astype(kind, copy=False),
+        )
 
     def _padded(self, width: int) -> NDArray[np.uint16]:
         """Digits with at least ``width`` columns."""

@@ -150,7 +150,6 @@ def test_what_the_process_of_the_scheduler_does_costs_the_loop(monkeypatch):
     costs = replace(
         COSTS,
         unit_s=0.5,
-        gift_unit_s=1.0,
         object_s=1e-5,
         n_objects=1000,
         seat_objects=10,
@@ -197,7 +196,7 @@ def test_units_are_encoded_when_they_have_changed():
         SavedUnit(UnitId(n), roots[n], (), 0, fresh=False) for n in range(len(roots))
     ]
     state = flow_shop_state()
-    encoder = Encoder(replace(COSTS, unit_s=1.0, gift_unit_s=10.0))
+    encoder = Encoder(replace(COSTS, unit_s=1.0))
 
     def seconds():
         return round(encoder.seconds(replace(state, units=tuple(units))), 1)
@@ -205,11 +204,11 @@ def test_units_are_encoded_when_they_have_changed():
     assert seconds() == 8
     assert seconds() == 0
     units[0] = replace(units[0], gifts=(roots[1],))
-    assert seconds() == 10
+    assert seconds() == 0  # what has left it lies beside
     for n in range(1, 6):  # most of the first part is of no use now
         units[n] = replace(units[n], roots=sample_roots(50, 20, 10 + n))
-    assert seconds() == 5 + 2
-    assert encoder.units == 8 + 1 + 5 + 2
+    assert seconds() == 5 + 3
+    assert encoder.units == 8 + 5 + 3
 
 
 def test_measured_times_of_threads_never_fall():

@@ -10,8 +10,9 @@ folder and are not ours stay: another owner may have written them.
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -23,18 +24,22 @@ from dpbb.coordination.sections import (
     Section,
     UnitSection,
     checksum,
+    compress,
     decode,
     decode_header,
+    encode_gifts,
     encode_header,
-    encode_unit,
+    encode_optima,
+    encode_roots,
     from_bytes,
     header_length,
     sections_beside,
 )
 from dpbb.errors import CheckpointError
+from dpbb.tree.packing import MANY_ROOTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
     from dpbb.problem import Problem
@@ -43,6 +48,9 @@ HEADER = re.compile(r"checkpoint-(\d{6,})(?:-[0-9a-f]{8})?\.dpbb")
 PART = re.compile(r"units-(\d{6,})(?:-[0-9a-f]{8})?\.bin")
 LEAST_SHARE = 0.5
 """A part of which less is in use is written anew, without what is not."""
+
+ENCODING_THREADS = 8
+"""Units of a checkpoint that are compressed at a time."""
 
 PIECE = 1 << 24
 """Bytes that are read back at a time."""
@@ -144,18 +152,24 @@ class CheckpointFolder:
             size += len(content)
             return section
 
-        now: dict[int, _Known] = {}
-        for unit in saved.units:
-            entry = known.get(id(unit.roots))
-            if entry is None or len(entry.unit.gifts) != len(unit.gifts):
-                content, n_roots = encode_unit(unit)
-                entry = _Known(unit, UnitSection(add(content), n_roots))
-            now[id(unit.roots)] = entry
-        optima = add(saved.optima.astype("<u2").tobytes())
-        extras = {
-            name: add(content) for name, content in sections_beside(saved).items()
+        changed = [unit for unit in saved.units if id(unit.roots) not in known]
+        now = {
+            id(unit.roots): known[id(unit.roots)]
+            for unit in saved.units
+            if id(unit.roots) in known
         }
-        sections = [now[id(unit.roots)].at for unit in saved.units]
+        for unit, content in zip(changed, _encoded(changed), strict=True):
+            at = UnitSection(add(content), len(unit.roots))
+            now[id(unit.roots)] = _Known(unit, at)
+        sections = [
+            replace(now[id(unit.roots)].at, gifts=encode_gifts(unit, add))
+            for unit in saved.units
+        ]
+        optima = add(encode_optima(saved))
+        extras = {
+            name: add(compress(content))
+            for name, content in sections_beside(saved).items()
+        }
         header = encode_header(saved, sections, optima, extras)
         self._own |= {part, name}
         self.folder.write(part, chunks)
@@ -163,7 +177,7 @@ class CheckpointFolder:
         self._sizes[part] = size
         self.folder.write(name, [header], check)
         self._read_back(name, [header])
-        used = {part, *(at.section.file for at in sections)}
+        used = {part, *(at.section.file for at in sections)}  # gifts are in part
         there = self.folder.sizes()
         for needed in sorted(used):
             if there.get(needed) != self._sizes[needed]:
@@ -231,9 +245,19 @@ class CheckpointFolder:
         try:
             header = _read_header(self.folder, name)
             sections = [*header["units"], header["optima"], *header["extras"].values()]
+            sections += [unit[8] for unit in header["units"] if unit[8:] and unit[8]]
             return {str(section[0]) for section in sections}
         except (CheckpointError, KeyError, TypeError, IndexError):
             return set()
+
+
+def _encoded(units: Sequence[SavedUnit]) -> list[bytes]:
+    """Sections of the roots of units; of millions in threads, as zlib needs no GIL."""
+    roots = [unit.roots for unit in units]
+    if sum(map(len, roots)) < MANY_ROOTS:
+        return [encode_roots(some) for some in roots]
+    with ThreadPoolExecutor(ENCODING_THREADS, "dpbb-encode") as threads:
+        return list(threads.map(encode_roots, roots))
 
 
 def header_names(folder: Folder) -> list[str]:

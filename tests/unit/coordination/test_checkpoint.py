@@ -311,7 +311,7 @@ def swapped(values):
 DAMAGES = {
     "empty": lambda content: b"",
     "not a checkpoint": lambda content: b"PK\x03\x04" + content,
-    "future schema": lambda content: content.replace(b" 2 ", b" 3 ", 1),
+    "future schema": lambda content: content.replace(b" 3 ", b" 4 ", 1),
     "length": lambda content: content.replace(b"\n", b"x\n", 1),
     **{f"cut at {x}": lambda c, x=x: c[: int(len(c) * x)] for x in (0.01, 0.3, 0.9)},
     "last byte lost": lambda content: content[:-1],

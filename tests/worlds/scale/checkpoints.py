@@ -37,10 +37,10 @@ class Encoder:
         now: dict[int, tuple[SavedUnit, int]] = {}
         for unit in saved.units:
             entry = known.get(id(unit.roots))
-            if entry is None or len(entry[0].gifts) != len(unit.gifts):
+            if entry is None:
                 entry = unit, part
                 encoded += 1
-                total_s += costs.gift_unit_s if unit.gifts else costs.unit_s
+                total_s += costs.unit_s
             now[id(unit.roots)] = entry
         self._known = now
         self._sizes[part] = encoded

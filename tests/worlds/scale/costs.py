@@ -19,10 +19,9 @@ import numpy as np
 
 from dpbb.cluster.rpc import unwrap, wrap
 from dpbb.cluster.scheduler.hub import Hub
-from dpbb.coordination.checkpoint import SavedUnit
 from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import FullReport, Report, RunId, RunSpec, UnitId
-from dpbb.coordination.sections import checksum, encode_unit
+from dpbb.coordination.sections import checksum, encode_roots
 from dpbb.coordination.wire import decode_report, encode_report
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
@@ -77,8 +76,8 @@ class Costs:
         The seat's, for a full report.
     full_bytes, gift_bytes
         On the wire.
-    unit_s, gift_unit_s
-        A thread, encoding an open unit for a checkpoint; one that roots have left.
+    unit_s
+        A thread, encoding an open unit for a checkpoint.
     object_s
         A collection of garbage, for each object that it goes through.
     n_objects, seat_objects
@@ -101,7 +100,6 @@ class Costs:
     full_bytes: int
     gift_bytes: int
     unit_s: float = 0.0
-    gift_unit_s: float = 0.0
     object_s: float = 0.0
     n_objects: int = 0
     seat_objects: int = 0
@@ -110,9 +108,7 @@ class Costs:
     @property
     def ideal(self) -> Costs:
         """The same without garbage, with a lock for each thread and free encoding."""
-        return replace(
-            self, unit_s=0.0, gift_unit_s=0.0, object_s=0.0, sharing=NOTHING_SHARED
-        )
+        return replace(self, unit_s=0.0, object_s=0.0, sharing=NOTHING_SHARED)
 
     def times(self, factor: float) -> Costs:
         """All seconds multiplied."""
@@ -304,18 +300,15 @@ def _without(times: ReportTimes, first: int) -> ReportTimes:
     )
 
 
-def time_units(n_jobs: int, n_roots: int, repeat: int) -> tuple[float, float]:
-    """Median seconds to encode an open unit, and one that ``GIFT_ROOTS`` have left."""
+def time_units(n_jobs: int, n_roots: int, repeat: int) -> float:
+    """Median seconds to encode an open unit."""
     roots = sample_roots(n_jobs, n_roots)
-    gifts = roots.donate(GIFT_ROOTS)[1]
-    times: tuple[list[float], list[float]] = [], []
+    times = []
     for _ in range(repeat):
-        for kept, given in zip(times, ((), (gifts,)), strict=True):
-            unit = SavedUnit(UnitId(1), roots, given, 0, fresh=False)
-            begin = time.thread_time()
-            checksum(encode_unit(unit)[0])
-            kept.append(time.thread_time() - begin)
-    return statistics.median(times[0]), statistics.median(times[1])
+        begin = time.thread_time()
+        checksum(encode_roots(roots))
+        times.append(time.thread_time() - begin)
+    return statistics.median(times)
 
 
 def one_check(n_jobs: int, n_roots: int) -> Callable[[], object]:
@@ -460,7 +453,6 @@ def measure(n_jobs: int, n_roots: int, repeat: int) -> Costs:
     """Measure all costs of seats that hold so many roots; takes some seconds."""
     full = time_full_reports(n_jobs, n_roots, repeat)
     gift = time_gifts(n_jobs, n_roots, max(3, repeat // 8))
-    unit_s, gift_unit_s = time_units(n_jobs, n_roots, repeat)
     median = statistics.median
     return Costs(
         **asyncio.run(_dask(10 * repeat)),
@@ -471,8 +463,7 @@ def measure(n_jobs: int, n_roots: int, repeat: int) -> Costs:
         encode_s=median(full.encode),
         full_bytes=full.n_bytes,
         gift_bytes=gift.n_bytes,
-        unit_s=unit_s,
-        gift_unit_s=gift_unit_s,
+        unit_s=time_units(n_jobs, n_roots, repeat),
         object_s=object_seconds(),
         sharing=measure_sharing(one_check(n_jobs, n_roots), repeat),
     )

@@ -1,0 +1,247 @@
+"""Compiled work on millions of packed paths, one after the other.
+
+A seat may hold millions of roots. As a table of digits those are a gigabyte that every
+question goes through; packed (``dpbb.tree.packing``) they are a few bytes each, and a
+path differs from the one before in few digits. So each of these goes over the paths
+once and keeps the digits of one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbb.kernels.compiling import entry, int64
+
+Narrow = NDArray[np.unsignedinteger[Any]]
+"""A column of packed paths: uint8 or uint16."""
+
+FINE, DAMAGED, OUT_OF_ORDER, OUT_OF_RANGE = range(4)
+"""What ``survey`` finds of a row."""
+
+
+@entry
+def survey(
+    depths: Narrow,
+    shared: Narrow,
+    tails: Narrow,
+    n_jobs: int,
+    version: int = 0,
+) -> tuple[int, int, int]:
+    """Check packed paths, and sum up the trailing zeros of their digits.
+
+    Parameters
+    ----------
+    depths, shared : ndarray of uint8 or uint16, shape (r,)
+    tails : ndarray of uint8 or uint16, shape (t,)
+        See ``pack``; whatever came from outside.
+    n_jobs
+        Number of jobs of the tree.
+
+    Returns
+    -------
+    verdict, row, zeros : int
+        FINE, or what is wrong with which row: its lengths, its order, a digit of it.
+        Of ordered, disjoint paths also their trailing zeros (invariant I4).
+    """
+    path = np.zeros(n_jobs + 1, np.int64)
+    run = np.zeros(n_jobs + 1, np.int64)  # trailing zeros of the first digits
+    before, at, total = int64(0), int64(0), int64(0)
+    for row in range(len(depths)):
+        depth, keeps = int64(depths[row]), int64(shared[row])
+        if depth >= max(n_jobs, 1) or keeps > depth or keeps > before:
+            return DAMAGED, row, 0
+        if at + depth - keeps > len(tails) or (row == 0 and keeps):
+            return DAMAGED, row, 0
+        # it begins after the one before has ended
+        if row and (keeps in (depth, before) or int64(tails[at]) <= path[keeps]):
+            return OUT_OF_ORDER, row, 0
+        for level in range(keeps, depth):
+            digit = int64(tails[at])
+            if digit >= n_jobs - level:
+                return OUT_OF_RANGE, row, 0
+            path[level] = digit
+            run[level + 1] = 0 if digit else run[level] + 1
+            at += 1
+        total += run[depth]
+        before = depth
+    if at != len(tails):
+        return DAMAGED, len(depths) - 1, 0
+    return FINE, 0, total
+
+
+@entry
+def find_homes(
+    depths: Narrow,
+    shared: Narrow,
+    tails: Narrow,
+    other_depths: Narrow,
+    other_shared: Narrow,
+    other_tails: Narrow,
+    homes: NDArray[np.int64],
+    version: int = 0,
+) -> None:
+    """Say for every path which of some others it is, or lies below.
+
+    Both are ordered and disjoint, so this is one walk along both, as in a merge.
+
+    Parameters
+    ----------
+    depths, shared, tails
+        Packed paths.
+    other_depths, other_shared, other_tails
+        The others.
+    homes : ndarray of int64, shape (r,)
+        To be filled: index of the other one, or -1.
+    """
+    width = int64(0)
+    for row in range(len(depths)):
+        width = max(width, int64(depths[row]))
+    for row in range(len(other_depths)):
+        width = max(width, int64(other_depths[row]))
+    path, other = np.zeros(width + 1, np.int64), np.zeros(width + 1, np.int64)
+    row, at = int64(-1), int64(0)
+    index, other_at = int64(-1), int64(0)
+    alike = int64(0)  # so many first digits of both paths are known to be equal
+    take, take_other = True, True
+    while True:
+        if take:
+            row += 1
+            if row >= len(depths):
+                return
+            for level in range(int64(shared[row]), int64(depths[row])):
+                path[level] = int64(tails[at])
+                at += 1
+            alike = min(alike, int64(shared[row]))
+            homes[row] = -1
+        if take_other:
+            index += 1
+            if index >= len(other_depths):
+                for left in range(row, len(depths)):
+                    homes[left] = -1
+                return
+            first = int64(other_shared[index])
+            for level in range(first, int64(other_depths[index])):
+                other[level] = int64(other_tails[other_at])
+                other_at += 1
+            alike = min(alike, first)
+        depth, other_depth = int64(depths[row]), int64(other_depths[index])
+        least = min(depth, other_depth)
+        while alike < least and path[alike] == other[alike]:
+            alike += 1
+        if alike < least:  # they part: the one that comes first goes on
+            take_other = other[alike] < path[alike]
+            take = not take_other
+        else:  # one is above the other, or they are the same
+            if other_depth <= depth:
+                homes[row] = index
+            take, take_other = True, False
+
+
+@entry
+def touch_cells(
+    depths: Narrow,
+    shared: Narrow,
+    tails: Narrow,
+    widths: NDArray[np.float64],
+    slack: float,
+    edges: NDArray[np.int64],
+    version: int = 0,
+) -> None:
+    """Count where the intervals of leaves of paths begin and end on a map of cells.
+
+    Parameters
+    ----------
+    depths, shared, tails
+        Packed paths.
+    widths : ndarray of float64, shape (levels + 1,)
+        Cells that a subtree at each depth is wide; deeper digits are left out.
+    slack
+        Part of a cell by which begins and ends are moved inside.
+    edges : ndarray of int64, shape (n_cells + 1,)
+        One more where an interval begins, one less after the cell in which it ends.
+    """
+    levels, most = len(widths) - 1, np.float64(len(edges) - 2)
+    begins = np.zeros(levels + 1, np.float64)
+    at = int64(0)
+    for row in range(len(depths)):
+        keeps, depth = int64(shared[row]), int64(depths[row])
+        for level in range(keeps, min(depth, levels)):
+            digit = np.float64(tails[at + level - keeps])
+            begins[level + 1] = begins[level] + digit * widths[level + 1]
+        at += depth - keeps
+        last_level = min(depth, levels)
+        begin = begins[last_level]
+        first = int64(min(max(begin + slack, 0.0), most))
+        end = begin + widths[last_level] - slack
+        last = int64(min(max(end, np.float64(first)), most))
+        edges[first] += 1
+        edges[last + 1] -= 1
+
+
+@entry
+def spread(
+    depths: Narrow,
+    shared: Narrow,
+    tails: Narrow,
+    digits: NDArray[np.uint16],
+    version: int = 0,
+) -> None:
+    """Write checked, packed paths as a table of digits, padded with zeros.
+
+    Parameters
+    ----------
+    depths, shared, tails
+        Packed paths that ``survey`` has found fine.
+    digits : ndarray of uint16, shape (r, w)
+        The table, to be filled.
+    """
+    width, at = digits.shape[1], int64(0)
+    for row in range(len(depths)):
+        keeps, depth = int64(shared[row]), int64(depths[row])
+        for level in range(keeps):
+            digits[row, level] = digits[row - 1, level]
+        for level in range(keeps, depth):
+            digits[row, level] = tails[at]
+            at += 1
+        for level in range(depth, width):
+            digits[row, level] = 0
+
+
+@entry
+def gather(
+    depths: NDArray[np.uint16],
+    digits: NDArray[np.uint16],
+    shared: Narrow,
+    tails: Narrow,
+    version: int = 0,
+) -> int:
+    """Pack a table of digits; see ``dpbb.tree.packing.pack``.
+
+    Parameters
+    ----------
+    depths : ndarray of uint16, shape (r,)
+    digits : ndarray of uint16, shape (r, w)
+        Ordered, disjoint paths: each differs from the one before.
+    shared, tails
+        To be filled; there is room for all digits.
+
+    Returns
+    -------
+    int
+        Length of the tails.
+    """
+    at = int64(0)
+    for row in range(len(depths)):
+        keeps, depth = int64(0), int64(depths[row])
+        if row:
+            last = digits.shape[1] - 1
+            while keeps < last and digits[row, keeps] == digits[row - 1, keeps]:
+                keeps += 1
+        shared[row] = keeps
+        for level in range(keeps, depth):
+            tails[at] = digits[row, level]
+            at += 1
+    return at
