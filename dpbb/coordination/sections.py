@@ -64,8 +64,8 @@ CODEC = "zlib"
 """What the header calls the codec of all sections; schemas 1 and 2 had none."""
 
 LEVEL = 1
-"""Of zlib: 10 million roots of a GPU take half a second and 1.2 to 1.7 bytes each. Level
-6 saves a tenth of the bytes and takes five times as long."""
+"""Of zlib: 10 million roots of a GPU take half a second and 1.2 to 1.7 bytes each.
+Level 6 saves a tenth of the bytes and takes five times as long."""
 
 JOURNAL = "journal"
 

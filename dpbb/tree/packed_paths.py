@@ -244,4 +244,4 @@ def gather(
         for level in range(keeps, depth):
             tails[at] = digits[row, level]
             at += 1
-    return at
+    return int(at)

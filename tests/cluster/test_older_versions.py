@@ -72,6 +72,18 @@ def test_a_checkpoint_of_the_cpu_engine_goes_on(old):
     assert result.certificate is None
 
 
+def test_a_checkpoint_of_schema_2_goes_on(tmp_path):
+    """Of commit d842817, the last one that did not compress sections."""
+    source = DATA / "d842817" / "open-flowshop"
+    folder = shutil.copytree(source, tmp_path / "open")
+    saved = load_checkpoint(str(folder))
+    assert (saved.cutoff, saved.counters.decomposed) == (3666, 1_454_241)
+    assert saved.covered_s == saved.seconds
+    result = dpbb.resume(folder, node_limit=2_000_000, engine="cpu", progress="none")
+    assert result.decomposed >= 2_000_000
+    assert load_checkpoint(str(folder)).counters.decomposed == result.decomposed
+
+
 @every_commit
 def test_a_checkpoint_of_an_own_problem_goes_on_with_the_problem(old):
     """Written before ``encode``, it holds the digest alone; a cutoff fixes the tree."""
