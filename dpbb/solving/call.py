@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -55,6 +55,10 @@ BOUND = "{bound}"
 SHORT_S = 5.0
 """A time limit that may be over before there is a tree."""
 
+HEAD_START_S = 1.0
+"""Seconds that a cluster waits, at most, for the first schedule: its start is a second
+of imports, beside which a heuristic of milliseconds takes as long on a busy machine."""
+
 
 @dataclass(slots=True)
 class Call:
@@ -68,6 +72,8 @@ class Call:
         Where the next tree from below goes on; None: there was no tree yet.
     spec_opened
         The last run.
+    answered
+        Set when there is a schedule, or will be none before the tree.
     """
 
     problem: Problem[Any]
@@ -82,6 +88,7 @@ class Call:
     detached: bool = False
     former: Checkpoint | None = None
     spec_opened: RunSpec | None = None
+    answered: Event = field(default_factory=Event)
 
     def client(
         self,
@@ -92,7 +99,7 @@ class Call:
             return _background(lambda: _nothing(given))
         address, limit = self.options.scheduler, self.options.time_limit_s
         if address is not None:
-            return _background(lambda: _connect(address, limit))
+            return self._background(lambda: _connect(address, limit))
         return self._embedded()
 
     @contextmanager
@@ -104,13 +111,29 @@ class Call:
         if not sure:
             self._choose_engine()
         unwanted = Event()
-        with _background(lambda: self._start(unwanted)) as starting:
+        with self._background(lambda: self._start(unwanted)) as starting:
             if sure and (limit is None or limit > SHORT_S):
                 self._choose_engine()
             try:
                 yield starting
             finally:
                 unwanted.set()
+
+    @contextmanager
+    def _background(
+        self, make: Callable[[], AbstractContextManager[Any]]
+    ) -> Iterator[Future[Any]]:
+        """Enter a context manager in a thread when the first schedule is there."""
+
+        def make_then() -> AbstractContextManager[Any]:
+            self.answered.wait(HEAD_START_S)
+            return make()
+
+        with _background(make_then) as future:
+            try:
+                yield future
+            finally:
+                self.answered.set()
 
     def _is_sure(self) -> bool:
         """Whether the engine can run here, as far as a look of milliseconds can tell.
@@ -154,14 +177,17 @@ class Call:
 
     def plan(self) -> Plan:
         """Run the start heuristics, and decide on the strategy."""
-        plan = make_plan(
-            self.problem,
-            self.name,
-            self.options,
-            began=self.began,
-            on_incumbent=self._found,
-            should_stop=self.should_stop,
-        )
+        try:
+            plan = make_plan(
+                self.problem,
+                self.name,
+                self.options,
+                began=self.began,
+                on_incumbent=self._found,
+                should_stop=self.should_stop,
+            )
+        finally:
+            self.answered.set()
         if plan.proved or plan.within_gap:
             return plan
         strategy, why = chosen_strategy(
@@ -178,6 +204,7 @@ class Call:
 
     def _found(self, step: Improvement, bound: int) -> None:
         self.progress.incumbent(step.seconds, step.value, bound)
+        self.answered.set()
 
     def early(self, plan: Plan) -> Result | None:
         """Return the result if there is nothing to explore, or no time."""

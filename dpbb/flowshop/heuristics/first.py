@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from dpbb.flowshop.instance import FlowShopInstance
     from dpbb.problem import Incumbent
 
-LARGE_JOBS = 200
-"""With more jobs, NEH may take longer than 0.2 s: Palmer's order comes before it."""
+LARGE = 500**2 * 20
+"""With more jobs^2 x machines NEH takes longer than a moment: Palmer's order first."""
 
 FEW_JOBS = 60
 """Up to here local search does best that takes out blocks, beyond it single jobs."""
@@ -139,7 +139,7 @@ def first_incumbent(
 
     if method != Heuristics.AUTO:
         path_of(method, device, strict=True)  # refused before anything runs
-    if instance.n_jobs > LARGE_JOBS:
+    if instance.n_jobs**2 * instance.n_machines > LARGE:
         incumbent = palmer(search, incumbent)
     incumbent = neh(search, incumbent)
     if method == "neh" or incumbent.proved:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from dpbb.problem import Incumbent, StartSearch
 
 POLL_S = 0.01
+GRACE = 1 / 3
+"""How much longer the first schedule is waited for, as a share of the time so far."""
+
 STOP_S = 0.25
 """Seconds that a heuristic has to end in after a stop."""
 
@@ -27,7 +30,7 @@ STOP_S = 0.25
 def incumbent_in_time(
     instance: FlowShopInstance, search: StartSearch
 ) -> Incumbent | None:
-    """Return what ``first_incumbent`` finds until ``search.end``.
+    """Return what ``first_incumbent`` finds until ``search.end``, or soon after.
 
     The functions of ``search`` are called in this thread.
 
@@ -42,6 +45,7 @@ def incumbent_in_time(
     stop = Event()
     seconds = _seconds(instance, search)
     end = search.end
+    began = time.monotonic()
 
     def find() -> None:
         try:
@@ -67,7 +71,10 @@ def incumbent_in_time(
     Thread(target=find, name="dpbb-heuristics", daemon=True).start()
     try:
         while True:
-            over = end is not None and time.monotonic() >= end
+            now = time.monotonic()
+            over = end is not None and now >= end
+            if end is not None and over and best is None and not stop.is_set():
+                over = now >= end + GRACE * (end - began)
             if not stop.is_set() and search.should_stop():
                 stop.set()
                 last = time.monotonic() + STOP_S

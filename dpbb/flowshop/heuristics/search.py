@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import psutil
 
 from dpbb.flowshop.makespan import makespan
 from dpbb.options.permutations import check_permutation
@@ -122,6 +121,8 @@ def random_state(seed: int, stream: int) -> NDArray[np.uint64]:
 
 def available_cores() -> int:
     """Physical cores that this process may use, at least 1."""
+    import psutil  # takes longer than NEH
+
     if hasattr(os, "sched_getaffinity"):
         allowed = len(os.sched_getaffinity(0))
     else:

@@ -135,9 +135,10 @@ def test_numpy_searches_until_the_code_is_compiled_and_a_word_says_so(
     assert notes == ["compiling the heuristics; NumPy searches meanwhile", ""]
 
 
-def test_a_large_shop_has_an_order_before_neh():
+def test_a_large_shop_has_an_order_before_neh(monkeypatch):
     found = []
-    times = np.random.default_rng(1).integers(1, 99, (201, 3))
+    monkeypatch.setattr(first, "LARGE", 20 * 20 * 3 - 1)
+    times = np.random.default_rng(1).integers(1, 99, (20, 3))
     shop = FlowShopInstance("large", times)
     first_incumbent(shop, method="neh", on_improvement=found.append)
     assert found[0].source == "own order"

@@ -127,6 +127,18 @@ def test_what_came_just_before_the_end_counts(monkeypatch):
     assert incumbent_in_time(SHOP, how) is NEH
 
 
+def test_the_first_schedule_is_waited_for_a_little_longer(monkeypatch):
+    def slow(_instance, *, on_improvement, should_stop, **_how):
+        while time.monotonic() < end:
+            assert not should_stop()
+        on_improvement(NEH)
+
+    monkeypatch.setattr(in_time, "first_incumbent", slow)
+    monkeypatch.setattr(in_time, "GRACE", 1e9)
+    end = time.monotonic() + 0.05
+    assert incumbent_in_time(SHOP, StartSearch(end=end)) is NEH
+
+
 def test_errors_are_raised_here(monkeypatch):
     def broken(*_args, **_how):
         raise ArithmeticError("broken")

@@ -1,0 +1,42 @@
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.options import SolveOptions
+from dpbb.result import Improvement
+from dpbb.solving import call as module
+from dpbb.solving.call import Call
+
+
+@pytest.fixture
+def call(monkeypatch):
+    monkeypatch.setattr(module, "HEAD_START_S", 60.0)
+    progress = SimpleNamespace(incumbent=lambda *_: None, note=lambda _text: None)
+    problem = FlowShopProblem(FlowShopInstance("shop", [[1, 2], [3, 1]]))
+    return Call(problem, "shop", SolveOptions(), progress, lambda: False, 0.0)
+
+
+@contextmanager
+def cluster():
+    yield "a client"
+
+
+def test_a_cluster_starts_after_the_first_schedule(call):
+    with call._background(cluster) as starting:
+        assert not starting.done()
+        call._found(Improvement(0.1, 5, "neh"), 4)
+        assert starting.result(60) == "a client"
+
+
+def test_a_cluster_starts_when_there_will_be_no_schedule(call):
+    call.options = SolveOptions(heuristics="none", cutoff=9)
+    with call._background(cluster) as starting:
+        call.plan()
+        assert starting.result(60) == "a client"
+
+
+def test_what_fails_before_a_schedule_does_not_wait_for_one(call):
+    with pytest.raises(ArithmeticError), call._background(cluster):
+        raise ArithmeticError

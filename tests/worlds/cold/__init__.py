@@ -1,0 +1,1 @@
+"""A process without compiled code on a busy machine."""
