@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from dpbb.problem import Incumbent, StartSearch
 
 POLL_S = 0.01
-GRACE = 1 / 3
-"""How much longer the first schedule is waited for, as a share of the time so far."""
+GRACE_S = 0.25
+"""Seconds that the first schedule is waited for, if there is none at the end."""
 
 STOP_S = 0.25
 """Seconds that a heuristic has to end in after a stop."""
@@ -45,7 +45,6 @@ def incumbent_in_time(
     stop = Event()
     seconds = _seconds(instance, search)
     end = search.end
-    began = time.monotonic()
 
     def find() -> None:
         try:
@@ -74,7 +73,7 @@ def incumbent_in_time(
             now = time.monotonic()
             over = end is not None and now >= end
             if end is not None and over and best is None and not stop.is_set():
-                over = now >= end + GRACE * (end - began)
+                over = now >= end + GRACE_S
             if not stop.is_set() and search.should_stop():
                 stop.set()
                 last = time.monotonic() + STOP_S

@@ -134,7 +134,7 @@ def test_the_first_schedule_is_waited_for_a_little_longer(monkeypatch):
         on_improvement(NEH)
 
     monkeypatch.setattr(in_time, "first_incumbent", slow)
-    monkeypatch.setattr(in_time, "GRACE", 1e9)
+    monkeypatch.setattr(in_time, "GRACE_S", 60.0)
     end = time.monotonic() + 0.05
     assert incumbent_in_time(SHOP, StartSearch(end=end)) is NEH
 
