@@ -17,6 +17,7 @@ from dpbb.flowshop.heuristics.beam import load
 from dpbb.flowshop.heuristics.beam_gpu import GpuLevels
 from dpbb.flowshop.heuristics.beam_levels import Guide, Root
 from dpbb.flowshop.heuristics.beam_polish import MOST_POLISHED, Polish
+from dpbb.flowshop.heuristics.neh import neh
 from dpbb.flowshop.heuristics.search import Search, available_cores
 
 
@@ -54,7 +55,7 @@ def widen(instance, guide, options):
     )
     if options.kernels:
         times = timed(levels)
-    polish = Polish(search, nothing, nothing)
+    polish = Polish(search, neh(search))
     ub = problem.trivial_ub
     begun = time.perf_counter()
     for power in range(options.least, options.most + 1):

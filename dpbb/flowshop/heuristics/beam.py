@@ -90,7 +90,7 @@ def widen(
     if incumbent.proved or not len(root.jobs):
         return incumbent
     levels = levels_of(problem, root)
-    polish = Polish(search, prefix, suffix)
+    polish = Polish(search, incumbent)
     choices = guides(search.instance.n_machines, search.instance.n_jobs)
     runs, width = 0, 1
     while width <= levels.widest:
@@ -103,7 +103,7 @@ def widen(
             if run is None:
                 return incumbent
             runs += 1
-            for found in polish(run.moves):
+            for found in polish(run.moves, alone=run.uncut):
                 incumbent = improve(search, incumbent, found, "beam")
             if run.uncut:
                 whole = not first and not last

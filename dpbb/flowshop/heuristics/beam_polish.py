@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from concurrent.futures import ThreadPoolExecutor, wait
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpbb.flowshop.heuristics.beam_levels import BACK
-from dpbb.flowshop.heuristics.insertion import (
-    best_insertion,
-    fill_tables,
-    insert,
-    jit,
-    local_search,
-    workspace,
-)
+from dpbb.flowshop.heuristics.neighborhood import Room, local_search, narrowest, put
 from dpbb.flowshop.heuristics.search import Search, machine_times, random_state
+from dpbb.kernels.compiling import entry, int64
+from dpbb.kernels.pointers import addresses, pointer_of, pointers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpbb.flowshop.heuristics.insertion import Flag, Ints, Random
+    from dpbb.problem import Incumbent
 
 MOST_POLISHED = 256
 """Nodes of a run that are completed and searched locally, at most."""
@@ -39,74 +35,128 @@ class Polish:
     Parameters
     ----------
     search
-        Its limits hold.
-    prefix, suffix
-        Jobs of the root, which stay where they are; if there are any, nothing is
-        searched, and only complete schedules are used.
+        Its limits hold, and its kept jobs stay.
+    incumbent
+        The best schedule so far; its ends are those of the root.
     """
 
-    def __init__(
-        self, search: Search, prefix: NDArray[np.intp], suffix: NDArray[np.intp]
-    ) -> None:
+    def __init__(self, search: Search, incumbent: Incumbent) -> None:
         self._search = search
-        self._prefix, self._suffix = prefix, suffix
-        self._times = machine_times(search)
+        n_jobs = search.instance.n_jobs
+        first, last = search.kept
+        order = np.asarray(incumbent.permutation, np.int64)
+        self._prefix, self._suffix = order[:first], order[n_jobs - last :]
         self._by_work = np.argsort(-search.instance.times.sum(axis=1), kind="stable")
+        times = machine_times(search)
+        dtype, self._limit = narrowest(times, incumbent.value)
+        self._lane = dtype(0)
+        self._rooms: SimpleQueue[Room] = SimpleQueue()
+        for _ in range(search.threads):
+            self._rooms.put(Room.of(times, dtype))
         self._runs = 0
 
-    def __call__(self, moves: NDArray[np.uint16]) -> list[NDArray[np.int32]]:
+    def __call__(
+        self, moves: NDArray[np.uint16], *, alone: bool = False
+    ) -> list[NDArray[np.int64]]:
         """Return schedules made of nodes, the best node's as it is if it is complete.
 
         Parameters
         ----------
         moves : ndarray of uint16, shape (rows, depth)
             Of an ``Outcome``.
+        alone
+            Return the best node's alone: there is nothing better.
         """
-        starts = [self._sequence(row) for row in moves]
+        starts = [self.sequence(row) for row in moves]
         n_jobs = len(self._by_work)
         found = [start for start in starts[:1] if len(start) == n_jobs]
-        if len(self._prefix) or len(self._suffix):
+        if alone or n_jobs - sum(self._search.kept) < 2:
             return found
-        stop = np.zeros(1, np.uint8)
+        stop = np.zeros(1, np.int64)
         self._runs += 1
 
-        def improved(index: int, start: NDArray[np.int32]) -> NDArray[np.int32]:
+        def improved(index: int, start: NDArray[np.int64]) -> NDArray[np.int64] | None:
             rest = self._by_work[~np.isin(self._by_work, start)]
-            sequence = np.concatenate([start, rest]).astype(np.int32)
+            sequence = np.concatenate([start, rest, [0]])
             rng = random_state(self._search.seed, self._runs << 16 | index)
-            complete(self._times, sequence, len(start), rng, stop)
-            return sequence
+            first, last = len(self._prefix), len(self._suffix)
+            room = self._rooms.get()
+            try:
+                done = complete(
+                    addresses(room),
+                    self._lane,
+                    sequence,
+                    len(start),
+                    first,
+                    last,
+                    self._limit,
+                    rng,
+                    stop,
+                )
+            finally:
+                self._rooms.put(room)
+            return sequence[:-1] if done else None
 
         with ThreadPoolExecutor(self._search.threads, "dpbb-polish") as pool:
             running = [pool.submit(improved, *item) for item in enumerate(starts)]
             for future in running:
-                while not future.done():
-                    try:
-                        future.result(timeout=POLL_S)
-                    except TimeoutError:
-                        if self._search.over:
-                            stop[0] = 1
-                found.append(future.result())
+                stop[0] |= self._search.over
+                while not wait([future], POLL_S).done:
+                    stop[0] |= self._search.over
+                better = future.result()
+                if better is not None:
+                    found.append(better)
         return found
 
-    def _sequence(self, moves: NDArray[np.uint16]) -> NDArray[np.int32]:
-        jobs = (moves % BACK).astype(np.int32)
+    def sequence(self, moves: NDArray[np.uint16]) -> NDArray[np.int64]:
+        """Return the jobs of a node in the order of the schedule, with a gap."""
+        jobs = (moves % BACK).astype(np.int64)
         back = moves >= BACK
         return np.concatenate(
             [self._prefix, jobs[~back], jobs[back][::-1], self._suffix]
-        ).astype(np.int32)
+        )
 
 
-@jit
-def complete(times: Ints, sequence: Ints, length: int, rng: Random, stop: Flag) -> int:
+@entry
+def complete(
+    room_in: Room,
+    lane: np.signedinteger[Any],
+    sequence: NDArray[np.int64],
+    length: int,
+    kept_first: int,
+    kept_last: int,
+    limit: int,
+    rng: NDArray[np.uint64],
+    stop: NDArray[np.int64],
+) -> bool:
     """Insert what follows the first jobs of a sequence, then search locally, in place.
 
-    Returns the makespan.
+    Parameters
+    ----------
+    room_in, lane
+        Room with addresses, and any integer of its element type.
+    sequence : ndarray of int64, shape (n_jobs + 1,)
+        The jobs that are in, and then the others, in the order of insertion.
+    length
+        How many are in.
+    kept_first, kept_last
+        How many jobs at the ends stay there.
+    limit
+        With a makespan above this nothing is done.
+
+    Returns
+    -------
+    bool
+        Whether the sequence is a schedule, not stopped before its end.
     """
-    scratch = workspace(times.shape[0], times.shape[1])
-    value = fill_tables(times, sequence, length, scratch)
-    for at in range(length, len(sequence)):
-        job = sequence[at]
-        value, position = best_insertion(times, sequence, at, job, rng, scratch)
-        insert(sequence, at, position, job)
-    return local_search(times, sequence, len(sequence), value, rng, stop, scratch)
+    room = pointers(room_in, lane)
+    jobs, state, flag = pointer_of(sequence), pointer_of(rng), pointer_of(stop)
+    first = int64(kept_first)
+    for at in range(length, room.n_jobs):
+        job = int64(jobs[at])
+        value = put(room, jobs, int64(at), first, int64(at - kept_last), job, state)
+        if value > limit or stop[0]:
+            return False
+    last = int64(room.n_jobs - kept_last)
+    local_search(room, jobs, int64(room.n_jobs), first, last, int64(1), state, flag)
+    return True
