@@ -42,7 +42,16 @@ def test_an_uncut_beam_proves_the_optimum(emulated):
 
 
 def test_memory_limits_the_width(emulated, monkeypatch):
-    monkeypatch.setattr(beam_gpu, "MEMORY_SHARE", 1e-5)
-    search = Search(SHAPES["ta001"], 0)
-    found = beam_gpu.beam(search, Incumbent(1400, np.arange(20), "initial"))
-    assert not found.proved
+    monkeypatch.setattr(beam_gpu, "MEMORY_SHARE", 2e-5)
+    widths = []
+    run = beam_gpu.GpuLevels.run
+
+    def noted(levels, width, *arguments):
+        widths.append(width)
+        assert width <= levels.widest
+        return run(levels, width, *arguments)
+
+    monkeypatch.setattr(beam_gpu.GpuLevels, "run", noted)
+    search = Search(SHAPES["odd machines"], 0)
+    beam_gpu.beam(search, Incumbent(200, np.arange(9), "initial"))
+    assert max(widths) < 32

@@ -1,17 +1,25 @@
-"""Iterative bidirectional beam search; on few machines it often proves the optimum.
+"""Iterative bidirectional beam search with targets; it often proves the optimum.
 
 Source: Libralesso, Focke, Secardin and Jost, EJOR 301(1), 2022: breadth first over
 partial schedules that grow at either end, keeping at each depth the nodes with the
-best guide; the width doubles from run to run. Differences: bounds use the least heads
-and tails on empty sides; a run that kept every node below the incumbent's makespan
-is an exhaustive search, hence a proof; and the best nodes of a run, complete or not,
-are completed and searched locally by insertion.
+best guide; the width doubles from run to run. Differences:
+
+- Bounds use the least heads and tails on empty sides.
+- *Targets.* The source prunes at the incumbent's makespan. Here most beams prune at a
+  target below it: that takes most of what the guide would keep in vain, and lets the
+  fewer children decide on which side nodes grow. What reaches the end is that much
+  better, or nothing does, soon, and the next target is nearer to the incumbent.
+- A run that kept every node below its target is an exhaustive search: it proves a lower
+  bound, in the end that of the incumbent.
+- The best nodes of a run, complete or not, are completed and searched locally by
+  insertion.
 
 The levels are ``beam_cpu`` and ``beam_gpu``, which keep the same nodes.
 """
 
 from __future__ import annotations
 
+import logging
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -30,6 +38,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpbb.problem import Incumbent
+
+
+logger = logging.getLogger(__name__)
+
+GAP_MACHINES = 20
+"""Up to so many machines beams by gap, which need no target, may do better."""
 
 
 def beam(search: Search, start: Incumbent | None = None) -> Incumbent:
@@ -58,18 +72,6 @@ def load() -> None:
     beam(search, improve(search, None, range(5), "load"))
 
 
-def guides(n_machines: int, n_jobs: int) -> tuple[Guide, ...]:
-    """Return which guides are used by turns on instances of a size.
-
-    Which is better where: the source's experiments, repeated.
-    """
-    if n_machines <= 10 or (n_machines <= 20 and n_jobs > 100):
-        return (Guide.GAP,)
-    if n_machines <= 20 and n_jobs == 100:
-        return Guide.WALPHA, Guide.GAP
-    return (Guide.WALPHA,)
-
-
 def widen(
     search: Search,
     incumbent: Incumbent,
@@ -85,28 +87,86 @@ def widen(
     problem = FlowShopProblem(search.instance)
     first, last = search.kept
     order = np.asarray(incumbent.permutation, np.intp)
-    prefix, suffix = order[:first], order[len(order) - last :]
-    root = Root.of(problem, prefix, suffix)
+    root = Root.of(problem, order[:first], order[len(order) - last :])
     if incumbent.proved or not len(root.jobs):
         return incumbent
-    levels = levels_of(problem, root)
-    polish = Polish(search, incumbent)
-    choices = guides(search.instance.n_machines, search.instance.n_jobs)
-    runs, width = 0, 1
-    while width <= levels.widest:
-        for guide in choices:
-            incumbent = search.latest(incumbent)
-            if incumbent.proved or search.over or runs == search.iterations:
-                return incumbent
-            rows = min(MOST_POLISHED, 1 + width // POLISHED_SHARE)
-            run = levels.run(width, incumbent.value, guide, rows, lambda: search.over)
-            if run is None:
-                return incumbent
-            runs += 1
-            for found in polish(run.moves, alone=run.uncut):
-                incumbent = improve(search, incumbent, found, "beam")
-            if run.uncut:
-                whole = not first and not last
-                return replace(incumbent, proved=True) if whole else incumbent
+    runs = _Runs(search, incumbent, levels_of(problem, root))
+    width = 1
+    while width <= runs.levels.widest and not runs.over:
+        if search.instance.n_machines <= GAP_MACHINES:
+            runs.run(width, runs.incumbent.value, Guide.GAP)
+        depth = runs.depth
+        while not runs.over:
+            target = max(runs.incumbent.value - depth, runs.lower_bound + 1)
+            if runs.run(width, target, Guide.WALPHA):
+                depth *= 2
+            elif target >= runs.incumbent.value:
+                break
+            else:
+                depth //= 4
         width *= 2
-    return incumbent
+    if runs.lower_bound >= runs.incumbent.value and not first and not last:
+        return replace(runs.incumbent, proved=True)
+    return runs.incumbent
+
+
+class _Runs:
+    """Beams one after the other, and what they have shown.
+
+    Attributes
+    ----------
+    incumbent
+        The best schedule.
+    lower_bound
+        No schedule that begins and ends as the root does is below.
+    """
+
+    def __init__(self, search: Search, incumbent: Incumbent, levels: Levels) -> None:
+        self._search = search
+        self._polish = Polish(search, incumbent)
+        self._ended = False
+        self._count = 0
+        self.levels = levels
+        self.incumbent = incumbent
+        self.lower_bound = search.lower_bound
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left to do, or a limit is reached."""
+        return (
+            self._ended
+            or self._search.over
+            or self._count == self._search.iterations
+            or self.incumbent.value <= self.lower_bound
+        )
+
+    @property
+    def depth(self) -> int:
+        """How far below the incumbent the first target of a width is."""
+        value = self.incumbent.value
+        return min((value - self.lower_bound) // 4, value // 100)
+
+    def run(self, width: int, target: int, guide: Guide) -> bool:
+        """Run a beam that prunes at a target; return whether a schedule got better."""
+        self.incumbent = self._search.latest(self.incumbent)
+        if self.over:
+            return False
+        rows = min(MOST_POLISHED, 1 + width // POLISHED_SHARE)
+        run = self.levels.run(width, target, guide, rows, lambda: self._search.over)
+        if run is None:
+            self._ended = True
+            return False
+        self._count += 1
+        n_jobs = self._search.instance.n_jobs - sum(self._search.kept)
+        found = len(run.moves) > 0 and run.moves.shape[1] == n_jobs
+        before = self.incumbent.value
+        for one in self._polish(run.moves, alone=run.uncut):
+            self.incumbent = improve(self._search, self.incumbent, one, "beam")
+        if run.uncut:
+            self.lower_bound = self.incumbent.value if found else target
+        logger.debug(
+            "beam of %d, %s below %d: %s at depth %d, lower bound %d, incumbent %d",
+            *(width, guide.name, target, "found" if found else "ended"),
+            *(run.moves.shape[1], self.lower_bound, self.incumbent.value),
+        )
+        return self.incumbent.value < before
