@@ -154,7 +154,8 @@ def complete(
     first = int64(kept_first)
     for at in range(length, room.n_jobs):
         job = int64(jobs[at])
-        value = put(room, jobs, int64(at), first, int64(at - kept_last), job, state)
+        last = int64(at - kept_last)
+        value = put(room, jobs, int64(at), first, last, job, int64(-1), state)
         if value > limit or stop[0]:
             return False
     last = int64(room.n_jobs - kept_last)
