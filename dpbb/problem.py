@@ -171,6 +171,18 @@ class Tightens(Protocol[StateT_contra]):
 
 
 @runtime_checkable
+class BoundsAll(Protocol):
+    """Has a bound of all permutations that may be above those of the root's children.
+
+    It is computed once, before the tree.
+    """
+
+    @property
+    def least_cost(self) -> int:
+        """No permutation costs less."""
+
+
+@runtime_checkable
 class HasBounds(Protocol):
     """Can be made with one of several bounds."""
 
@@ -422,6 +434,15 @@ def root_bound(problem: Problem[Any]) -> int:
             )
         least.append(int(bounds.min()))
     return min(max(least), problem.trivial_ub)
+
+
+def proving_bound(problem: Problem[Any]) -> int:
+    """Best bound that is known before the tree: a permutation of this cost is optimal.
+
+    The larger one of the root's bound and of what the problem itself knows.
+    """
+    bound = root_bound(problem)
+    return max(bound, problem.least_cost) if isinstance(problem, BoundsAll) else bound
 
 
 def check_numbers(problem: Problem[Any]) -> None:

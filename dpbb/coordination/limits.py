@@ -1,4 +1,4 @@
-"""When a run has reached a limit that its user has set."""
+"""When a run has reached a limit that its user has set, or needs no more tree."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Limits:
-    """Limits of time, of nodes, and of the gap.
+    """Limits of time, of nodes, and of the gap; the bound that proves an incumbent.
 
     Parameters
     ----------
@@ -34,6 +34,10 @@ class Limits:
             return Termination.TIME_LIMIT
         if options.node_limit is not None and run.decomposed >= options.node_limit:
             return Termination.NODE_LIMIT
+        if spec.root_bound is not None:
+            value = run.incumbent.value
+            if value is not None and value <= spec.root_bound:
+                return Termination.ROOT_BOUND
         if options.gap_limit is not None:  # else not asked for: it looks at every unit
             gap = run.gap
             # at 0 nothing is left but to prune the open roots: let them be exhausted

@@ -51,6 +51,9 @@ class RunSpec:
     upper_bound
         The cutoff: prune LB >= upper_bound, with all optima too (so give one more
         there, if a schedule of that value is known). None: ``problem.trivial_ub``.
+    root_bound
+        An incumbent of this cost is optimal and ends the run; None: the tree is wanted
+        whole.
     permutation
         The incumbent at the start; its value is evaluated again, and is the UB where
         it is not above the cutoff (all optima: prune LB > value). None when there is
@@ -80,6 +83,7 @@ class RunSpec:
     tuning: Tuning = field(default_factory=Tuning)
     engine: str = "auto"
     upper_bound: int | None = None
+    root_bound: int | None = None
     permutation: tuple[int, ...] | None = None
     time_limit_s: float | None = None
     certificate: bool = False

@@ -287,6 +287,7 @@ def encode_header(
         "spec": {
             **{name: getattr(spec, name) for name in _SPEC_FIELDS},
             "proved_bound": spec.proved_bound,
+            "root_bound": spec.root_bound,
         },
         "options": asdict(spec.options),
         "tuning": asdict(spec.tuning),
@@ -436,6 +437,7 @@ def _decode(
         options=RunOptions.of(SolveOptions.from_mapping(of_run)),
         tuning=Tuning.of(SolveOptions.from_mapping(header["tuning"] or {})),
         upper_bound=incumbent["cutoff"],
+        root_bound=header["spec"].get("root_bound"),  # older ones do not have it
         permutation=_jobs(incumbent["permutation"]),
         request=header["request"],
         proved_bound=header["spec"].get("proved_bound"),  # new after schema 2 was

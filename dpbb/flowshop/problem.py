@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpbb.errors import OptionError
-from dpbb.flowshop.bounds import lb1
+from dpbb.flowshop.bounds import lb1, lb2
 from dpbb.flowshop.bounds.table import BOUNDS
 from dpbb.flowshop.makespan import (
     append_job,
@@ -145,6 +146,11 @@ class FlowShopProblem:
             self.least_heads, self.least_tails, self.instance.times.sum(axis=0)
         )
 
+    @cached_property
+    def least_cost(self) -> int:
+        """LB2 of the empty partial schedule, whatever the bound of the tree."""
+        return lb2.root_bound(self.instance.times)
+
     def root_state(self) -> FlowShopState:
         """State of the empty partial schedule."""
         nothing = np.zeros(self.instance.n_machines, dtype=np.int64)
@@ -187,12 +193,13 @@ class FlowShopProblem:
         return Schedule(tuple(int(job) for job in permutation), start, end)
 
     def facts(self) -> dict[str, int | float | str]:
-        """Range of the processing times, and LB1 of the root itself."""
+        """Range of the processing times, and LB1 and LB2 of the root itself."""
         times = self.instance.times
         return {
             "least_time": int(times.min()),
             "largest_time": int(times.max()),
             "lb1_root": self.root_bound,
+            "lb2_root": self.least_cost,
         }
 
     def encode(self) -> dict[str, Any]:

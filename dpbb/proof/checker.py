@@ -28,6 +28,8 @@ from math import inf
 
 FORMAT, RULE_VERSION = "dpbb-certificate", 1
 SCHEMA, OLD_SCHEMA = 2, 1  # the old one has no bounds, and lists 64 roots at most
+ROOT_SCHEMA = 3  # of a run that needed no tree, or not all of it: no books
+MOST_STEPS = 2_000_000  # pairs of machines times jobs: of more no LB2 is computed
 KIND, BOUND = "flowshop-makespan", "lb1"  # all that this file can explore
 MOST_JOBS = MOST_MACHINES = 1024
 MOST_TIME = 2**30  # of all operations together
@@ -67,8 +69,8 @@ def read(path):
         raise ValueError(f"{path}: no certificate, or a damaged one: {error}") from None
     if not isinstance(certificate, dict) or certificate.get("format") != FORMAT:
         raise ValueError(f"{path}: expected a certificate of dpbb")
-    if certificate.get("schema") not in (SCHEMA, OLD_SCHEMA):
-        raise ValueError(f"{path}: expected schema {OLD_SCHEMA} or {SCHEMA}")
+    if certificate.get("schema") not in (SCHEMA, OLD_SCHEMA, ROOT_SCHEMA):
+        raise ValueError(f"{path}: expected schema {OLD_SCHEMA} to {ROOT_SCHEMA}")
     return certificate
 
 
@@ -111,6 +113,13 @@ FORM = {
     "leases": [LEASE],  # unit, attempt, seat, engine, counts, UBs, alone, version
     "rest": COUNTS,
 }
+ROOT_FORM = {
+    "format": str,
+    "schema": int,
+    "result": {"status": str, "makespan": int, "permutation": [int]}
+    | {"lower_bound": int, "objective?": str}
+    | {"seconds?": float, "engine?": str, "versions?": [(str, str)]},
+}
 BOUNDS = {"bounds": [(int, maybe([int]))]}  # pruned at, and the schedule that it is of
 
 
@@ -146,6 +155,12 @@ def misfit(value, form):
     return None
 
 
+def is_of_root(certificate):
+    """Whether a certificate says that the bound of the root proves its schedule."""
+    schema = certificate.get("schema")
+    return type(schema) is int and schema == ROOT_SCHEMA
+
+
 def kind_of(certificate):
     """Kind of problem; certificates of flow shops need not say it."""
     instance = certificate.get("instance")
@@ -164,6 +179,12 @@ def check_form(certificate):
     """Nothing is too large; everything is there, of its type, and nothing else is."""
     check_sizes(certificate)
     shop = kind_of(certificate) == KIND
+    if is_of_root(certificate):
+        known = SHOP if shop else OTHER
+        where = misfit(certificate, ROOT_FORM | {"instance": known["instance"]})
+        expect(where is None, f"{where} is missing, unknown, or of another type")
+        expect(certificate["format"] == FORMAT, f"expected the format {FORMAT}")
+        return
     form = FORM | (SHOP if shop else OTHER)
     if certificate.get("schema") == SCHEMA:
         form |= BOUNDS
@@ -387,22 +408,10 @@ class Tree:
         if suffix:
             back = ends_of(self.mirror, suffix[::-1])[::-1]
         remain = [sum(self.times[job][k] for job in jobs) for k in self.machines]
-        ahead = self.bounds(front, back, remain, jobs, self.times)
-        behind = self.bounds(back[::-1], front[::-1], remain[::-1], jobs, self.mirror)
+        ahead = lower_bounds(front, back, remain, jobs, self.times)
+        behind = lower_bounds(back[::-1], front[::-1], remain[::-1], jobs, self.mirror)
         side = self.back_is_taken(ahead, behind, self.n_jobs - len(jobs))
         return side, behind if side else ahead
-
-    def bounds(self, front, back, remain, jobs, times):
-        """LB1 of appending each job; the mirror image for the back."""
-        found = []
-        for job in jobs:
-            end, bound = 0, 0
-            for k, time in enumerate(times[job]):
-                start = max(end, front[k])
-                bound = max(bound, start + remain[k] + back[k])
-                end = start + time
-            found.append(bound)
-        return found
 
     def back_is_taken(self, ahead, behind, depth):
         """Whether the back children are taken."""
@@ -416,6 +425,19 @@ class Tree:
             limit = self.branching_ub
             difference = sum(b < limit for b in behind) - sum(b < limit for b in ahead)
         return difference < 0 if difference else sum(behind) > sum(ahead)
+
+
+def lower_bounds(front, back, remain, jobs, times):
+    """LB1 of appending each job; the mirror image for the back."""
+    found = []
+    for job in jobs:
+        end, bound = 0, 0
+        for k, time in enumerate(times[job]):
+            start = max(end, front[k])
+            bound = max(bound, start + remain[k] + back[k])
+            end = start + time
+        found.append(bound)
+    return found
 
 
 def sizes_of(widths):
@@ -439,20 +461,26 @@ def leaves_below(closed, n_jobs):
     return sum(count * factorial(n_jobs - depth) for depth, count in closed)
 
 
-def check_instance(certificate):
-    """Digest of the times; the tree's options; cost of the schedule; the claim."""
+def check_times(certificate):
+    """Check the processing times and their digest; returns them."""
     kind = kind_of(certificate)
     expect(kind == KIND, f"expected a problem of kind {KIND}, got {kind!a}")
     times = certificate["instance"]["times"]
-    expect(times[0], "there are no processing times")
+    expect(times and times[0], "there are no processing times")
     expect(all(len(row) == len(times[0]) for row in times), "the times are no table")
     digest = certificate["instance"]["digest"]
     expect(digest_of(times) == digest, "the digest is not that of the processing times")
+    ok = sum(map(sum, times)) < MOST_TIME
+    expect(ok, f"the times are together {MOST_TIME} or more")
+    return times
+
+
+def check_instance(certificate):
+    """Digest of the times; the tree's options; cost of the schedule; the claim."""
+    times = check_times(certificate)
     said = certificate["tree"].get("n_jobs", len(times))
     expect(said == len(times), f"expected {len(times)} jobs, got {said}")
     check_options(certificate, BOUND)
-    ok = sum(map(sum, times)) < MOST_TIME
-    expect(ok, f"the times are together {MOST_TIME} or more")
     check_claim(certificate, lambda order: ends_of(times, order)[-1], "makespan")
     check_name(certificate)
 
@@ -488,6 +516,74 @@ def check_claim(certificate, cost, objective):
         expect(not result["all_optima"], "expected schedules, if all are looked for")
     expect(result["lower_bound"] == result["ub"], "the bound is not what was explored")
     check_bounds(certificate, jobs, cost)
+
+
+def check_root_claim(certificate, n_jobs, cost, bound, objective):
+    """Check that the schedule costs what is claimed, and no more than the bound."""
+    result = certificate["result"]
+    value, order = result["makespan"], result["permutation"]
+    called = result.get("objective", objective)
+    expect(called == objective, f"expected a cost called {objective}, got {called!a}")
+    expect(result["status"] == "optimal", "expected the claim of an optimum")
+    ok = sorted(order) == list(range(n_jobs))
+    expect(ok, "the schedule is none of all jobs")
+    found = cost(order)
+    expect(found == value, f"the schedule has {objective} {found}, not {value}")
+    claimed = result["lower_bound"]
+    expect(claimed == value, f"the bound {claimed} is not that of the schedule")
+    expect(bound >= value, f"the root has the bound {bound}, below {value}")
+
+
+def check_root(certificate):
+    """Check a certificate without a tree; returns what it rests on."""
+    times = check_times(certificate)
+    bound = root_bound_of(times)
+    check_root_claim(
+        certificate,
+        len(times),
+        lambda order: ends_of(times, order)[-1],
+        bound,
+        "makespan",
+    )
+    check_name(certificate)
+    return f"the root has the bound {bound}"
+
+
+def root_bound_of(times):
+    """LB1 of the root's children, and LB2 of the root: two machines at a time.
+
+    Machines between two count as time lags; then Johnson's order is the best.
+    """
+    jobs, machines = range(len(times)), range(len(times[0]))
+    mirror = [row[::-1] for row in times]
+    heads = [min(sum(row[:k]) for row in times) for k in machines]
+    tails = [min(sum(row[:k]) for row in mirror) for k in machines][::-1]
+    remain = [sum(row[k] for row in times) for k in machines]
+    bound = max(
+        min(lower_bounds(heads, tails, remain, jobs, times)),
+        min(lower_bounds(tails[::-1], heads[::-1], remain[::-1], jobs, mirror)),
+    )
+    if len(times) * len(machines) * (len(machines) - 1) // 2 > MOST_STEPS:
+        return bound
+    sums = [[0, *accumulate(row)] for row in times]
+    for u in machines:
+        for v in machines[u + 1 :]:
+            first, second = [row[u] for row in times], [row[v] for row in times]
+            lag = [row[v] - row[u + 1] for row in sums]
+            ahead = sorted(
+                (job for job in jobs if first[job] <= second[job]),
+                key=lambda job: first[job] + lag[job],
+            )
+            behind = sorted(
+                (job for job in jobs if first[job] > second[job]),
+                key=lambda job: -second[job] - lag[job],
+            )
+            on_first, on_second = heads[u], heads[v]
+            for job in ahead + behind:
+                on_first += first[job]
+                on_second = max(on_second, on_first + lag[job]) + second[job]
+            bound = max(bound, on_second + tails[v])
+    return bound
 
 
 def check_bounds(certificate, jobs, cost):
@@ -842,6 +938,10 @@ def main():
         print(f"FAILED  {error}")
         return 2
     try:
+        if is_of_root(certificate):
+            check_form(certificate)
+            print(f"{PROVED}: {check_root(certificate)}")
+            return 0
         for name, check in STRUCTURE:
             parts = check(certificate)
             print(f"ok      {name}", flush=True)

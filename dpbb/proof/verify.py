@@ -17,7 +17,13 @@ from dpbb.errors import OptionError
 from dpbb.flowshop.best_known import best_known
 from dpbb.flowshop.family import read_problem
 from dpbb.options import LB1, BranchingRule, TreeOptions
-from dpbb.problem import Tightens, best_known_of, bound_of, objective_of
+from dpbb.problem import (
+    Tightens,
+    best_known_of,
+    bound_of,
+    objective_of,
+    proving_bound,
+)
 from dpbb.problems import decoded, encoded, family_of
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
@@ -103,7 +109,9 @@ class Verification:
             for check in self.checks
         ]
         lines += [f"note        {note}" for note in self.notes]
-        lines.append(f"verdict     {self.verdict}{MEANING[self.verdict]}")
+        at_root = self.verdict == checker.PROVED and self.checks[-1].name == ROOT
+        meaning = ": it needs no tree" if at_root else MEANING[self.verdict]
+        lines.append(f"verdict     {self.verdict}{meaning}")
         return "\n".join(lines)
 
 
@@ -219,12 +227,15 @@ def verify(
     try:
         checks.append(Check(step, True, _check_form(content)))
         names = [name for name, _ in checker.STRUCTURE[1:]]
-        if family_of(_known(content)["kind"]) is None:
+        if checker.is_of_root(content):
+            names, witnesses, everything = [ROOT], 0, False
+        elif family_of(_known(content)["kind"]) is None:
             # its books can be checked all the same
             names.append(names.pop(0))
         for step in names:
             text = _STRUCTURE[step](content, notes)
             checks.append(Check(step, True, text))
+            verdict = checker.PROVED if step == ROOT else verdict
         step = "instance"
         if mine is not None and mine.digest != content["instance"]["digest"]:
             raise checker.Failed(
@@ -250,7 +261,7 @@ def verify(
             checks.append(Check(AGAIN, True, found))
             if verdict != checker.PROVED:
                 notes.append(_meaning(max(2, witnesses)))
-        else:
+        elif verdict != checker.PROVED:
             notes.append("nothing was explored again, as none was asked for")
     except (checker.Failed, ValueError, ArithmeticError, RecursionError) as error:
         # not Failed: what an instance, a unit of work or an engine cannot be
@@ -349,6 +360,28 @@ def _check_instance(content: dict[str, Any], _notes: list[str]) -> str:
     return f"{text}, that of {best.name}"
 
 
+def _check_root(content: dict[str, Any], notes: list[str]) -> str:
+    """Check a claim that needs no tree; both the checker and the problem bound it."""
+    known = _known(content)
+    if known["kind"] == checker.KIND:
+        checker.check_root(content)
+        _check_name(known["name"], decoded(known))
+    else:
+        notes.append("the bound of the root is the problem's own word")
+    problem = decoded(known)
+    if problem.digest != known["digest"]:
+        raise checker.Failed(
+            f"expected the digest {problem.digest}, got {known['digest']}"
+        )
+    bound = proving_bound(problem)
+    checker.check_root_claim(
+        *(content, problem.n_jobs),
+        lambda order: problem.evaluate(np.array(order, np.intp)),
+        *(bound, objective_of(problem)),
+    )
+    return f"no permutation costs less than {bound}: the bound of the root"
+
+
 def _check_name(name: str, problem: Problem[Any]) -> None:
     """Refuse the name of a benchmark on another instance."""
     name = name.strip()
@@ -380,10 +413,12 @@ def _check_sums(content: dict[str, Any], notes: list[str]) -> str:
     return f"{len(content['leases'])} leases, {totals['decomposed']:,} nodes"
 
 
+ROOT = "schedule and bound of the root"
+
 _STRUCTURE = dict(
     zip(
-        [name for name, _ in checker.STRUCTURE[1:]],
-        (_check_instance, _check_units, _check_sums),
+        [*(name for name, _ in checker.STRUCTURE[1:]), ROOT],
+        (_check_instance, _check_units, _check_sums, _check_root),
         strict=True,
     )
 )

@@ -41,6 +41,7 @@ class Termination(StrEnum):
     TIME_LIMIT = "time_limit"
     NODE_LIMIT = "node_limit"
     GAP_LIMIT = "gap_limit"
+    ROOT_BOUND = "root_bound"  # of the incumbent: the rest of the tree is not needed
     STOPPED = "stopped"
     DONE = "done"  # of a heuristic that came to its own end
 
@@ -381,7 +382,8 @@ class Result:
             return "the tree is exhausted: no schedule is better"
         if self.status is Status.OPTIMAL:
             if self.proof is Proof.ROOT_BOUND:
-                return "the root bound equals the incumbent: no tree was needed"
+                need = "no more" if self.decomposed else "no"
+                return f"the root bound equals the incumbent: {need} tree was needed"
             if self.proof is Proof.UNCUT_BEAM:
                 return "a beam search left no node out: no tree was needed"
             if self.proof is Proof.CUTOFF_EXHAUSTED:

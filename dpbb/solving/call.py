@@ -27,7 +27,7 @@ from dpbb.options import (
 from dpbb.problem import bound_of, instance_name_of, with_bound
 from dpbb.progress import Progress, make_progress
 from dpbb.result import Termination
-from dpbb.solving.certify import certified
+from dpbb.solving.certify import certified, certified_at_root
 from dpbb.solving.from_below import Step
 from dpbb.solving.plan import run_options
 from dpbb.solving.start import check_fit, make_plan
@@ -219,9 +219,34 @@ class Call:
             end = Termination.TIME_LIMIT
         else:
             return None
-        if self.options.certificate is not None and plan.before is None:
-            self.progress.note(f"no certificate: there was no tree ({end})")
-        return plan.result_without_tree(end)
+        result = plan.result_without_tree(end)
+        if plan.before is not None:
+            return result
+        if plan.proved and self.options.certificate is not None:
+            result = certified_at_root(self.problem, result)
+        self.write_certificate(result)
+        return result
+
+    def write_certificate(self, result: Result) -> None:
+        """Write the result's certificate where the options say, if they do.
+
+        Raises
+        ------
+        UnwrittenError
+            That fails; it has the result.
+        """
+        path, certificate = self.options.certificate, result.certificate
+        if path is None:
+            return
+        if certificate is None:
+            if not result.bounds:
+                self.progress.note(f"no certificate: {result.termination}")
+            return
+        path = path.replace(BOUND, str(result.lower_bound))
+        try:
+            certificate.write(path)
+        except DpbbError as error:
+            raise UnwrittenError(str(error), result) from error
 
     def after(
         self, plan: Plan, outcome: Outcome, result: Result, snapshot: Snapshot | None
@@ -266,18 +291,7 @@ class Call:
         def make_result(outcome: Outcome) -> Result:
             result = plan.result(outcome, opened=opened, engine=engine)
             result = certified(spec, outcome, result)
-            path, certificate = self.options.certificate, result.certificate
-            if path is None:
-                return result
-            if certificate is None:
-                if not plan.bounds:
-                    self.progress.note(f"no certificate: {result.termination}")
-                return result
-            path = path.replace(BOUND, str(result.lower_bound))
-            try:
-                certificate.write(path)
-            except DpbbError as error:
-                raise UnwrittenError(str(error), result) from error
+            self.write_certificate(result)
             return result
 
         return submit_run(

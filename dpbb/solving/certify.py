@@ -4,27 +4,57 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpbb.problem import Encodable, instance_name_of
 from dpbb.problems import encoded
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
+from dpbb.result import Proof, Status
 from dpbb.tree.branching import TREE_RULE_VERSION
 
 if TYPE_CHECKING:
     from dpbb.coordination.messages import RunSpec
     from dpbb.coordination.outcome import Outcome
+    from dpbb.problem import Problem
     from dpbb.result import Result
+
+
+def certified_at_root(problem: Problem[Any], result: Result) -> Result:
+    """Return a result that the root's bound proves, with its certificate.
+
+    Without one if the problem cannot encode itself.
+    """
+    if not isinstance(problem, Encodable):
+        return result
+    content = {
+        "format": checker.FORMAT,
+        "schema": checker.ROOT_SCHEMA,
+        "instance": {"name": instance_name_of(problem), **encoded(problem)},
+        "result": {
+            "status": str(result.status),
+            "objective": result.objective,
+            "makespan": result.makespan,
+            "permutation": result.permutation,
+            "lower_bound": result.lower_bound,
+            "seconds": result.seconds,
+            "engine": result.engine,
+            "versions": [list(pair) for pair in result.versions],
+        },
+    }
+    return replace(result, certificate=Certificate(json.loads(json.dumps(content))))
 
 
 def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
     """Return the result with its certificate, if the run has what one takes.
 
-    That is a journal of a tree that is exhausted, and a problem that can encode itself:
-    a checker has to have it.
+    That is a journal of a tree that is exhausted, or an optimum that the root's bound
+    proves, and a problem that can encode itself: a checker has to have it.
     """
     problem, tree = spec.problem, spec.tree
+    at_root = result.proof is Proof.ROOT_BOUND and result.status is Status.OPTIMAL
+    if at_root and spec.certificate:
+        return certified_at_root(problem, result)
     if not isinstance(problem, Encodable):
         return result
     if outcome.journal is None or not outcome.exhausted:

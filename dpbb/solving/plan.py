@@ -69,7 +69,7 @@ class Plan:
     began
         ``time.monotonic()`` at the start of the solve.
     root_bound
-        Lower bound of the whole tree.
+        No permutation costs less: the best bound that is known before the tree.
     makespan, permutation
         The best schedule known; None without one.
     trajectory
@@ -168,6 +168,7 @@ class Plan:
             MinBranch without any upper bound.
         """
         options = self.options
+        whole = options.cutoff is not None or options.all_optima
         return RunSpec(
             run_id=RunId(uuid4().hex[:12]),
             problem=self.problem,
@@ -177,6 +178,7 @@ class Plan:
             tuning=Tuning.of(options),
             engine=engine or str(options.engine),
             upper_bound=self.threshold,
+            root_bound=None if whole else self.root_bound,
             permutation=self.permutation,
             time_limit_s=self.seconds_left(now),
             certificate=options.certificate is not None,

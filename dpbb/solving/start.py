@@ -18,7 +18,7 @@ from dpbb.problem import (
     bound_of,
     check_numbers,
     cost_of,
-    root_bound,
+    proving_bound,
 )
 from dpbb.problems import decoded, encoded, family_of, holds_problem
 from dpbb.proof import checker
@@ -120,7 +120,7 @@ def make_plan(
         An option does not fit the instance.
     """
     check_fit(problem, options)
-    bound = root_bound(problem)
+    bound = proving_bound(problem)
     plan = Plan(problem, name, options, began, bound)
     if not isinstance(problem, HasHeuristics):
         return _with_initial(plan)

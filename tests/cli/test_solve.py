@@ -37,26 +37,26 @@ def golden(shared, instance, ub, rule):
 
 
 def test_json_is_one_object_and_all_else_is_on_stderr(dpbb):
-    ran = dpbb("solve", "ta001", "--json")
+    ran = dpbb("solve", "ta002", "--json")
     assert ran.code == 0
     values = json.loads(ran.out)
     assert values.keys() >= KEYS
     assert (values["status"], values["termination"]) == ("optimal", "exhausted")
-    assert (values["makespan"], values["lower_bound"]) == (1278, 1278)
-    assert (values["engine"], values["instance"]) == ("cpu", "ta001")
-    assert Result.from_json(ran.out).makespan == 1278
+    assert (values["makespan"], values["lower_bound"]) == (1359, 1359)
+    assert (values["engine"], values["instance"]) == ("cpu", "ta002")
+    assert Result.from_json(ran.out).makespan == 1359
     for text in ("engine cpu", "dashboard http://127.0.0.1:", "BestBound", "\nH "):
         assert text in ran.err
 
 
 def test_summary_says_how_the_proof_was_obtained(dpbb, tmp_path):
-    ran = dpbb("solve", "ta001", "--quiet", "--output", tmp_path / "s.csv")
+    ran = dpbb("solve", "ta002", "--quiet", "--output", tmp_path / "s.csv")
     assert (ran.code, ran.err) == (0, "")
     assert "optimal, as the tree is exhausted: no schedule is better" in ran.out
     rows = (tmp_path / "s.csv").read_text().splitlines()
     assert rows[0] == "position,job,machine,start,end"
     assert len(rows) == 1 + 20 * 5
-    assert rows[-1].endswith(",1278")
+    assert rows[-1].endswith(",1359")
 
 
 @pytest.mark.data
@@ -79,13 +79,13 @@ def test_cutoff_explores_the_golden_tree(dpbb, shared, rule, engine):
 
 
 def test_upper_bound_leaves_heuristics_on(dpbb):
-    met = json.loads(dpbb("solve", "ta001", "--upper-bound", 1278, "--json", "-q").out)
-    assert (met["status"], met["makespan"]) == ("optimal", 1278)
+    met = json.loads(dpbb("solve", "ta002", "--upper-bound", 1359, "--json", "-q").out)
+    assert (met["status"], met["makespan"]) == ("optimal", 1359)
     assert met["trajectory"]
-    ran = dpbb("solve", "ta001", "--upper-bound", 1277, "--json", "-q")
+    ran = dpbb("solve", "ta002", "--upper-bound", 1358, "--json", "-q")
     assert ran.code == 0
     unmet = json.loads(ran.out)
-    assert (unmet["status"], unmet["lower_bound"]) == ("infeasible_cutoff", 1277)
+    assert (unmet["status"], unmet["lower_bound"]) == ("infeasible_cutoff", 1358)
     assert (unmet["makespan"], unmet["permutation"]) == (None, None)
 
 
@@ -117,12 +117,12 @@ def test_no_time_for_a_tree_gives_the_heuristics_schedule(dpbb):
 
 def test_result_of_one_solve_starts_the_next(dpbb, tmp_path):
     file = tmp_path / "result.json"
-    file.write_text(dpbb("solve", "ta001", "--json", "-q").out)
+    file.write_text(dpbb("solve", "ta002", "--json", "-q").out)
     ran = dpbb(
-        "solve", "ta001", "--initial", file, "--heuristics", "none", "--json", "-q"
+        "solve", "ta002", "--initial", file, "--heuristics", "none", "--json", "-q"
     )
     values = json.loads(ran.out)
-    assert (values["status"], values["makespan"]) == ("optimal", 1278)
+    assert (values["status"], values["makespan"]) == ("optimal", 1359)
     assert [step["source"] for step in values["trajectory"]] == ["initial"]
 
 
@@ -143,15 +143,15 @@ def test_all_optima_go_to_a_file(dpbb, tmp_path):
 def test_config_file_and_flags_are_one_table(dpbb, tmp_path):
     file = tmp_path / "run.toml"
     file.write_text('[solve]\nthreads = 1\nseed = 7\nheuristics = "neh"\n')
-    ran = dpbb("solve", "ta001", "--config", file, "--seed", 8, "--json", "-q")
+    ran = dpbb("solve", "ta002", "--config", file, "--seed", 8, "--json", "-q")
     options = json.loads(ran.out)["options"]
     assert (options["threads"], options["seed"], options["heuristics"]) == (1, 8, "neh")
 
 
 def test_log_json_has_a_snapshot_a_line(dpbb):
-    ran = dpbb("solve", "ta001", "--log-json")
+    ran = dpbb("solve", "ta002", "--log-json")
     last = json.loads(ran.err.splitlines()[-1])
-    assert (last["state"], last["value"]) == ("finished", 1278)
+    assert (last["state"], last["value"]) == ("finished", 1359)
     assert all(json.loads(line) for line in ran.err.splitlines())
 
 
@@ -159,9 +159,9 @@ def test_existing_cluster_is_used_and_left_running(dpbb):
     with embedded_cluster(dashboard_address=":0") as (cluster, client):
         address = cluster.scheduler_address
         for _ in range(2):
-            ran = dpbb("solve", "ta001", "--scheduler", address, "--json", "-q")
+            ran = dpbb("solve", "ta002", "--scheduler", address, "--json", "-q")
             values = json.loads(ran.out)
-            assert (values["status"], values["makespan"]) == ("optimal", 1278)
+            assert (values["status"], values["makespan"]) == ("optimal", 1359)
             assert values["engine"] == "cpu"
         assert len(client.scheduler_info()["workers"]) == 1
 

@@ -342,12 +342,12 @@ def test_jobqueue_submits_workers_that_solve(tools, tmp_path, monkeypatch):
     tools("scancel", SCANCEL)
     monkeypatch.setenv("DPBB_TEST_LOG", str(tmp_path / "worker.log"))
     done = run(
-        *(sys.executable, DEPLOY / "slurm" / "jobqueue.py", tmp_path / "ckpt", "ta001"),
+        *(sys.executable, DEPLOY / "slurm" / "jobqueue.py", tmp_path / "ckpt", "ta002"),
         *("--jobs", 1, "--cores", 1, "--memory", "1GB", "--interface", "lo"),
         *("--", "--quiet"),
         cwd=tmp_path,
     )
-    assert "makespan     1278" in done.stdout
+    assert "makespan     1359" in done.stdout
     assert "cpu" in done.stdout
 
 

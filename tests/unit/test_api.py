@@ -74,8 +74,8 @@ def test_client_is_left_open(client):
 
 
 def test_solve_without_a_client_has_a_cluster_of_its_own(capsys):
-    result = dpbb.solve("ta001", threads=1)
-    assert result.makespan == 1278
+    result = dpbb.solve("ta002", threads=1)
+    assert result.makespan == 1359
     assert result.engine == "cpu"
     assert dict(result.versions)["dpbb"] == dpbb.__version__
     assert "BestBound" in capsys.readouterr().err

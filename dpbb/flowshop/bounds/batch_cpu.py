@@ -287,7 +287,6 @@ def _bound_nodes(
     d2: NDArray[np.int32],
     strong: bool,
     result: NDArray[np.int32],
-    version: int = 0,
 ) -> None:
     """Bound nodes, a block of lanes after the other."""
     count = len(permutations)

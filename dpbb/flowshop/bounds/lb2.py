@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpbb.errors import OptionError, shown
+from dpbb.flowshop.bounds import lb1
 from dpbb.flowshop.makespan import append_job, heads, tails
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 NOTHING = -(2**40)
 """Below every bound: a maximum over no jobs."""
+
+MOST_STEPS = 2_000_000
+"""Pairs of machines times jobs of the largest shops whose root has its LB2 computed."""
 
 
 class Pairs(StrEnum):
@@ -197,6 +201,25 @@ def spans_without(tables: JohnsonTables, jobs: NDArray[np.intp]) -> NDArray[np.i
         spans, columns, np.maximum(before - second, after - first), axis=1
     )
     return spans
+
+
+def root_bound(times: NDArray[np.int64]) -> int:
+    """LB2 of the empty partial schedule; LB1 alone where ``MOST_STEPS`` is passed.
+
+    On two machines it is the least makespan, that of Johnson's order.
+    """
+    bound = lb1.root_bound(times)
+    n_jobs, n_machines = times.shape
+    if n_jobs * n_machines * (n_machines - 1) // 2 > MOST_STEPS:
+        return bound
+    begin, follow = heads(times).min(axis=0), tails(times).min(axis=0)
+    every = machine_pairs(n_machines)
+    for u in range(n_machines - 1):  # not at once: half a gigabyte for large shops
+        tables = JohnsonTables.of(times, every[every[:, 0] == u])
+        from_here = tables.second[:, ::-1].cumsum(axis=1)[:, ::-1]
+        spans = (tables.first.cumsum(axis=1) + tables.lag + from_here).max(axis=1)
+        bound = max(bound, int((begin[u] + spans + follow[u + 1 :]).max()))
+    return bound
 
 
 class Lb2:

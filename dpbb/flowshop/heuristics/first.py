@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from dpbb.errors import OptionError
 from dpbb.flowshop.bounds.lb1 import root_bound
+from dpbb.flowshop.heuristics import johnson
 from dpbb.flowshop.heuristics.loading import Loading
 from dpbb.flowshop.heuristics.neh import neh
 from dpbb.flowshop.heuristics.palmer import palmer
@@ -107,6 +108,10 @@ def first_incumbent(
         Called in this thread with what is waited for longer than a second, and with
         an empty text when that is over.
 
+    Notes
+    -----
+    Up to two machines have Johnson's order, which is optimal, whatever the method.
+
     Returns
     -------
     Incumbent or None
@@ -139,6 +144,8 @@ def first_incumbent(
 
     if method != Heuristics.AUTO:
         path_of(method, device, strict=True)  # refused before anything runs
+    if instance.n_machines <= johnson.MOST_MACHINES:
+        return johnson.johnson(search, incumbent)
     if instance.n_jobs**2 * instance.n_machines > LARGE:
         incumbent = palmer(search, incumbent)
     incumbent = neh(search, incumbent)

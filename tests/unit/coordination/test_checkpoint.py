@@ -190,6 +190,7 @@ def test_every_field_of_a_run_is_saved():
         "lease_timeout_s": 6.0,
         "certificate": True,
         "proved_bound": 1,
+        "root_bound": 17,
         "instance": "another",
     }
     same = ("run_id", "problem", "tree", "upper_bound", "permutation", "request")

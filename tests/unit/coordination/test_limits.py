@@ -29,6 +29,20 @@ def test_limit_stops_the_run(limits, termination):
     assert outcome.seconds <= 5.0
 
 
+def test_an_incumbent_with_the_bound_of_the_root_ends_the_run():
+    problem = tiny(6)
+    best = optimum(problem)
+    for bound, termination in (
+        (best, Termination.ROOT_BOUND),
+        (best - 1, Termination.EXHAUSTED),
+    ):
+        world = World(spec_of(tiny(6, slack=100), root_bound=bound), seats=["a", "b"])
+        outcome = world.run()
+        assert outcome.termination is termination
+        assert outcome.value == best
+        assert outcome.exhausted == (termination is Termination.EXHAUSTED)
+
+
 def test_gap_of_zero_is_no_limit():
     """All open roots can be pruned then: the proof is at hand."""
     problem = WeakFlowShop(((3,), (4,), (5,)))  # all orders cost the same

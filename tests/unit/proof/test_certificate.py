@@ -266,7 +266,7 @@ def test_a_journal_that_is_full_is_summed_up(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{}", '{"format": "dpbb-certificate", "schema": 3}', "\x1f\x8b"]
+    "content", ["", "{}", '{"format": "dpbb-certificate", "schema": 4}', "\x1f\x8b"]
 )
 def test_what_is_no_certificate_is_refused(tmp_path, content):
     path = tmp_path / "file"
@@ -362,10 +362,10 @@ def test_a_certificate_that_could_not_be_written_is_refused_before_the_run(
         dpbb.solve("ta001", certificate=path, verbosity="quiet")
 
 
-def test_a_solve_without_a_tree_says_that_it_has_no_certificate(tmp_path, capsys):
+def test_a_solve_without_a_proof_says_that_it_has_no_certificate(tmp_path, capsys):
     path = tmp_path / "proof.json.gz"
-    dpbb.solve([[1, 2], [2, 1]], certificate=str(path), progress="plain")
-    assert "no certificate: there was no tree (exhausted)" in capsys.readouterr().err
+    dpbb.solve(SHOP, gap_limit=0.9, certificate=str(path), progress="plain")
+    assert "no certificate: gap_limit" in capsys.readouterr().err
     assert not path.exists()
 
 

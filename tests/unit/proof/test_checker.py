@@ -305,7 +305,7 @@ def write(path, content):
         ("text", lambda _: b"\xff\xfe\x00"),
         ("empty", lambda _: b""),
         ("a list", lambda _: b"[1]"),
-        ("another schema", lambda good: good.replace(b'"schema": 2', b'"schema": 3')),
+        ("another schema", lambda good: good.replace(b'"schema": 2', b'"schema": 4')),
     ],
 )
 def test_damaged_files_are_named(name, make, dealt, tmp_path, monkeypatch, capsys):

@@ -1,3 +1,4 @@
+import csv
 from dataclasses import replace
 from itertools import permutations
 
@@ -11,14 +12,18 @@ from dpbb.engines.base import Device
 from dpbb.engines.driver import explore_to_end
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.flowshop.bounds import lb1, lb2
 from dpbb.flowshop.bounds.lb2 import (
     JohnsonTables,
     Lb2,
     Pairs,
     machine_pairs,
     pair_bounds,
+    root_bound,
     spans_without,
 )
+from dpbb.flowshop.bounds.nodes import Nodes
+from dpbb.flowshop.taillard import taillard_instance
 from dpbb.tree.work_unit import WorkUnit
 from tests import oracle
 from tests.oracle import makespan, naive_tree
@@ -194,3 +199,32 @@ def test_a_bound_of_one_machine_has_nothing_to_add():
     jobs = np.arange(3)
     loose = problem.child_bounds(problem.root_state(), jobs, back=False)
     assert (bound(problem.root_state(), jobs, loose, 99, back=False) == loose).all()
+
+
+@given(oracle.problems())
+def test_the_root_bound_is_that_of_the_empty_schedule(tiny):
+    times = np.array(tiny.times)
+    order = np.arange(len(times))[None]
+    nothing = np.zeros(1, np.intp)
+    tables = JohnsonTables.of(times, machine_pairs(times.shape[1]))
+    expected = Nodes.of(times, order, nothing, nothing).lb2(tables)
+    assert root_bound(times) == expected
+
+
+@pytest.mark.data
+def test_root_bounds_equal_the_published_ones(shared):
+    with (shared / "data/pfsp_bounds.csv").open() as file:
+        rows = [*csv.DictReader(file, delimiter=";")]
+    rows = [row for row in rows if row["name"].startswith("ta")]
+    assert len(rows) == 120
+    for row in rows:
+        times = taillard_instance(row["name"]).times
+        assert root_bound(times) == int(row["lb2_root"]), row["name"]
+
+
+def test_of_shops_that_are_too_large_lb1_is_enough(monkeypatch):
+    times = taillard_instance("ta001").times
+    monkeypatch.setattr(lb2, "MOST_STEPS", 199)
+    assert root_bound(times) == lb1.root_bound(times) == 1232
+    monkeypatch.setattr(lb2, "MOST_STEPS", 200)
+    assert root_bound(times) == 1278

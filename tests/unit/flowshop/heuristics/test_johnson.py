@@ -1,0 +1,37 @@
+import numpy as np
+import pytest
+from hypothesis import given
+
+from dpbb.flowshop import FlowShopInstance
+from dpbb.flowshop.bounds.lb2 import root_bound
+from dpbb.flowshop.heuristics import first_incumbent
+from dpbb.flowshop.heuristics.johnson import johnson
+from dpbb.flowshop.heuristics.search import Search
+from tests import oracle
+
+
+@given(oracle.problems(max_jobs=6, max_machines=2))
+def test_its_schedule_is_the_best(tiny):
+    found = johnson(Search(FlowShopInstance("two", np.array(tiny.times)), 0))
+    assert found.value == oracle.best_orders(tiny.times)[0]
+    assert found.proved
+
+
+@pytest.mark.parametrize("equal", [False, True])
+def test_two_machines_are_solved_at_the_root(equal):
+    """Also with equal times on both machines, where trees are huge."""
+    times = np.random.default_rng(3).integers(1, 100, (500, 2))
+    if equal:
+        times[:, 1] = times[:, 0]
+    shop = FlowShopInstance("large", times)
+    for method in ("auto", "neh", "beam"):
+        found = first_incumbent(shop, method=method)
+        assert (found.value, found.proved) == (root_bound(times), True)
+        assert found.source == "johnson"
+
+
+def test_a_start_as_good_as_the_best_is_kept():
+    shop = FlowShopInstance("one", [[3], [5], [2]])
+    found = first_incumbent(shop, initial=[2, 0, 1])
+    assert found.permutation.tolist() == [2, 0, 1]
+    assert found.proved

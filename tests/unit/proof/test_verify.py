@@ -1,0 +1,121 @@
+"""Claims that the bound of the root proves: no tree, and nothing to explore again."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import dpbb
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.flowshop.bounds.lb2 import MOST_STEPS
+from dpbb.problem import proving_bound
+from dpbb.proof import checker
+from dpbb.proof.certificate import Certificate
+from dpbb.proof.verify import verify
+
+QUIET = {"verbosity": "quiet", "engine": "reference"}
+TWO = np.random.default_rng(4).integers(1, 9, (30, 2))
+
+
+@pytest.fixture(scope="module")
+def proved(tmp_path_factory):
+    """Content of the certificate of a shop of two machines."""
+    path = tmp_path_factory.mktemp("root") / "root.json.gz"
+    result = dpbb.solve(TWO, certificate=str(path), **QUIET)
+    assert (result.status, result.proof) == ("optimal", "root_bound")
+    assert result.decomposed == 0
+    return Certificate.read(path).content
+
+
+def test_it_is_proved_again_by_both(proved, both):
+    holds, text = both(proved)
+    assert holds
+    assert "verdict     proved again" in text
+    assert f"the root has the bound {proved['result']['makespan']}" in text
+
+
+def test_a_benchmark_is_proved_at_its_root(tmp_path, both):
+    path = tmp_path / "root.json.gz"
+    best = dpbb.flowshop.best_known.best_known("ta001")
+    assert best.upper_bound == 1278
+    result = dpbb.solve("ta001", certificate=str(path), time_limit_s=60, **QUIET)
+    assert (result.makespan, result.proof) == (1278, "root_bound")
+    assert both(Certificate.read(path).content)[0]
+
+
+def shifted(name, by):
+    def change(content):
+        content["result"][name] += by
+
+    return change
+
+
+def reorder(content):
+    order = content["result"]["permutation"]
+    order[0], order[-1] = order[-1], order[0]
+
+
+def times_of(content, job, machine, by):
+    content["instance"]["times"][job][machine] += by
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (shifted("makespan", 1), "the schedule has makespan"),
+        (shifted("makespan", -1), "the schedule has makespan"),
+        (shifted("lower_bound", -1), "is not that of the schedule"),
+        (reorder, "the schedule has makespan"),
+        (lambda c: times_of(c, 0, 0, 1), "digest is not that"),
+        (lambda c: c["result"]["permutation"].pop(), "none of all jobs"),
+        (lambda c: c["result"].update(status="feasible"), "claim of an optimum"),
+        (lambda c: c["result"].update(makespan=None), "of another type"),
+        (lambda c: c["result"].update(objective="length"), "a cost called makespan"),
+        (lambda c: c["result"].pop("permutation"), "missing"),
+        (lambda c: c.update(units=[]), "unknown"),
+        (lambda c: c["instance"].update(name="ta001"), "is another instance"),
+        (lambda c: c["instance"].update(times=[]), "no processing times"),
+        (lambda c: c["instance"]["times"][3].pop(), "no table"),
+        (lambda c: c.update(schema=2), "missing"),
+    ],
+)
+def test_what_is_changed_does_not_hold(change, words, proved, both):
+    content = copy.deepcopy(proved)
+    change(content)
+    holds, text = both(content)
+    assert not holds
+    assert words in text
+
+
+def test_a_schedule_above_the_root_bound_does_not_hold(proved, both):
+    """True in all but the optimum: a worse schedule, and its makespan as the bound."""
+    content = copy.deepcopy(proved)
+    shop = FlowShopProblem(FlowShopInstance("two", TWO))
+    rng = np.random.default_rng(1)
+    orders = [rng.permutation(30) for _ in range(20)]
+    worst = max(orders, key=shop.evaluate)
+    value = shop.evaluate(worst)
+    assert value > proved["result"]["makespan"]
+    content["result"] |= {
+        "permutation": worst.tolist(),
+        "makespan": value,
+        "lower_bound": value,
+    }
+    holds, text = both(content)
+    assert not holds
+    assert f"below {value}" in text
+
+
+def test_yours_is_asked_for(proved):
+    assert verify(Certificate(proved), instance=TWO).ok
+    assert not verify(Certificate(proved), instance=TWO + 1).ok
+
+
+def test_the_bounds_of_the_root_are_those_of_the_solver():
+    assert checker.MOST_STEPS == MOST_STEPS
+    rng = np.random.default_rng(6)
+    for n_jobs, n_machines in ((1, 1), (1, 4), (5, 1), (6, 2), (7, 5), (12, 20)):
+        for longest in (1, 5, 99):
+            times = rng.integers(0, longest + 1, (n_jobs, n_machines))
+            problem = FlowShopProblem(FlowShopInstance("any", times))
+            assert checker.root_bound_of(times.tolist()) == proving_bound(problem)
