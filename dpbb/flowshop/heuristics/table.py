@@ -40,6 +40,12 @@ HEURISTICS: dict[str, Method] = {
     "beam": Method(
         f"{_HERE}.beam:beam", f"{_HERE}.beam_gpu:beam", beside=True, keeps=True
     ),
+    "tabu": Method(
+        f"{_HERE}.tabu.method:tabu",
+        f"{_HERE}.tabu.method:tabu_gpu",
+        beside=True,
+        keeps=True,
+    ),
 }
 """All heuristics; the option ``heuristics`` takes these names."""
 
