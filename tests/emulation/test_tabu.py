@@ -44,6 +44,7 @@ def same_on_both(instance, shape, generations=12, searches=1, kept=(0, 0), **cha
 
 WAYS = [
     *({"sharing": sharing} for sharing in ("none", "prefix", "both")),
+    {"neighbourhood": "insert"},
     {"sharing": "none", "objective": "flow-time"},
     {"sharing": "prefix", "objective": "flow-time"},
 ]
@@ -59,16 +60,18 @@ def test_trajectories_are_those_of_the_cpu(gpu, way):
         same_on_both(shop(n_jobs, 6), shape, **way)
 
 
+@pytest.mark.parametrize("neighbourhood", ["swap", "insert"])
 @pytest.mark.parametrize("tabu", ["permutations", "positions"])
-def test_lists(gpu, tabu):
-    same_on_both(shop(17, 4, 3), gpu.Shape(block=64), 20, tabu=tabu, tenure=3)
+def test_lists(gpu, tabu, neighbourhood):
+    changes = {"tabu": tabu, "tenure": 3, "neighbourhood": neighbourhood}
+    same_on_both(shop(17, 4, 3), gpu.Shape(block=64), 20, **changes)
 
 
-@pytest.mark.parametrize("sharing", ["none", "prefix", "both"])
+@pytest.mark.parametrize("way", WAYS[:4])
 @pytest.mark.parametrize(("n_machines", "longest"), [(1, 9), (40, 9), (4, 30_000)])
-def test_one_machine_many_machines_large_times(gpu, sharing, n_machines, longest):
+def test_one_machine_many_machines_large_times(gpu, way, n_machines, longest):
     instance = shop(20, n_machines, longest)
-    same_on_both(instance, gpu.Shape(block=64), 6, sharing=sharing)
+    same_on_both(instance, gpu.Shape(block=64), 6, **way)
 
 
 def test_steps_outside_of_shared_memory(gpu):

@@ -25,6 +25,12 @@ def cupy():
         pytest.skip(str(error))
 
 
+WAYS = [
+    *({"sharing": sharing} for sharing in ("none", "prefix", "both")),
+    {"neighbourhood": "insert"},
+]
+
+
 def shop(n_jobs, n_machines, seed=7, longest=99):
     times = generate(seed, n_jobs, n_machines).T * longest // 99
     return FlowShopInstance(f"{n_jobs}x{n_machines}", times)
@@ -67,12 +73,10 @@ def test_golden_values_and_trajectories(shared, sharing):
 @pytest.mark.parametrize("searches", [1, 3, 300])
 def test_trajectories_are_those_of_the_cpu(tabu, searches):
     instance = shop(35, 12)
-    expected = trajectory(instance, "cpu", 20, searches, tabu=tabu)
-    for sharing in ("none", "prefix", "both"):
-        same(
-            trajectory(instance, "gpu", 20, searches, tabu=tabu, sharing=sharing),
-            expected,
-        )
+    for way in WAYS:
+        how = {"tabu": tabu, **way}
+        expected = trajectory(instance, "cpu", 20, searches, **how)
+        same(trajectory(instance, "gpu", 20, searches, **how), expected)
 
 
 @pytest.mark.parametrize(
@@ -80,16 +84,16 @@ def test_trajectories_are_those_of_the_cpu(tabu, searches):
 )
 def test_any_shape(n_jobs, n_machines):
     instance = shop(n_jobs, n_machines)
-    expected = trajectory(instance, "cpu", 10)
-    for sharing in ("none", "prefix", "both"):
-        same(trajectory(instance, "gpu", 10, sharing=sharing), expected)
+    for way in WAYS:
+        expected = trajectory(instance, "cpu", 10, **way)
+        same(trajectory(instance, "gpu", 10, **way), expected)
 
 
 def test_large_times_take_wide_columns():
     instance = shop(50, 10, longest=99_000)
-    expected = trajectory(instance, "cpu", 10)
-    for sharing in ("none", "prefix", "both"):
-        same(trajectory(instance, "gpu", 10, sharing=sharing), expected)
+    for way in WAYS:
+        expected = trajectory(instance, "cpu", 10, **way)
+        same(trajectory(instance, "gpu", 10, **way), expected)
 
 
 @pytest.mark.parametrize("sharing", ["none", "prefix"])

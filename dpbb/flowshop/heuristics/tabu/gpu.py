@@ -43,7 +43,7 @@ _alone = threading.Lock()
 
 NUMBERS = (
     *("n", "first", "last", "n_searches", "group", "from", "to", "tenure", "total"),
-    "bias",
+    *("total_back", "bias"),
 )
 PLACES = (
     *("times", "rows", "parents", "bests", "values", "expiry", "hashes", "history"),
@@ -82,34 +82,65 @@ class Shape:
 class Rows:
     """The times of an instance as the kernels read them; see ``columns.cuh``.
 
-    A single machine gets a second one without times, which changes nothing.
+    A single machine gets a second one without times, which changes nothing. Insertions
+    have lanes with as many machines each: further ones without times in the middle.
+
+    Parameters
+    ----------
+    times : ndarray of int64, shape (n_jobs, n_machines)
+    flow
+        Whether total flow times are wanted.
+    insert
+        Whether for insertions: then for the mirrored shop, too.
     """
 
-    def __init__(self, times: NDArray[np.int64], objective: Objective) -> None:
-        if times.shape[1] == 1:
-            times = np.hstack([times, np.zeros_like(times)])
-        n_jobs, n_machines = times.shape
+    def __init__(
+        self, times: NDArray[np.int64], *, flow: bool = False, insert: bool = False
+    ) -> None:
+        while times.shape[1] == 1 or (insert and (times.shape[1] - 1) % _share(times)):
+            times = np.insert(times, (times.shape[1] + 1) // 2, 0, axis=1)
+        n_jobs, self.n_machines = times.shape
+        n_cells = self.n_machines - 1
         self.times = np.ascontiguousarray(times, np.int32)
-        self.n_machines = n_machines
-        self.width = -(-(n_machines - 1) // 4) * 4
-        self.tail_width = -(-n_machines // 4) * 4
-        self.total = int(times[:, 0].sum())
-        ends = np.cumsum(times, axis=1)
-        sums, ahead = ends[:, 1:] - times[:, :1], -ends[:, :-1]
-        # No column is longer behind the end of machine 0 than a path that leaves it.
-        path = (times.max(axis=1) - times[:, 0]).sum() + times[:, 1:].max(axis=0).sum()
-        bias = int(ends[:, -1].max())
-        self.wide = objective is Objective.FLOW_TIME or int(path) + bias > 0xFFFF
+        self.width = n_cells if insert else -(-n_cells // 4) * 4
+        self.tail_width = -(-self.n_machines // 4) * 4
+        self.lanes = n_cells // _share(times)
+        mirrored = times[::-1, ::-1]
+        shops = (times, mirrored) if insert else (times,)
+        self.totals = int(times[:, 0].sum()), int(times[:, -1].sum())
+        bias = int(times.sum(axis=1).max())
+        if insert:  # no tail less the sum of machine 0 is below -bias
+            bias = max(bias, *(_excess(shop) for shop in shops))
+        self.wide = flow or max(_longest_column(s) for s in shops) + bias > 0xFFFF
         self.bias = 0 if self.wide else bias * 0x10001
-        if self.wide:
-            cells = np.zeros((n_jobs + 1, self.width, 2), np.int32)
-            cells[:n_jobs, : n_machines - 1, 0] = sums
-            cells[:n_jobs, : n_machines - 1, 1] = ahead
-            self.cells = cells.view(np.uint32)
-        else:
-            cells = np.zeros((n_jobs + 1, self.width), np.uint32)
-            cells[:n_jobs, : n_machines - 1] = sums | (ahead & 0xFFFF) << 16
-            self.cells = cells
+        cells = np.zeros((len(shops), n_jobs + 1, self.width, 2), np.int32)
+        for part, shop in zip(cells, (times, times[:, ::-1]), strict=False):
+            ends = np.cumsum(shop, axis=1)
+            part[:n_jobs, :n_cells, 0] = ends[:, 1:] - shop[:, :1]
+            part[:n_jobs, :n_cells, 1] = -ends[:, :-1]
+        if not self.wide:
+            cells = (cells & 0xFFFF) << np.array([0, 16])
+            cells = cells.sum(axis=-1).astype(np.uint32)
+        self.cells = cells.view(np.uint32) if self.wide else cells
+
+
+def _share(times: NDArray[np.int64]) -> int:
+    """Return the cells of a column that a lane has."""
+    return max(1, -(-(int(times.shape[1]) - 1) // LANES))
+
+
+def _longest_column(times: NDArray[np.int64]) -> int:
+    """Return what no completion time behind the end of machine 0 exceeds.
+
+    A path visits every job, and enters every machine but the first once.
+    """
+    path = (times.max(axis=1) - times[:, 0]).sum() + times[:, 1:].max(axis=0).sum()
+    return int(path)
+
+
+def _excess(times: NDArray[np.int64]) -> int:
+    """Return how much longer machine 0 may take for some jobs than the last one."""
+    return int(np.maximum(times[:, 0] - times[:, -1], 0).sum())
 
 
 class GpuSearch:
@@ -146,10 +177,11 @@ class GpuSearch:
         self._device = device
         self._rules = rules
         shape = shape or Shape()
-        rows = Rows(times, rules.objective)
+        flow = rules.objective is Objective.FLOW_TIME
+        rows = Rows(times, flow=flow, insert=rules.insert)
         n_searches, n_jobs = starts.shape
         most = longest_makespan(times)
-        if rules.objective is Objective.FLOW_TIME:
+        if flow:
             most *= n_jobs
         if most >= 2**31:
             raise OptionError(
@@ -165,12 +197,16 @@ class GpuSearch:
         n_searches, n_jobs = self._shape
         attributes = self._cupy.cuda.Device(self._device).attributes
         most_shared = int(attributes["MaxSharedMemoryPerBlockOptin"])
-        steps_bytes = 4 * n_jobs * rows.width
-        shared = 16 + 4 * (-(-n_jobs // 4) * 4)
-        fits = shared + steps_bytes <= most_shared
-        in_shared = fits if shape.shared_steps is None else shape.shared_steps
-        if in_shared:
-            shared += steps_bytes
+        shared, in_shared = 16 + 4 * (-(-n_jobs // 4) * 4), False
+        if rules.insert:
+            shared *= 2  # two orders of the jobs, by turns
+            if rules.tabu is Tabu.PERMUTATIONS:
+                shared += 16 * (n_jobs + 1)
+        else:
+            steps_bytes = 4 * n_jobs * rows.width
+            fits = shared + steps_bytes <= most_shared
+            in_shared = fits if shape.shared_steps is None else shape.shared_steps
+            shared += steps_bytes * in_shared
         if shared > most_shared:
             raise OptionError(
                 f"device: expected an instance that needs at most {most_shared:,} "
@@ -207,6 +243,9 @@ class GpuSearch:
     def _tiles(self) -> int:
         """Return how many warps a generation of one search can use."""
         width = int(self._shape[1]) - sum(self._rules.kept)
+        if self._rules.insert:
+            span = next(s for s in (8, 16, 32) if self._rows.lanes <= s)
+            return max(1, width * span // LANES * (1 + self._rows.wide))
         side = max(1, -(-(width - 1) // TILE_SIDE))
         return side * (side + 1) // 2
 
@@ -214,14 +253,20 @@ class GpuSearch:
         cupy, rows, rules = self._cupy, self._rows, self._rules
         n_searches, n_jobs = self._shape
         lists = 1 if rules.tabu is Tabu.PERMUTATIONS else n_searches * n_jobs * n_jobs
-        shapes = {
+        groups, width = self._groups, rows.width
+        steps, heads = (groups, n_jobs, width), (groups, n_jobs + 1, width)
+        if rules.insert:
+            passes = 1 + rows.wide
+            steps = (groups * passes, n_jobs + rows.lanes, width * 4)
+            heads = (groups * passes, n_jobs + 1, width)
+        shapes: dict[str, tuple[tuple[int, ...], type]] = {
             "parents": ((n_searches, n_jobs), np.uint32),
             "bests": ((n_searches, n_jobs), np.uint32),
             "values": ((n_searches, 2), np.uint32),
             "expiry": ((lists,), np.uint32),
             "hashes": ((n_searches, max(1, rules.tenure)), np.uint64),
-            "steps": ((self._groups, n_jobs, rows.width), np.uint32),
-            "heads": ((self._groups, n_jobs + 1, rows.width), np.uint32),
+            "steps": (steps, np.uint32),
+            "heads": (heads, np.uint32),
             "tails": ((self._groups, n_jobs + 1, rows.tail_width), np.uint32),
             "head_sums": ((self._groups, n_jobs + 1), np.uint32),
             "minima": ((self._groups, SLOTS), np.uint64),
@@ -322,10 +367,11 @@ class GpuSearch:
                 "from": first,
                 "to": end,
                 "tenure": rules.tenure,
-                "total": rows.total,
+                "total": rows.totals[0],
+                "total_back": rows.totals[1],
                 "bias": rows.bias,
             }
-            given = [ctypes.c_uint32(numbers[name]) for name in NUMBERS]
+            given: list[Any] = [ctypes.c_uint32(numbers[name]) for name in NUMBERS]
             given += [ctypes.c_uint64(places[name]) for name in PLACES]
             addresses = (ctypes.c_void_p * len(given))(*map(ctypes.addressof, given))
             stream = cupy.cuda.get_current_stream()

@@ -16,7 +16,9 @@ struct Arguments {
   u32 n, first, last;         // jobs; positions that may move: first <= p < last
   u32 n_searches, group;      // group: blocks of a search
   u32 from, to;               // generations, from 1 on
-  u32 tenure, total, bias;    // total: sum of machine 0
+  u32 tenure;
+  u32 total, total_back;      // sums of machine 0 and of the last one
+  u32 bias;
   const int *times;           // [n][N_MACHINES]
   const u32 *rows;            // [n + 1][ROW], see columns.cuh; the last one is zero
   u32 *parents, *bests;       // [n_searches][n]
@@ -35,15 +37,17 @@ struct Arguments {
 // One by one, and made a struct in the kernel: taken as one parameter, nvcc 13.0 mixes it
 // up with a local struct that holds pointers to shared memory.
 #define PARAMETERS                                                                      \
-  u32 n, u32 first, u32 last, u32 n_searches, u32 group_size, u32 from, u32 to,          \
-      u32 tenure, u32 total, u32 bias, const int *times, const u32 *rows, u32 *parents, \
-      u32 *bests, u32 *values, u32 *expiry, u64 *hashes, u32 *history, int *moves,      \
-      u32 *steps, u32 *heads, u32 *tails, u32 *head_sums, u64 *minima, u32 *counters,   \
-      u32 *neighbours
+  u32 n, u32 first, u32 last, u32 n_searches, u32 group_size, u32 from, u32 to,         \
+      u32 tenure, u32 total, u32 total_back, u32 bias, const int *times,                \
+      const u32 *rows, u32 *parents, u32 *bests, u32 *values, u32 *expiry, u64 *hashes, \
+      u32 *history, int *moves, u32 *steps, u32 *heads, u32 *tails, u32 *head_sums,     \
+      u64 *minima, u32 *counters, u32 *neighbours
 #define ARGUMENTS                                                                       \
-  Arguments{n,      first,   last,  n_searches, group_size, from,  to,    tenure,    total,      \
-   bias,   times,   rows,  parents,    bests,      values, expiry, hashes,  history,    \
-   moves,  steps,   heads, tails,      head_sums,  minima, counters, neighbours}
+  Arguments {                                                                           \
+    n, first, last, n_searches, group_size, from, to, tenure, total, total_back, bias,  \
+        times, rows, parents, bests, values, expiry, hashes, history, moves, steps,     \
+        heads, tails, head_sums, minima, counters, neighbours                           \
+  }
 
 // SplitMix64 (Steele, Lea, Flood 2014): a fixed number for every position and job.
 __device__ __forceinline__ u64 code_of(u32 position, u32 job, u32 n) {

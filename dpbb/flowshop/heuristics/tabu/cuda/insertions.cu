@@ -1,0 +1,388 @@
+// Tabu search over insertions, with Taillard's acceleration, on the device.
+//
+// The job at position r leaves; what comes behind it moves up, one job after the other,
+// and before each step the makespan with the job put there is found from the parent's
+// tail. A group of SPAN lanes has a job that leaves; lanes are cells of a column (PER_CELL
+// each), and lane l is l steps behind lane 0. The low half of a word is the shop, the high
+// half the shop mirrored, in which a job that moves back moves forward: so both
+// directions are the same code. WIDE: one after the other.
+//
+// What a step needs of position p and cell k stands at row p + (lane of k), so that all
+// lanes of a step read one row: S and N of the job there (see columns.cuh) and the tail
+// behind it, relative to the sum of machine 0.
+#include "search.cuh"
+
+constexpr int PER_CELL = (CELLS + LANES - 1) / LANES;
+constexpr int CELL_LANES = (CELLS + PER_CELL - 1) / PER_CELL;
+constexpr int SPAN = CELL_LANES > 16 ? 32 : CELL_LANES > 8 ? 16 : 8;
+constexpr int STEP_ROW = CELL_LANES * PER_CELL;
+constexpr int HALVES = WIDE ? 1 : 2;
+constexpr int PASSES = WIDE ? 2 : 1;
+
+struct Step {
+  u32 sum, ahead, tail, first_tail;  // first_tail: of machine 0, in lane 0's cells
+};
+
+#if WIDE
+typedef u32 Half;
+#else
+typedef u16 Half;
+#endif
+
+// Of one direction (WIDE) or of both in halves.
+struct Tables {
+  Step *steps;  // [n + CELL_LANES][STEP_ROW]
+  u32 *heads;   // [n + 1][STEP_ROW]
+  __device__ __forceinline__ Step *step(int p, int k) const {
+    return steps + (size_t)(p + k / PER_CELL) * STEP_ROW + k;
+  }
+};
+
+__device__ __forceinline__ Half *half_of(u32 *word, int half) {
+  return (Half *)word + (WIDE ? 0 : half);
+}
+
+struct Heads {
+  Tables tables;
+  int half, bias;
+  __device__ __forceinline__ int get(int c, int k) const {
+    if (c == 0 || k == 0) return 0;
+    return (int)*half_of(tables.heads + c * STEP_ROW + k - 1, half) - bias;
+  }
+  __device__ __forceinline__ void put(int c, int k, int value) const {
+    if (k > 0) *half_of(tables.heads + c * STEP_ROW + k - 1, half) = (Half)(value + bias);
+  }
+  __device__ __forceinline__ void last(int, u32, int) const {}
+};
+
+struct Tails {
+  Tables tables;
+  int half, n, total, bias;  // none is below -bias
+  __device__ __forceinline__ u32 *word(int c, int k) const {
+    return k ? &tables.step(c - 1, k - 1)->tail : &tables.step(c - 1, 0)->first_tail;
+  }
+  __device__ __forceinline__ int get(int c, int k) const {
+    if (c == n) return total;
+    return (int)(Half)(*half_of(word(c, k), half) + bias) - bias + total;
+  }
+  __device__ __forceinline__ void put(int c, int k, int value) const {
+    if (c > 0) *half_of(word(c, k), half) = (Half)(value - total);
+  }
+  __device__ __forceinline__ void last(int, u32, int) const {}
+};
+
+struct Tabu {
+  const u32 *expiry;
+  const u64 *hashes;
+  const u64 *left, *right;  // sums of what jobs add to the hash that move one place
+  const u32 *jobs;
+  u32 n, generation, tenure;
+  u64 hash;
+
+  __device__ __forceinline__ u64 hash_of(u32 i, u32 j) const {
+    const u32 job = jobs[i];
+    const u64 own = hash + code_of(j, job, n) - code_of(i, job, n);
+    return i < j ? own + left[j + 1] - left[i + 1] : own + right[i] - right[j];
+  }
+  __device__ __forceinline__ bool forbids(u32 i, u32 j) const {
+#if TABU == 1
+    const u64 wanted = hash_of(i, j);
+    for (u32 slot = 0; slot < tenure; ++slot)
+      if (hashes[slot] == wanted) return true;
+    return false;
+#elif TABU == 0
+    return generation <= expiry[(size_t)jobs[i] * n + jobs[j]];
+#else
+    return generation <= expiry[(size_t)i * n + j];
+#endif
+  }
+};
+
+__device__ __forceinline__ u32 index_of(u32 i, u32 j, u32 n) {
+  return i * (n - 1) + j - (j > i);
+}
+
+// What the warps of a block need to evaluate a job that leaves.
+struct Insertions {
+  Tables tables;
+  u32 n, first, last;   // positions that may move: first <= p < last
+  u32 begin, end;       // the same of both directions together
+  u32 bias, mirrored;   // mirrored: of WIDE, whether this is the shop mirrored
+  int total[2];
+  u32 best;
+  u32 *neighbours;
+
+  __device__ __forceinline__ void offer(
+      u32 value, bool turned, u32 r, u32 p, const Tabu &tabu, u64 &least) const {
+    const u32 i = turned ? n - 1 - r : r, j = turned ? n - 1 - p : p;
+    if (i < first || i >= last || j < first || j >= last) return;
+    const u32 t = index_of(i, j, n);
+    const u64 key = (u64)value << 32 | t;
+    if (neighbours) neighbours[t] = value;
+    if (key < least && (value < best || !tabu.forbids(i, j))) least = key;
+  }
+
+  // All places behind position r. All lanes of a warp come here together; `longest`: the
+  // most places of one of them.
+  __device__ __forceinline__ void evaluate(
+      u32 r, int longest, const Tabu &tabu, u64 &least) const {
+    const int lane = threadIdx.x % LANES, l = lane % SPAN;
+    const int length = l < CELL_LANES ? (int)end - 1 - (int)r : 0;
+    const int before = (lane + LANES - 1) % LANES;
+    u32 column[PER_CELL], sums[PER_CELL], ahead[PER_CELL];
+    if (length > 0) {
+#pragma unroll
+      for (int x = 0; x < PER_CELL; ++x) {
+        const int k = l * PER_CELL + x;
+        const Step *own = tables.step((int)r, k);
+        sums[x] = own->sum;
+        ahead[x] = own->ahead;
+        column[x] = tables.heads[r * STEP_ROW + k];
+      }
+    }
+    const Step *row = tables.steps + (size_t)(r + 1) * STEP_ROW + l * PER_CELL;
+    u32 end_without = 0, end_with = 0, longest_path = 0;
+    for (int t = 0; t < longest + CELL_LANES - 1; ++t, row += STEP_ROW) {
+      end_without = __shfl_sync(ALL_LANES, end_without, before);
+      end_with = __shfl_sync(ALL_LANES, end_with, before);
+      longest_path = __shfl_sync(ALL_LANES, longest_path, before);
+      const int at = t - l;
+      if (at < 0 || at >= length) continue;
+#pragma unroll
+      for (int x = 0; x < PER_CELL; ++x) {
+        const Quad step = load_quad((const u32 *)(row + x));
+        if (x == 0 && l == 0) {
+          end_without = end_with = bias;
+          longest_path = add(bias, step.word[3]);
+        }
+        end_without = add_max(column[x], step.word[1], end_without);
+        column[x] = add(end_without, step.word[0]);
+        end_with = add_max(column[x], ahead[x], end_with);
+        longest_path = add_max(add(end_with, sums[x]), step.word[2], longest_path);
+      }
+      if (l == CELL_LANES - 1) {
+        const u32 p = r + 1 + (u32)at;
+#if WIDE
+        offer(longest_path + (u32)total[mirrored], mirrored, r, p, tabu, least);
+#else
+        const u32 less = bias & 0xffff;
+        const u32 value_a = (longest_path & 0xffff) - less + (u32)total[0];
+        const u32 value_b = (longest_path >> 16) - less + (u32)total[1];
+        offer(value_a, false, r, p, tabu, least);
+        offer(value_b, true, r, p, tabu, least);
+#endif
+      }
+    }
+  }
+};
+
+// S and N of the jobs at positions lo to hi, and at these of the shop mirrored.
+__device__ __forceinline__ void build_steps(
+    const Tables *tables, const u32 *rows, const u32 *jobs, u32 n, u32 lo, u32 hi,
+    u32 member, u32 members) {
+  const u32 count = (hi - lo + 1) * CELLS;
+  for (u32 x = member * BLOCK + threadIdx.x; x < 2 * count; x += members * BLOCK) {
+    const u32 half = x / count, p = lo + x % count / CELLS, k = x % CELLS;
+    const u32 *cell = rows + ((size_t)(half * (n + 1) + jobs[p]) * CELLS + k) * CELL_WORDS;
+    const u32 sum = WIDE ? cell[0] : cell[0] & 0xffff;
+    const u32 ahead = WIDE ? cell[WIDE] : cell[0] >> 16;
+    Step *step = tables[WIDE ? half : 0].step((int)(half ? n - 1 - p : p), (int)k);
+    *half_of(&step->sum, (int)half) = (Half)sum;
+    *half_of(&step->ahead, (int)half) = (Half)ahead;
+  }
+}
+
+// Sums of what the jobs before a position add to the hash when they move one place.
+__device__ __forceinline__ void build_hashes(const u32 *jobs, u32 n, u64 *left, u64 *right) {
+  const u32 lane = threadIdx.x % LANES;
+  u64 sum_left = 0, sum_right = 0;
+  for (u32 base = 0; base < n; base += LANES) {
+    const u32 c = base + lane;
+    u64 one_left = 0, one_right = 0;
+    if (c < n) {
+      const u64 here = code_of(c, jobs[c], n);
+      if (c) one_left = code_of(c - 1, jobs[c], n) - here;
+      one_right = code_of(c + 1, jobs[c], n) - here;
+    }
+    for (int step = 1; step < LANES; step *= 2) {
+      const int from = max((int)lane - step, 0);
+      const u64 l = __shfl_sync(ALL_LANES, one_left, from);
+      const u64 r = __shfl_sync(ALL_LANES, one_right, from);
+      if ((int)lane >= step) {
+        one_left += l;
+        one_right += r;
+      }
+    }
+    if (c < n) {
+      left[c + 1] = sum_left + one_left;
+      right[c + 1] = sum_right + one_right;
+    }
+    sum_left += __shfl_sync(ALL_LANES, one_left, LANES - 1);
+    sum_right += __shfl_sync(ALL_LANES, one_right, LANES - 1);
+  }
+  if (lane == 0) left[0] = right[0] = 0;
+}
+
+__device__ __forceinline__ void search_all(const Arguments &arg) {
+  extern __shared__ __align__(16) u32 shared[];
+  const u32 n = arg.n, thread = threadIdx.x, lane = thread % LANES;
+  const u32 member = blockIdx.x % arg.group, which = blockIdx.x / arg.group;
+  const u32 n_groups = gridDim.x / arg.group;
+  const u32 padded = (n + 3) / 4 * 4;
+  u64 *const block_best = (u64 *)shared;
+  u32 *const taken = shared + 2;
+  u32 *jobs = shared + 4, *other_jobs = jobs + padded;
+  u64 *const left = (u64 *)(other_jobs + padded), *const right = left + n + 1;
+  const u32 warps = arg.group * (BLOCK / LANES);
+  const u32 warp = member * (BLOCK / LANES) + thread / LANES;
+  const u32 begin = min(arg.first, n - arg.last), end = max(arg.last, n - arg.first);
+  const u32 leaving = end > begin ? end - 1 - begin : 0;
+  const u32 n_units = (leaving + LANES / SPAN - 1) / (LANES / SPAN) * PASSES;
+  u32 *const counters = arg.counters + (1 + SLOTS) * which;
+  Group group = {counters, arg.group, 0};
+  u64 *const minima = arg.minima + which * SLOTS;
+  Tables tables[PASSES];
+  for (u32 pass = 0; pass < PASSES; ++pass) {
+    const size_t at = (size_t)which * PASSES + pass;
+    tables[pass].steps = (Step *)arg.steps + at * (n + CELL_LANES) * STEP_ROW;
+    tables[pass].heads = arg.heads + at * (n + 1) * STEP_ROW;
+  }
+  const int less = (int)(arg.bias & 0xffff);
+  u32 turn = 0;  // generations of this group, over all of its searches
+  for (u32 search = which; search < arg.n_searches; search += n_groups) {
+    const u32 generations = arg.to - arg.from;
+    u32 *const own = arg.parents + (size_t)search * n;
+    u32 *const expiry = arg.expiry + (TABU == PERMUTATIONS ? 0 : (size_t)search * n * n);
+    u64 *const hashes = arg.hashes + (size_t)search * arg.tenure;
+    u32 value = __ldcg(arg.values + 2 * search), best = __ldcg(arg.values + 2 * search + 1);
+    __syncthreads();
+    for (u32 c = thread; c < n; c += BLOCK) jobs[c] = __ldcg(own + c);
+    for (u32 pass = 0; pass < PASSES && member == 0; ++pass)
+      for (u32 k = thread; k < STEP_ROW; k += BLOCK) tables[pass].heads[k] = arg.bias;
+    __syncthreads();
+    u64 hash = 0;
+#if TABU == 1
+    for (u32 c = 0; c < n; ++c) hash += code_of(c, jobs[c], n);
+#endif
+    u32 lo = 0, hi = n - 1;  // what the last move has changed
+    for (u32 g = arg.from; g < arg.to; ++g, ++turn) {
+      if (thread == 0) {
+        *block_best = NO_MOVE;
+        *taken = 0;
+      }
+      __syncthreads();
+      if (lo <= hi) {
+        const View<false> shop = {(int)n, jobs, arg.times};
+        const View<true> turned = {(int)n, jobs, arg.times};
+        const Tables back = tables[PASSES - 1];
+        const int high = HALVES - 1, behind = (int)(n - 1 - hi), ahead = (int)(n - 1 - lo);
+        for (u32 task = thread / LANES * arg.group + member; task < 5;
+             task += warps) {
+          if (task == 0) build_table<false>(shop, Heads{tables[0], 0, less}, (int)lo);
+          if (task == 1) build_table<false>(turned, Heads{back, high, less}, behind);
+          if (task == 2)
+            build_table<true>(
+                shop, Tails{tables[0], 0, (int)n, (int)arg.total, less}, (int)hi);
+          if (task == 3)
+            build_table<true>(
+                turned, Tails{back, high, (int)n, (int)arg.total_back, less}, ahead);
+        }
+        if (TABU == PERMUTATIONS && thread / LANES == BLOCK / LANES - 1)
+          build_hashes(jobs, n, left, right);
+        build_steps(tables, arg.rows, jobs, n, lo, hi, member, arg.group);
+      }
+      group.meet();
+      const Tabu tabu = {expiry, hashes, left, right, jobs, n, g, arg.tenure, hash};
+      u64 least = NO_MOVE;
+      u32 *const next = arg.group > 1 ? counters + 1 + turn % SLOTS : taken;
+      for (u32 unit = warp; unit < n_units;) {
+        const u32 r0 = begin + unit / PASSES * (LANES / SPAN), pass = unit % PASSES;
+        const Insertions insertions = {
+            tables[pass], n, arg.first, arg.last, begin, end, arg.bias, pass,
+            {(int)arg.total, (int)arg.total_back}, best,
+            search == 0 ? arg.neighbours : nullptr};
+        insertions.evaluate(r0 + lane / SPAN, (int)(end - 1 - r0), tabu, least);
+        if (n_units <= warps) break;
+        if (lane == 0) unit = warps + atomicAdd(next, 1u);
+        unit = __shfl_sync(ALL_LANES, unit, 0);
+      }
+      least = minimum_of_warp(least);
+      if (lane == 0 && least != NO_MOVE) atomicMin(block_best, least);
+      __syncthreads();
+      u64 *const slot = minima + turn % SLOTS;
+      if (arg.group > 1) {
+        if (thread == 0) {
+          if (*block_best != NO_MOVE) atomicMin(slot, *block_best);
+          if (member == 0) {
+            __stcg(minima + (turn + 1) % SLOTS, NO_MOVE);
+            __stcg(counters + 1 + (turn + 1) % SLOTS, 0u);
+          }
+        }
+        group.meet();
+        least = __ldcg(slot);
+      } else {
+        least = *block_best;
+      }
+      const u32 record = search * generations + g - arg.from;
+      int move = -1;
+      if (least != NO_MOVE) {
+        move = (int)(u32)least;
+        value = (u32)(least >> 32);
+        const u32 i = (u32)least / (n - 1), to = (u32)least % (n - 1);
+        const u32 j = to + (to >= i);
+        if (TABU == PERMUTATIONS) hash = tabu.hash_of(i, j);
+        if (thread == 0) {
+          const u32 job_i = jobs[i], job_j = jobs[j], until = g + arg.tenure;
+          if (TABU == PAIRS) {
+            expiry[(size_t)job_i * n + job_j] = until;
+            expiry[(size_t)job_j * n + job_i] = until;
+          } else if (TABU == POSITIONS) {
+            expiry[(size_t)i * n + j] = until;
+            expiry[(size_t)j * n + i] = until;
+          }
+        }
+        for (u32 c = thread; c < n; c += BLOCK) {
+          u32 from = c;
+          if (c == j) from = i;
+          else if (i < j && c >= i && c < j) from = c + 1;
+          else if (j < i && c > j && c <= i) from = c - 1;
+          other_jobs[c] = jobs[from];
+        }
+        lo = min(i, j);
+        hi = max(i, j);
+        u32 *const old = jobs;
+        jobs = other_jobs;
+        other_jobs = old;
+        __syncthreads();
+        if (value < best) {
+          best = value;
+          if (member == 0)
+            for (u32 c = thread; c < n; c += BLOCK) arg.bests[(size_t)search * n + c] = jobs[c];
+        }
+      } else {
+        lo = n;
+        hi = 0;
+        __syncthreads();  // all have read the minimum
+      }
+      if (TABU == PERMUTATIONS && thread == 0 && arg.tenure)
+        hashes[g % arg.tenure] = least == NO_MOVE ? 0 : hash;
+      if (thread == 0 && member == 0) {
+        arg.history[record] = value;
+        arg.moves[record] = move;
+      }
+    }
+    group.meet();
+    if (member == 0) {
+      for (u32 c = thread; c < n; c += BLOCK) own[c] = jobs[c];
+      if (thread == 0) {
+        arg.values[2 * search] = value;
+        arg.values[2 * search + 1] = best;
+      }
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_PER_SM)
+search_insertions(PARAMETERS) {
+  search_all(ARGUMENTS);
+}
