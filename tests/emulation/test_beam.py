@@ -54,4 +54,4 @@ def test_memory_limits_the_width(emulated, monkeypatch):
     monkeypatch.setattr(beam_gpu.GpuLevels, "run", noted)
     search = Search(SHAPES["odd machines"], 0)
     beam_gpu.beam(search, Incumbent(200, np.arange(9), "initial"))
-    assert max(widths) < 32
+    assert 1 <= max(widths) < 32

@@ -91,7 +91,7 @@ def widen(
     if incumbent.proved or not len(root.jobs):
         return incumbent
     runs = _Runs(search, incumbent, levels_of(problem, root))
-    width = 1
+    width = min(runs.levels.narrowest, runs.levels.widest)
     while width <= runs.levels.widest and not runs.over:
         if search.instance.n_machines <= GAP_MACHINES:
             runs.run(width, runs.incumbent.value, Guide.GAP)
@@ -165,8 +165,8 @@ class _Runs:
         if run.uncut:
             self.lower_bound = self.incumbent.value if found else target
         logger.debug(
-            "beam of %d, %s below %d: %s at depth %d, lower bound %d, incumbent %d",
-            *(width, guide.name, target, "found" if found else "ended"),
-            *(run.moves.shape[1], self.lower_bound, self.incumbent.value),
+            "beam of %d, %s below %d: %d nodes, depth %d, uncut %d, incumbent %d",
+            *(width, guide.name, target, run.nodes, run.moves.shape[1], run.uncut),
+            self.incumbent.value,
         )
         return self.incumbent.value < before

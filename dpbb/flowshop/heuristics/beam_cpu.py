@@ -80,6 +80,7 @@ class CpuLevels:
         first = self._level(root)
         self._first = first
         node_bytes = 2 * sum(part.nbytes for part in first) + 10 * len(root.jobs) + 16
+        self.narrowest = 1
         self.widest: int = 1 << max(1, MEMORY // node_bytes).bit_length() - 1
 
     def run(

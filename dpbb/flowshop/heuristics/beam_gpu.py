@@ -40,6 +40,9 @@ SHARED_ROWS_LIMIT = 64 * 1024
 LAUNCH_OPERATIONS = 2_000_000_000
 """Nodes x jobs x machines that are bounded in one go: some ten milliseconds."""
 
+NARROWEST = 1 << 13
+"""Up to this width launching and waiting takes more of a run than the kernels do."""
+
 MEMORY_SHARE = 0.8
 """Of the memory that is free, what a beam takes at most."""
 
@@ -144,6 +147,7 @@ class GpuLevels:
         free += cupy.get_default_memory_pool().free_bytes()
         fitting = int(MEMORY_SHARE * free) // self.node_bytes
         widest = max(1, min(fitting, MAX_CANDIDATES // model.n_jobs - 1))
+        self.narrowest: int = NARROWEST
         self.widest: int = 1 << widest.bit_length() - 1
 
     @property

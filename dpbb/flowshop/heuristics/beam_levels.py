@@ -125,6 +125,10 @@ class Levels(Protocol):
     """Beams from one root on one kind of device."""
 
     @property
+    def narrowest(self) -> int:
+        """A width of which a run takes hardly longer than one of 1."""
+
+    @property
     def widest(self) -> int:
         """The largest width that memory allows."""
 
