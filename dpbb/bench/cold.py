@@ -33,19 +33,34 @@ EASY = [
 """Instances that one workstation proves in seconds."""
 
 
+AUTO = "auto"
+"""Heuristics beside the tree with as many threads as suit the machine."""
+
+
 @dataclass(frozen=True, slots=True)
 class ColdRun:
-    """All repetitions of one instance; ``seconds`` is the wall time of each process."""
+    """All repetitions of one instance with one number of heuristic threads.
+
+    ``seconds`` is the wall time of each process; all else is of the last one:
+    ``before_s`` of it were over when the tree was opened, ``exploring_s`` the seats
+    explored, and the makespan was known after ``found_s``, by ``found_by``.
+    """
 
     instance: str
     digest: str
+    threads: str
     makespan: int
+    lower_bound: int
     proved: bool
     best_known: bool
     engine: str
     decomposed: int
     leaves: int
     seconds: tuple[float, ...]
+    before_s: float
+    exploring_s: float
+    found_s: float
+    found_by: str
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,6 +68,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--instances", nargs="+", default=EASY, metavar="NAME")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each instance")
     parser.add_argument("--limit-s", type=float, default=120.0, help="end a run then")
+    parser.add_argument(
+        "--heuristic-threads",
+        nargs="+",
+        default=[AUTO],
+        metavar="N",
+        help="arms: threads beside the tree, 0 for none, or auto; default: auto",
+    )
+    parser.add_argument("--engine", default=AUTO, help="engine that explores")
     parser.add_argument("--json", type=Path, default=None, help="also write this file")
 
 
@@ -60,51 +83,75 @@ def run(args: argparse.Namespace) -> int:
     """Run the suite; returns 0 if every makespan is the best known and proved."""
     if args.repeat < 1:
         raise OptionError(f"--repeat: expected at least 1, got {args.repeat}")
-    _solve(args.instances[0], args.limit_s)
-    results = []
+    results: list[ColdRun] = []
     print(
-        "instance  makespan  proved  best known   decomposed  median s   least    most"
+        "instance  beside  makespan   bound  proved  best known   decomposed  median s"
+        "   least    most  before  exploring  found s  by"
     )
     for name in args.instances:
-        result = measure(name, args.repeat, args.limit_s)
-        results.append(result)
-        print(
-            f"{result.instance:<10}{result.makespan:>8}{_yes(result.proved):>8}"
-            f"{_yes(result.best_known):>12}{result.decomposed:>13}"
-            f"{statistics.median(result.seconds):>10.2f}{min(result.seconds):>8.2f}"
-            f"{max(result.seconds):>8.2f}",
-            flush=True,
-        )
-    if args.json is not None:
-        args.json.write_text(json_text([asdict(result) for result in results]))
+        for threads in args.heuristic_threads:
+            if not results:  # the first process of all compiles
+                _solve(name, args.limit_s, _options(threads, args.engine))
+            result = measure(name, threads, args.engine, args.repeat, args.limit_s)
+            results.append(result)
+            print(_row(result), flush=True)
+            if args.json is not None:  # what there is, should somebody end this
+                found = [asdict(result) for result in results]
+                args.json.write_text(json_text(found))
     return int(not all(result.proved and result.best_known for result in results))
 
 
-def measure(name: str, repeat: int, limit_s: float) -> ColdRun:
+def _row(result: ColdRun) -> str:
+    return (
+        f"{result.instance:<10}{result.threads:>6}{result.makespan:>10}"
+        f"{result.lower_bound:>8}{_yes(result.proved):>8}"
+        f"{_yes(result.best_known):>12}{result.decomposed:>13}"
+        f"{statistics.median(result.seconds):>10.2f}{min(result.seconds):>8.2f}"
+        f"{max(result.seconds):>8.2f}{result.before_s:>8.2f}"
+        f"{result.exploring_s:>11.2f}{result.found_s:>9.2f}  {result.found_by}"
+    )
+
+
+def measure(
+    name: str, threads: str, engine: str, repeat: int, limit_s: float
+) -> ColdRun:
     """Solve one of Taillard's instances in ``repeat`` processes."""
     instance = taillard_instance(name)
     known = best_known(instance.name)
     seconds = []
     for _ in range(repeat):
         began = time.perf_counter()
-        result = _solve(name, limit_s)
+        result = _solve(name, limit_s, _options(threads, engine))
         seconds.append(time.perf_counter() - began)
+    started_s = seconds[-1] - result["seconds"]  # the interpreter, before any clock
+    last = result["trajectory"][-1] if result["trajectory"] else {}
     return ColdRun(
         instance=instance.name,
         digest=instance.digest,
+        threads=threads,
         makespan=result["makespan"],
+        lower_bound=result["lower_bound"],
         proved=result["status"] == "optimal",
         best_known=known is not None and result["makespan"] == known.upper_bound,
         engine=result["engine"],
         decomposed=result["decomposed"],
         leaves=result["leaves"],
         seconds=tuple(seconds),
+        before_s=started_s + result["seconds"] - result["tree_seconds"],
+        exploring_s=result["explore_seconds"] / max(1, len(result["seats"])),
+        found_s=started_s + last.get("seconds", 0.0),
+        found_by=last.get("source", "nobody"),
     )
 
 
-def _solve(name: str, limit_s: float) -> dict[str, Any]:
+def _options(threads: str, engine: str) -> list[str]:
+    beside = [] if threads == AUTO else ["--heuristic-threads", threads]
+    return [*beside, "--engine", engine]
+
+
+def _solve(name: str, limit_s: float, options: list[str]) -> dict[str, Any]:
     """Run one process; return the result that it prints."""
-    command = command_of("dpbb", "solve", name, "--json", "--quiet")
+    command = command_of("dpbb", "solve", name, "--json", "--quiet", *options)
     done = subprocess.run(  # noqa: S603 - our own command
         [*command, "--time-limit", str(limit_s)],
         stdout=subprocess.PIPE,
