@@ -289,6 +289,9 @@ class StartSearch:
         Called in the caller's thread with every better incumbent.
     should_stop
         Polled in the caller's thread every few milliseconds; True ends the search.
+    tree_waits
+        Polled in the same way; True: the tree could be explored now, and heuristics
+        would go on beside it.
     on_note
         Called in the caller's thread with what is waited for longer than a second, such
         as compiled code, and with an empty text when that is over.
@@ -305,6 +308,7 @@ class StartSearch:
     lower_bound: int | None = None
     on_improvement: Callable[[Incumbent], None] = lambda _incumbent: None
     should_stop: Callable[[], bool] = lambda: False
+    tree_waits: Callable[[], bool] = lambda: False
     on_note: Callable[[str], None] = lambda _text: None
 
 

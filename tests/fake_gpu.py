@@ -49,6 +49,9 @@ class FakeGpu:
             for index, uuid in enumerate(self._visible())
         ]
 
+    def warm_up(self, problem, tree, device):
+        pass
+
     def open(self, problem, tree, device, **options):
         own = Device("cpu", device.uuid, threads=1)
         return CpuEngine().open(problem, tree, own, **options)

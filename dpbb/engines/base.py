@@ -181,6 +181,9 @@ class Engine(Protocol):
     def devices(self, threads: int | None = None) -> list[Device]:
         """Devices of this process; raises EngineUnavailable when there are none."""
 
+    def warm_up(self, problem: Problem[Any], tree: TreeOptions, device: Device) -> None:
+        """Load, and compile, what a session of the problem is going to need."""
+
     def open(
         self,
         problem: Problem[Any],

@@ -48,6 +48,9 @@ class ReferenceEngine:
         uuid = f"cpu-{host}-{os.getpid()}"
         return [Device("cpu", uuid, threads=1, name=platform.processor() or host)]
 
+    def warm_up(self, problem: Problem[Any], tree: TreeOptions, device: Device) -> None:
+        """Do nothing: nothing is compiled."""
+
     def open(
         self,
         problem: Problem[Any],

@@ -9,6 +9,8 @@ binary after an edit of an included file (cupy/cuda/compiler.py).
 from __future__ import annotations
 
 import hashlib
+import threading
+from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 CUDA_DIRECTORY = Path(__file__).parent / "cuda"
 
 _modules: dict[tuple[int, str], Any] = {}
+_locks: defaultdict[tuple[int, str], threading.Lock] = defaultdict(threading.Lock)
+"""Two threads that want the same module compile it once."""
 
 
 def require_gpu(device: int = 0) -> Any:  # noqa: ANN401 (the module)
@@ -90,14 +94,16 @@ def load_module(
 
     text, options = translation_unit(sources, defines)
     key = (device, text)
-    if key not in _modules:
-        with cupy.cuda.Device(device):
-            module = cupy.RawModule(code=text, options=options, backend="nvrtc")
-            try:
-                module.compile()
-            except cupy.cuda.compiler.CompileException as error:
-                raise EngineUnavailable(
-                    f"NVRTC could not compile the kernels for {dict(defines)}: {error}"
-                ) from error
-        _modules[key] = module
+    with _locks[key]:
+        if key not in _modules:
+            with cupy.cuda.Device(device):
+                module = cupy.RawModule(code=text, options=options, backend="nvrtc")
+                try:
+                    module.compile()
+                except cupy.cuda.compiler.CompileException as error:
+                    raise EngineUnavailable(
+                        f"NVRTC could not compile the kernels for {dict(defines)}: "
+                        f"{error}"
+                    ) from error
+            _modules[key] = module
     return _modules[key]

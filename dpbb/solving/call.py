@@ -24,7 +24,7 @@ from dpbb.options import (
     Strategy,
     Verbosity,
 )
-from dpbb.problem import bound_of, instance_name_of, with_bound
+from dpbb.problem import ImprovesBeside, bound_of, instance_name_of, with_bound
 from dpbb.progress import Progress, make_progress
 from dpbb.result import Termination
 from dpbb.solving.certify import certified, certified_at_root
@@ -66,6 +66,8 @@ class Call:
 
     Attributes
     ----------
+    starting
+        The client of the embedded cluster; None: there is none.
     detached
         Nobody stays until the end of the run.
     former
@@ -85,6 +87,7 @@ class Call:
     engine: str | None = None
     stopping: bool = False
     embedded: bool = False
+    starting: Future[Any] | None = None
     detached: bool = False
     former: Checkpoint | None = None
     spec_opened: RunSpec | None = None
@@ -112,6 +115,7 @@ class Call:
             self._choose_engine()
         unwanted = Event()
         with self._background(lambda: self._start(unwanted)) as starting:
+            self.starting = starting
             if sure and (limit is None or limit > SHORT_S):
                 self._choose_engine()
             try:
@@ -169,7 +173,7 @@ class Call:
             workers=self.options.workers,
             threads=self.options.threads,
             engine=str(self.options.engine),
-            warm_up=(self.problem, self._warm_up_tree(), None),
+            warm_up=(self.problem, self._warm_up_tree()),
             unwanted=unwanted.is_set,
         )
         with cluster as (_, client):
@@ -185,6 +189,7 @@ class Call:
                 began=self.began,
                 on_incumbent=self._found,
                 should_stop=self.should_stop,
+                tree_waits=self._tree_waits,
             )
         finally:
             self.answered.set()
@@ -201,6 +206,19 @@ class Call:
         if strategy is Strategy.FROM_BELOW:
             plan = replace(plan, step=Step(1, plan.root_bound))
         return plan
+
+    def _tree_waits(self) -> bool:
+        """Whether a GPU is there to explore, beside which the heuristics go on."""
+        options, starting = self.options, self.starting
+        if starting is None or not starting.done() or starting.exception() is not None:
+            return False
+        alone = options.heuristic_time_s is not None or options.heuristic_threads == 0
+        return (
+            not alone
+            and self.engine == EngineName.GPU
+            and isinstance(self.problem, ImprovesBeside)
+            and bool(starting.result().cluster.scheduler.workers)
+        )
 
     def _found(self, step: Improvement, bound: int) -> None:
         self.progress.incumbent(step.seconds, step.value, bound)

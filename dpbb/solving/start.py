@@ -102,6 +102,7 @@ def make_plan(
     began: float,
     on_incumbent: Callable[[Improvement, int], None] = lambda _step, _bound: None,
     should_stop: Callable[[], bool] = lambda: False,
+    tree_waits: Callable[[], bool] = lambda: False,
 ) -> Plan:
     """Run the start heuristics.
 
@@ -113,6 +114,8 @@ def make_plan(
         Called with every incumbent and the root bound, in this thread.
     should_stop
         Polled every few milliseconds; True ends the heuristics early.
+    tree_waits
+        Polled, too: see ``StartSearch``.
 
     Raises
     ------
@@ -148,6 +151,7 @@ def make_plan(
             lower_bound=bound,
             on_improvement=found,
             should_stop=enough,
+            tree_waits=tree_waits,
         )
     )
     return plan if incumbent is None else with_incumbent(plan, incumbent, tuple(steps))

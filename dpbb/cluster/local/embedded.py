@@ -40,7 +40,7 @@ def embedded_cluster(
     threads: int | None = None,
     dashboard_address: str | None = None,
     engine: str = "auto",
-    warm_up: tuple[Problem[Any], TreeOptions, int | None] | None = None,
+    warm_up: tuple[Problem[Any], TreeOptions] | None = None,
     unwanted: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[LocalCluster, Client]]:
     """Start a cluster on this machine, and close it at the end of the block.
@@ -57,8 +57,8 @@ def embedded_cluster(
     engine
         Engine that will be asked for; with ``warm_up``.
     warm_up
-        Problem, tree and UB of the run to come: the worker loads the engine's code
-        for it while the cluster starts.
+        Problem and tree of the run to come: the worker loads the engine's code for
+        it while the cluster starts.
     unwanted
         Polled while it starts: True ends that with a ClusterError.
 
@@ -75,7 +75,7 @@ def embedded_cluster(
     cores = default_threads() if threads is None else threads
     if cores < 1:
         raise OptionError(f"threads: expected at least 1, got {cores}")
-    problem, tree = (None, None) if warm_up is None else warm_up[:2]
+    problem, tree = (None, None) if warm_up is None else warm_up
     plan = plan_workers(workers, engine, problem, tree)
     environs = plan.environs
     threads_each = max(1, cores // len(environs))
@@ -109,7 +109,7 @@ def _own_cluster(
     environs: list[dict[str, str]],
     threads: int,
     dashboard_address: str,
-    warm_up: tuple[str, Problem[Any], TreeOptions, int | None] | None,
+    warm_up: tuple[str, Problem[Any], TreeOptions] | None,
     unwanted: Callable[[], bool],
 ) -> LocalCluster:
     """Start a ``LocalCluster`` of our own worker processes; ``stack`` closes it."""

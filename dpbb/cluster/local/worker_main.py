@@ -85,29 +85,25 @@ def _import_engine() -> None:
         import_module(modules[first])
 
 
-def encode_warm_up(engine: str, problem: Any, tree: Any, ub: int | None) -> str:
+def encode_warm_up(engine: str, problem: Any, tree: Any) -> str:
     """Return what ``_warm_up`` takes, as a string."""
     import cloudpickle
 
     # the problem's class may be one of the user's script or notebook: by value
-    return base64.b64encode(cloudpickle.dumps((engine, problem, tree, ub))).decode()
+    return base64.b64encode(cloudpickle.dumps((engine, problem, tree))).decode()
 
 
 def _warm_up(message: str) -> None:
     """Load the engine's code for the problem that comes soon; never an error."""
     from dpbb.cluster.worker.sessions import AUTO_ENGINES
-    from dpbb.engines.base import Device
     from dpbb.engines.registry import AUTO, choose_engine
 
     try:
-        engine, problem, tree, ub = pickle.loads(base64.b64decode(message))  # noqa: S301
-        names = AUTO_ENGINES["cpu"] if engine == AUTO else (engine,)
-        if seat_kinds(os.environ)[0] == "gpu":
-            names = ()
-        for name in names:
-            if name == "cpu":
-                chosen, _ = choose_engine(name, problem, tree)
-                chosen.open(problem, tree, Device("cpu", "warm-up"), ub=ub).close()
+        engine, problem, tree = pickle.loads(base64.b64decode(message))  # noqa: S301
+        kind = "cuda" if seat_kinds(os.environ)[0] == "gpu" else "cpu"
+        for name in AUTO_ENGINES[kind] if engine == AUTO else (engine,):
+            chosen, _ = choose_engine(name, problem, tree)
+            chosen.warm_up(problem, tree, chosen.devices()[0])
     except Exception:
         logging.getLogger(__name__).debug("no warm-up", exc_info=True)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,10 @@ class CpuEngine:
                 name=processor_name(),
             )
         ]
+
+    def warm_up(self, problem: Problem[Any], tree: TreeOptions, device: Device) -> None:
+        """Open a session and close it: that compiles every kernel."""
+        self.open(problem, tree, replace(device, threads=1)).close()
 
     def open(
         self,

@@ -21,6 +21,7 @@ from dpbb.engines.gpu.steal import Stealing
 from dpbb.engines.modelled import obstacle_of
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.options import BLOCK_SIZE_RANGE, Balance, Tuning
+from dpbb.problem import cost_of
 from dpbb.problems import model_of
 
 if TYPE_CHECKING:
@@ -94,6 +95,19 @@ class GpuEngine:
             name = properties["name"].decode().rstrip("\0")
             found.append(Device("cuda", _uuid(index), index=index, name=name))
         return found
+
+    def warm_up(self, problem: Problem[Any], tree: TreeOptions, device: Device) -> None:
+        """Compile the default kernels for costs below that of the jobs in root order.
+
+        The upper bound decides on the width of values; a heuristic's is below that one,
+        and mostly wants the same.
+        """
+        order = (
+            np.arange(problem.n_jobs) if tree.root_order is None else tree.root_order
+        )
+        ub = min(cost_of(problem, np.array(order, np.intp)), problem.trivial_ub)
+        shape = _shape(problem, tree, ub, Tuning())
+        Kernels(shape, device.index, _arm(None).exploration)
 
     def open(
         self,

@@ -20,8 +20,12 @@ if TYPE_CHECKING:
     from dpbb.problem import Incumbent, StartSearch
 
 POLL_S = 0.01
+
 GRACE_S = 0.25
 """Seconds that the first schedule is waited for, if there is none at the end."""
+
+PROVING_MACHINES = 10
+"""With no more machines beams prove much: a tree that waits does not end them."""
 
 STOP_S = 0.25
 """Seconds that a heuristic has to end in after a stop."""
@@ -74,7 +78,10 @@ def incumbent_in_time(
             over = end is not None and now >= end
             if end is not None and over and best is None and not stop.is_set():
                 over = now >= end + GRACE_S
-            if not stop.is_set() and search.should_stop():
+            wanted = search.should_stop() or (
+                instance.n_machines > PROVING_MACHINES and search.tree_waits()
+            )
+            if not stop.is_set() and wanted:
                 stop.set()
                 last = time.monotonic() + STOP_S
                 end = last if end is None else min(end, last)

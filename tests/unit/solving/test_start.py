@@ -126,3 +126,14 @@ def test_a_permutation_without_a_cost_is_refused():
     check_fit(waiting, SolveOptions(initial=(0, 1)))
     with pytest.raises(OptionError, match="permutation: expected an order of a leaf"):
         check_fit(waiting, SolveOptions(initial=(1, 0)))
+
+
+def test_a_tree_that_waits_ends_the_heuristics_unless_they_may_prove():
+    """They go on beside it; with few machines beams prove more than trees."""
+    many = FlowShopProblem(taillard_instance("ta021"))
+    limit = SolveOptions(heuristic_time_s=1000.0)
+    plan = make_plan(many, "ta021", limit, began=0.0, tree_waits=lambda: True)
+    assert plan.permutation is not None
+    few = FlowShopProblem(taillard_instance("ta001"))
+    limit = SolveOptions(heuristic_time_s=0.1)
+    make_plan(few, "ta001", limit, began=0.0, tree_waits=pytest.fail)
