@@ -45,7 +45,7 @@ class Moves(NamedTuple):
     kind: int
     removed: int = 2
     temperature: float = 0.7
-    patience: int = 1
+    patience: float = 1.0
 
 
 class Chain(NamedTuple):

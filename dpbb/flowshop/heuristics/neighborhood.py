@@ -366,7 +366,7 @@ def local_search(
     length: int,
     first: int,
     last: int,
-    patience: int,
+    patience: float,
     rng: Words,
     stop: Ints,
 ) -> int:
@@ -378,8 +378,9 @@ def local_search(
     the makespan; the sequence is changed in place.
     """
     value: int = int64(room.largest)
+    tries = int64(np.ceil(patience * room.n_groups))
     cursor, vain = int64(room.n_groups), int64(0)
-    while vain < patience * room.n_groups and not atomic_load(stop, int64(0)):
+    while vain < tries and not atomic_load(stop, int64(0)):
         if cursor == room.n_groups:
             shuffle(room.order, room.n_groups, rng)
             cursor = int64(0)

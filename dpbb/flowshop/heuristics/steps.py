@@ -123,7 +123,7 @@ def search_locally(chain: Chain, length: int) -> int:
         int64(length),
         int64(chain.first),
         int64(chain.last) - (chain.room.n_jobs - length),
-        int64(chain.moves.patience),
+        float(chain.moves.patience),
         chain.rng,
         chain.stop,
     )
