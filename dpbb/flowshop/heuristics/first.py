@@ -37,10 +37,6 @@ LARGE = 500**2 * 20
 FEW_JOBS = 60
 """Up to here local search does best that takes out blocks, beyond it single jobs."""
 
-MANY_JOBS = 250
-MANY_OPERATIONS = 8000
-"""With more jobs, or so many operations, a beam comes first on cores, too."""
-
 LOADED_POLL_S = 0.005
 """How often it is looked whether a heuristic is loaded."""
 
@@ -153,7 +149,9 @@ def first_incumbent(
         return incumbent
     if time_limit_s is None:
         time_limit_s = default_time_s(instance.n_jobs, instance.n_machines)
-    stages = _stages(method, device, instance.n_jobs, instance.n_machines)
+    stages = _stages(
+        method, instance.n_jobs, search.threads, repeatable=iterations is not None
+    )
     loading = Loading([path_of(name, device) for stage in stages for name in stage[0]])
     spent = 0.0
     for names, until in stages:
@@ -171,7 +169,9 @@ def first_incumbent(
         if len(parts) == 1:
             incumbent = parts[0](limited, incumbent)
         else:
-            incumbent = run_together(limited, incumbent, _shared(search.threads, parts))
+            incumbent = run_together(
+                limited, incumbent, _shared(search.threads, device, parts)
+            )
         spent += time.monotonic() - started
     return incumbent
 
@@ -190,11 +190,11 @@ def _when_loaded(loading: Loading, path: str) -> Heuristic:
     return heuristic
 
 
-def _shared(threads: int, parts: list[Heuristic]) -> list[Part]:
-    """Give the first of several heuristics most of the threads."""
-    others = max(1, threads // 4)
+def _shared(threads: int, device: str, parts: list[Heuristic]) -> list[Part]:
+    """Divide the threads: a beam on a GPU needs few, other heuristics as many each."""
+    others = max(1, threads // (4 if device == "gpu" else len(parts)))
     most = max(1, threads - others * (len(parts) - 1))
-    return [Part(part, most if part is parts[0] else others) for part in parts]
+    return [Part(part, most if i == 0 else others) for i, part in enumerate(parts)]
 
 
 def _until_loaded(
@@ -224,21 +224,17 @@ def _until_loaded(
 
 
 def _stages(
-    method: str, device: str, n_jobs: int, n_machines: int
+    method: str, n_jobs: int, threads: int, *, repeatable: bool
 ) -> tuple[tuple[tuple[str, ...], float], ...]:
     """Which heuristics run, several at once, until which share of the time.
 
-    Beams do best, and prove most, on few machines and on many jobs; else local search
-    does: it takes blocks out of few jobs, and of many single ones in turn. A beam on a
-    GPU leaves the cores to local search.
+    A beam has good schedules soon, and proves the optimum where that is easy; local
+    search goes on from there: it takes blocks out of few jobs, and of many single ones
+    in turn. At once they go on from each other's, and no beam is begun anew.
     """
     if method != Heuristics.AUTO:
         return (((method,), 1.0),)
     local = "vbih" if n_jobs <= FEW_JOBS else "ils"
-    if device == "gpu":
+    if threads > 1 and not repeatable:
         return (((local, "beam"), 1.0),)
-    if n_machines <= 10:
-        return (("beam",), 0.5), ((local,), 0.8), (("beam",), 1.0)
-    if n_jobs > MANY_JOBS or n_jobs * n_machines >= MANY_OPERATIONS:
-        return (("beam",), 0.4), ((local,), 1.0)
-    return (((local,), 1.0),)
+    return (("beam",), 0.6), ((local,), 1.0)

@@ -146,20 +146,27 @@ def test_a_large_shop_has_an_order_before_neh(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("device", "size", "expected"),
+    ("n_jobs", "threads", "repeatable", "expected"),
     [
-        ("cpu", (50, 20), "vbih"),
-        ("cpu", (100, 20), "ils"),
-        ("cpu", (500, 20), "beam ils"),
-        ("cpu", (200, 60), "beam ils"),
-        ("cpu", (20, 5), "beam vbih beam"),
-        ("gpu", (50, 20), "vbih+beam"),
+        (50, 2, False, "vbih+beam"),
+        (100, 16, False, "ils+beam"),
+        (100, 16, True, "beam ils"),
+        (50, 1, False, "beam vbih"),
     ],
 )
-def test_what_runs_by_itself_depends_on_the_size(device, size, expected):
-    stages = first._stages("auto", device, *size)
+def test_what_runs_by_itself(n_jobs, threads, repeatable, expected):
+    stages = first._stages("auto", n_jobs, threads, repeatable=repeatable)
     assert " ".join("+".join(names) for names, _ in stages) == expected
     assert stages[-1][1] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("threads", "device", "shares"),
+    [(2, "cpu", [1, 1]), (5, "cpu", [3, 2]), (16, "gpu", [12, 4]), (2, "gpu", [1, 1])],
+)
+def test_a_beam_on_a_gpu_leaves_the_cores_to_local_search(threads, device, shares):
+    parts = first._shared(threads, device, [None, None])
+    assert [part.threads for part in parts] == shares
 
 
 def test_on_a_gpu_beam_and_local_search_run_at_once(monkeypatch, ta001):
