@@ -1,0 +1,112 @@
+"""``dpbb.tabu_search`` and ``dpbb.neighbourhood``: results, and what is refused."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import dpbb
+from dpbb.errors import InstanceError, OptionError
+from dpbb.flowshop.makespan import makespan
+
+TIMES = [[3, 2, 4], [1, 4, 2], [2, 2, 5], [6, 1, 1]]
+
+
+def search(**changes):
+    return dpbb.tabu_search(TIMES, **{"generations": 8, "device": "cpu", **changes})
+
+
+def test_the_best_is_found_and_evaluated():
+    best = min(
+        makespan(np.array(TIMES), jobs) for jobs in itertools.permutations(range(4))
+    )
+    for neighbourhood in ("swap", "insert"):
+        found = search(neighbourhood=neighbourhood, start=[3, 0, 1, 2], searches=3)
+        assert found.value == best
+        assert makespan(np.array(TIMES), found.permutation) == best
+        assert found.history.shape == (3, 9)
+        assert found.moves.shape == (3, 8)
+        assert found.value == found.history[found.search].min()
+        assert found.tenure == 7
+        assert found.device == "cpu"
+        assert found.neighbours == 3 * 8 * (6 if neighbourhood == "swap" else 12)
+        assert found.neighbours_per_s > 0
+
+
+def test_starts():
+    assert search(generations=0).value <= 25  # NEH's
+    starts = [[0, 1, 2, 3], [3, 2, 1, 0]]
+    found = search(start=starts, searches=3, generations=0)
+    assert found.history[:2, 0].tolist() == [
+        makespan(np.array(TIMES), jobs) for jobs in starts
+    ]
+    same = search(start=starts, searches=3, seed=1)
+    assert (
+        same.moves.tolist() == search(start=starts, searches=3, seed=1).moves.tolist()
+    )
+
+
+def test_one_job_has_no_neighbours():
+    found = dpbb.tabu_search([[3, 4]], generations=2, device="cpu")
+    assert found.value == 7
+    assert found.moves.tolist() == [[-1, -1]]
+    assert found.neighbours == 0
+    assert dpbb.neighbourhood.swap_makespans([[3, 4]], [0]).tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"generations": -1}, "generations: expected a whole number of at least 0"),
+        ({"generations": 2.5}, "generations: expected a whole number"),
+        ({"searches": 0}, "searches: expected a whole number of at least 1, got 0"),
+        ({"tenure": -3}, "tenure: expected a whole number of at least 0, got -3"),
+        ({"threads": True}, "threads: expected a whole number of at least 1, got True"),
+        ({"neighbourhood": "2opt"}, "neighbourhood: expected swap, insert, got '2opt'"),
+        ({"sharing": "all"}, "sharing: expected none, prefix, both, got 'all'"),
+        ({"tabu": 3}, "tabu: expected pairs, permutations, positions, got 3"),
+        ({"objective": "cost"}, "objective: expected makespan, flow-time, got 'cost'"),
+        ({"device": "tpu"}, "device: expected auto, cpu, gpu, got 'tpu'"),
+        (
+            {"objective": "flow-time", "sharing": "both"},
+            "sharing: expected none or prefix for total flow time",
+        ),
+        (
+            {"objective": "flow-time", "neighbourhood": "insert"},
+            "objective: expected makespan with insertions",
+        ),
+        (
+            {"neighbourhood": "insert", "sharing": "prefix"},
+            "sharing: expected both .* with insertions, got prefix",
+        ),
+        ({"start": [0, 1, 1, 2]}, "start: expected every job once, got job 1 again"),
+        ({"start": [[0, 1, 2, 3]] * 3}, "at most one for each of 1 searches, got 3"),
+        ({"client": 5}, "client: expected a distributed.Client, got 5"),
+    ],
+)
+def test_bad_input_is_refused(changes, said):
+    with pytest.raises(OptionError, match=said):
+        search(**changes)
+
+
+def test_a_bad_instance_is_refused():
+    with pytest.raises(InstanceError):
+        dpbb.tabu_search([[1, -2]], generations=1)
+
+
+def test_all_neighbours():
+    jobs = [2, 0, 3, 1]
+    times = np.array(TIMES)
+    swaps, insertions = [], []
+    for i, j in itertools.combinations(range(4), 2):
+        other = list(jobs)
+        other[i], other[j] = other[j], other[i]
+        swaps.append(makespan(times, other))
+    for i, j in itertools.permutations(range(4), 2):
+        other = [job for job in jobs if job != jobs[i]]
+        other.insert(j, jobs[i])
+        insertions.append(makespan(times, other))
+    found = dpbb.neighbourhood.swap_makespans(TIMES, jobs)
+    assert found.dtype == np.int32
+    assert found.tolist() == swaps
+    assert dpbb.neighbourhood.insertion_makespans(TIMES, jobs).tolist() == insertions
