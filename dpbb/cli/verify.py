@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from dataclasses import asdict
+from functools import partial
 from importlib.resources import files
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dpbb.errors import ClusterError, OptionError
+from dpbb.errors import OptionError
 from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
-
-    from dpbb.options import TreeOptions
-    from dpbb.problem import Problem
-    from dpbb.proof.verify import Explored
 
 EPILOG = """\
 exit codes: 0 proved again, or audited; 1 the certificate does not hold; 2 it is none;
@@ -35,12 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all",
         action="store_true",
-        help="explore the whole tree again, whatever its size",
+        help="explore everything that it claims again, unit by unit, whatever the size",
     )
     parser.add_argument(
         "--scheduler",
         metavar="ADDRESS",
-        help="with --all: on this cluster, as a run of its own",
+        help="with --all: spread over this cluster",
     )
     parser.add_argument(
         "--nodes",
@@ -96,65 +91,29 @@ def run(args: argparse.Namespace) -> int:
     from dpbb.proof.checker import TOO_LITTLE
     from dpbb.proof.verify import verify
 
-    elsewhere = None
-    if args.scheduler is not None:
-        elsewhere = _on_cluster(args.scheduler, args.engine)
-    found = verify(
-        args.certificate,
-        witnesses=args.witnesses,
-        engine=args.engine,
-        seed=args.seed,
-        nodes=args.nodes,
-        most_nodes=args.most_nodes,
-        everything=args.all,
-        elsewhere=elsewhere,
-        instance=args.instance,
-        say=lambda text: print(text, file=sys.stderr, flush=True),
-    )
+    with ExitStack() as stack:
+        elsewhere = None
+        if args.scheduler is not None:
+            from dpbb.cluster.client.again import explore_on
+            from dpbb.cluster.client.connect import connect
+
+            client = stack.enter_context(connect(args.scheduler))
+            elsewhere = partial(explore_on, client, args.engine)
+        found = verify(
+            args.certificate,
+            witnesses=args.witnesses,
+            engine=args.engine,
+            seed=args.seed,
+            nodes=args.nodes,
+            most_nodes=args.most_nodes,
+            everything=args.all,
+            elsewhere=elsewhere,
+            instance=args.instance,
+            say=lambda text: print(text, file=sys.stderr, flush=True),
+        )
     print(
         json_text({**asdict(found), "ok": found.ok}) if args.json else found.summary()
     )
     if found.verdict == TOO_LITTLE:
         return EXIT_TOO_LITTLE
     return 0 if found.ok else 1
-
-
-def _on_cluster(
-    address: str, engine: str
-) -> Callable[[Problem[Any], TreeOptions, int, bool], Explored | None]:
-    """Return what ``verify`` takes as ``elsewhere``: a run of its own on a cluster."""
-    from dpbb.api import solve
-    from dpbb.options import EngineName, Heuristics, Verbosity
-    from dpbb.proof.verify import Explored
-    from dpbb.result import Proof
-
-    def explore(
-        problem: Problem[Any],
-        tree: TreeOptions,
-        ub: int,
-        all_optima: bool,
-    ) -> Explored | None:
-        with TemporaryDirectory() as folder:
-            result = solve(
-                problem,
-                scheduler=address,
-                engine=EngineName(engine),
-                cutoff=ub,
-                branching=tree.branching,
-                branching_ub=tree.branching_ub,
-                bound=tree.bound,
-                root_order=tree.root_order,
-                all_optima=all_optima,
-                heuristics=Heuristics.NONE,
-                verbosity=Verbosity.QUIET,
-                certificate=str(Path(folder) / "certificate.json.gz"),
-            )
-        if result.certificate is not None:
-            totals = result.certificate.content["totals"]
-            counts = totals["decomposed"], totals["leaves"], dict(totals["closed"])
-            return Explored(counts, result.makespan)
-        if result.proof != Proof.ROOT_BOUND:
-            raise ClusterError(f"the run is unfinished: {result.termination}")
-        return None
-
-    return explore

@@ -37,6 +37,7 @@ RULES = ("minmin", "minbranch", "maxsum", "alternate", "front", "back")
 MOST_BYTES = 2**27  # of a certificate that is not compressed
 FEW_ROOTS, MAX_ROOTS = 64, 4096  # listed as they are; packed; of more, only the number
 PACKED_ROOTS = 400_000  # in all
+MOST_PARTS = 1_000_000  # roots of units without those that were made from them
 MAX_ENTRIES, LISTED_BYTES = 20_000, 5_000_000  # a run lists no unit beyond the first
 MOST_LEASES = 2 * LISTED_BYTES // 32
 SURE = 10_000  # a true certificate is refused by chance once in so many times
@@ -375,6 +376,14 @@ class Tree:
     def reaches(self, roots, ub, count):
         """Whether subtrees have so many nodes at an upper bound; None: not known."""
         return self.explore(roots, ub, count - 1, at_claim=False) is None
+
+    def explore_all(self, jobs):
+        """Explore several; yields the number of each, and what ``explore`` returns."""
+        return ((index, self.explore(*job)) for index, job in enumerate(jobs))
+
+    def reach_all(self, jobs):
+        """As ``explore_all``, with what ``reaches`` returns."""
+        return ((index, self.reaches(*job)) for index, job in enumerate(jobs))
 
     def descend(self, rng, ub):
         """Walk down from the root, at every node to a random child that is not pruned.
@@ -775,6 +784,66 @@ def check_sums(certificate):
     return parts
 
 
+def own_parts(certificate, parts):
+    """Units without the roots of those that were made from them: the whole tree.
+
+    What lists no roots counts in the unit above; the rest, and units that some of it
+    was made from, are one part. None if there would be too many roots.
+    """
+    n_jobs, start = size_of(certificate)
+    result, rest = certificate["result"], certificate["rest"]
+    homes, own, given = {}, {}, {}
+    for row in certificate["units"]:
+        number, parent, _, _, roots = row
+        homes[number] = number if roots is not None else homes[parent]
+        if roots is not None:
+            own[number], given[number] = Part(row, n_jobs), set()
+            if parent:
+                given[homes[parent]].update(map(tuple, own[number].roots))
+    for number, _, _, _, *counts, ubs, _, _ in certificate["leases"]:
+        own[homes[number]].add(*counts[:2], dict(counts[2]), *ubs)
+    room = MOST_PARTS
+    for number, part in own.items():
+        part.roots = below(part.roots, given[number], n_jobs, room)
+        if part.roots is None:
+            return None
+        room -= len(part.roots)
+    if any(rest.values()):
+        first, *more = sorted({homes[one.number] for one in parts.values() if one.open})
+        loose = own[first]
+        for number in more:
+            part = own.pop(number)
+            loose.roots += part.roots
+            loose.add(*part.counts, part.most, part.least)
+        loose.roots.sort()
+        floor = result["ub"] + result["all_optima"]
+        loose.add(
+            rest["decomposed"], rest["leaves"], dict(rest["closed"]), start, floor
+        )
+    found = sum(
+        leaves_below(Counter(map(len, part.roots)).items(), n_jobs)
+        for part in own.values()
+    )
+    expect(found == factorial(n_jobs), "the units are not the whole tree")
+    return [part for part in own.values() if part.roots or part.nodes]
+
+
+def below(roots, given, n_jobs, room):
+    """Roots of what is below some, but not below those given away; None: too many."""
+    above = {path[:end] for path in given for end in range(len(path))}
+    found, stack = [], sorted(map(tuple, roots), reverse=True)
+    while stack:
+        path = stack.pop()
+        if path in above:
+            digits = range(n_jobs - len(path))
+            stack += [(*path, digit) for digit in reversed(digits)]
+        elif path not in given:
+            found.append(path)
+        if len(found) > room:
+            return None
+    return found
+
+
 def n_bytes(certificate):
     """Return what the lists take, as the run estimates it."""
     total = sum(32 + 7 * len(row[6]) for row in certificate["leases"])
@@ -794,7 +863,7 @@ class Audit:
     Parameters
     ----------
     tree
-        Has ``explore``, ``reaches`` and ``descend`` as ``Tree`` has them.
+        Has the methods of ``Tree``, from ``explore`` to ``descend``.
     nodes, most
         Budget of all draws together, which is also what the whole tree may take; and of
         each of them.
@@ -834,14 +903,13 @@ class Audit:
         # a mean of estimates without bias, of numbers above 0 (Markov's inequality)
         text = f"random descents say {mean} nodes: there are more than {self.claimed}"
         expect(mean <= SURE * self.claimed, text)
-        if everything or min(self.claimed, mean) <= self.left:
-            most = self.claimed if everything else min(self.claimed, self.left)
-            self.say(f"explores the whole tree, up to {most} nodes")
-            found = self.tree.explore([[]], self.floor, most)
-            if found is not None or most == self.claimed:
-                self.root.check_again(found, self.floor)
-                nodes = found[0] + found[1]
-                return PROVED, f"the whole tree has {nodes} nodes below {self.floor}"
+        if everything or self.claimed <= self.left:
+            own = own_parts(self.certificate, self.parts)
+            return PROVED, self.whole() if own is None else self.by_units(own)
+        if mean <= self.left:
+            found = self.tree.explore([[]], self.floor, self.left)
+            if found is not None:
+                return PROVED, self.whole(found)
         fallen = sum(self.descent(*descent) for descent in descents)
         chosen = [self.weighted() for _ in range(self.draws - self.draws // 2)]
         checked = sum(part is not None and self.explore(part) for part in chosen)
@@ -852,6 +920,53 @@ class Audit:
         )
         ok = min(checked, fallen) >= LEAST_DRAWS and 2 * checked >= len(chosen)
         return (AUDITED if ok else TOO_LITTLE), text
+
+    def by_units(self, own):
+        """Explore every unit, without those made from it; returns what was found.
+
+        At the least bound, and where it fell at the greatest, up to the claimed number.
+        """
+        self.say(f"explores {len(own)} units, {self.claimed} nodes")
+        jobs = [(part.roots, part.least, part.nodes) for part in own]
+        nodes = done = 0
+        for index, found in self.tree.explore_all(jobs):
+            part = own[index]
+            part.check_again(found, part.least)
+            nodes, before = nodes + found[0] + found[1], done
+            done += part.nodes
+            if 100 * done // self.claimed > 100 * before // self.claimed:
+                self.say(f"explored {done} of the claimed nodes")
+        text = f"the whole tree, unit by unit ({len(own)}), has {nodes} nodes"
+        fell = [part for part in own if not part.exact]
+        if not fell:
+            return f"{text}, as claimed"
+        known = 0
+        jobs = [(part.roots, part.most, part.nodes) for part in fell]
+        for index, reached in self.tree.reach_all(jobs):
+            self.require_reached(fell[index], reached)
+            known += bool(reached)
+        return (
+            f"{text}, and {self.claimed} are claimed: bounds fell in some units "
+            f"({len(fell)}), which have no less at those that they fell from ({known})"
+        )
+
+    def whole(self, found=None):
+        """Explore the tree as one unit; returns what was found."""
+        if found is None:
+            self.say(f"explores the whole tree, up to {self.claimed} nodes")
+            found = self.tree.explore([[]], self.floor, self.claimed)
+        self.root.check_again(found, self.floor)
+        if not self.root.exact:
+            count = min(self.claimed, max(1, self.left))
+            reached = self.tree.reaches([[]], self.root.most, count)
+            self.require_reached(self.root, reached)
+        nodes = found[0] + found[1]
+        return f"the whole tree has {nodes} nodes below {self.floor}"
+
+    def require_reached(self, part, reached):
+        """Check that there are as many nodes as claimed where the bound fell from."""
+        text = f"unit {part.number}: {part.nodes} nodes, at {part.most} there are less"
+        expect(reached is not False, text)
 
     def weighted(self):
         """Draw a unit by the nodes that its leases claim; None: it cannot be explored.
@@ -885,10 +1000,7 @@ class Audit:
         if not checked:
             # where the bound fell: no more than at the bound that it fell from
             reached = self.tree.reaches(part.roots, part.most, part.nodes)
-            text = (
-                f"unit {part.number}: {part.nodes} nodes, at {part.most} there are less"
-            )
-            expect(reached is not False, text)
+            self.require_reached(part, reached)
             checked = bool(reached) and 2 * nodes >= part.nodes
         self.again[part.number] = checked
         return checked

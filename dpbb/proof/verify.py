@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from dpbb.engines.base import Device
-from dpbb.engines.driver import explore_to_end
 from dpbb.engines.registry import get_engine
 from dpbb.errors import OptionError
 from dpbb.flowshop.best_known import best_known
@@ -27,18 +26,17 @@ from dpbb.problem import (
 from dpbb.problems import decoded, encoded, family_of
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
+from dpbb.proof.pieces import Explorer, Found, Task
 from dpbb.tree.branching import bound_children
-from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
     from random import Random
 
-    from dpbb.engines.base import Slice
-    from dpbb.engines.driver import Exploration
     from dpbb.problem import Problem
-    from dpbb.tree.counters import Counters
+
+Counts: TypeAlias = "tuple[int, int, dict[int, int]]"
 
 AGAIN = "explored again"
 
@@ -115,20 +113,13 @@ class Verification:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True, slots=True)
-class Explored:
-    """A tree that was explored: decomposed, leaves, closed by depth; the best found."""
-
-    counts: tuple[int, int, dict[int, int]]
-    makespan: int | None
-
-
 Elsewhere: TypeAlias = (
-    "Callable[[Problem[Any], TreeOptions, int, bool], Explored | None]"
+    "Callable[[Problem[Any], TreeOptions, bool, Sequence[Task]],"
+    " Iterator[tuple[int, Found]]]"
 )
-"""Explores the tree of a problem below an upper bound, for all optima or not.
+"""Explores tasks of a tree, for all optima or not, in another place.
 
-None where that needs no tree.
+Yields the number of each and what was found, in any order.
 """
 
 FALSE = "does not hold"
@@ -188,7 +179,7 @@ def verify(
     most_nodes
         Budget of one draw; None: a tenth of ``nodes``.
     everything
-        Explore the whole tree, whatever its size.
+        Explore everything that is claimed, unit by unit, whatever its size.
     elsewhere
         Does so in another place, such as a cluster; None: in this process.
     instance
@@ -255,7 +246,10 @@ def verify(
                 *(content, parts, again, seed, budget, most, max(2, witnesses), say)
             )
             began = time.monotonic()
-            verdict, found = audit.run(everything)
+            try:
+                verdict, found = audit.run(everything)
+            finally:
+                again.close()
             seconds = time.monotonic() - began
             found = f"{found}, by {again.name}, {seconds:.1f} s, seed {seed}"
             checks.append(Check(AGAIN, True, found))
@@ -435,37 +429,68 @@ class _Again:
         elsewhere: Elsewhere | None,
     ) -> None:
         self._problem, self._tree = problem, _tree_of(content)
-        self._engine, self._elsewhere = engine, elsewhere
         self._all_optima = bool(content["result"]["all_optima"])
         self._tightens = problem if isinstance(problem, Tightens) else None
+        self._elsewhere = elsewhere
         self.name = engine if elsewhere is None else "a cluster"
+        self._here: Explorer | None = None
+        if elsewhere is None:
+            chosen = get_engine(engine)
+            device = next(iter(chosen.devices()), Device("cpu", "verify"))
+            self._here = Explorer(problem, self._tree, self._all_optima, chosen, device)
 
-    def explore(
-        self, roots: list[list[int]], ub: int, most: int
-    ) -> tuple[int, int, dict[int, int]] | None:
+    def explore(self, roots: list[list[int]], ub: int, most: int) -> Counts | None:
         """Explore roots; returns decomposed, leaves, closed by depth.
 
         None if there are more than ``most`` nodes, as the checker's own has it.
         """
-        if self._elsewhere is not None:
-            there = self._elsewhere(self._problem, self._tree, ub, self._all_optima)
-            if there is not None:
-                if there.makespan is not None:
-                    self._require_none_below(there.makespan, ub)
-                return there.counts if sum(there.counts[:2]) <= most else None
-        total = self._explore(roots, ub, most)
-        if total.best is not None:
-            self._require_none_below(total.best.value, ub)
-        if not total.exhausted or total.counters.nodes > most:
-            return None
-        return _counts(total.counters)
+        ((_, found),) = self.explore_all([(roots, ub, most)])
+        return found
+
+    def explore_all(
+        self, jobs: Sequence[tuple[list[list[int]], int, int]]
+    ) -> Iterator[tuple[int, Counts | None]]:
+        """Explore several; yields the number of each, and what ``explore`` returns."""
+        for index, found in self._found(jobs):
+            _, ub, most = jobs[index]
+            if found.best is not None and found.best < ub - self._all_optima:
+                raise checker.Failed(
+                    f"a schedule of {objective_of(self._problem)} {found.best} below "
+                    f"{ub} was missed"
+                )
+            whole = found.whole and found.nodes <= most
+            counts = found.decomposed, found.leaves, dict(found.closed)
+            yield index, counts if whole else None
 
     def reaches(self, roots: list[list[int]], ub: int, count: int) -> bool | None:
         """Whether there are so many nodes; None where a better schedule hides it."""
-        total = self._explore(roots, ub, count - 1)
-        if total.counters.nodes >= count:
-            return True
-        return False if total.best is None else None
+        ((_, reached),) = self.reach_all([(roots, ub, count)])
+        return reached
+
+    def reach_all(
+        self, jobs: Sequence[tuple[list[list[int]], int, int]]
+    ) -> Iterator[tuple[int, bool | None]]:
+        """As ``explore_all``, with what ``reaches`` returns."""
+        for index, found in self._found([(*job[:2], job[2] - 1) for job in jobs]):
+            enough = found.nodes >= jobs[index][2]
+            yield index, enough or (False if found.best is None else None)
+
+    def _found(
+        self, jobs: Sequence[tuple[list[list[int]], int, int]]
+    ) -> Iterator[tuple[int, Found]]:
+        tasks = [Task(*job) for job in jobs]
+        if self._elsewhere is not None:
+            yield from self._elsewhere(
+                self._problem, self._tree, self._all_optima, tasks
+            )
+        elif self._here is not None:
+            for index, task in enumerate(tasks):
+                yield index, self._here.explore(task)
+
+    def close(self) -> None:
+        """Free the session."""
+        if self._here is not None:
+            self._here.close()
 
     def descend(self, rng: Random, ub: int) -> tuple[list[int], list[int]]:
         """Walk down from the root at random, as ``checker.Tree.descend`` does."""
@@ -487,32 +512,3 @@ class _Again:
                 state = problem.extend(state, int(jobs[path[-1]]), back=back)
             jobs = np.delete(jobs, path[-1])
         return path, checker.sizes_of(widths)
-
-    def _explore(self, roots: list[list[int]], ub: int, most: int) -> Exploration:
-        chosen = get_engine(self._engine)
-        device = next(iter(chosen.devices()), Device("cpu", "verify"))
-        session = chosen.open(
-            self._problem, self._tree, device, ub=ub, all_optima=self._all_optima
-        )
-
-        def too_many(_part: Slice, total: Exploration) -> bool:
-            return total.counters.nodes > most
-
-        try:
-            session.load(WorkUnit.from_paths(self._problem.n_jobs, roots))
-            return explore_to_end(session, ub, on_slice=too_many)
-        finally:
-            session.close()
-
-    def _require_none_below(self, value: int, ub: int) -> None:
-        if value < ub - self._all_optima:
-            raise checker.Failed(
-                f"a schedule of {objective_of(self._problem)} {value} below {ub} was "
-                "missed"
-            )
-
-
-def _counts(counts: Counters) -> tuple[int, int, dict[int, int]]:
-    """As ``checker.Tree.explore`` returns them."""
-    closed = {int(d): int(counts.closed[d]) for d in np.flatnonzero(counts.closed)}
-    return counts.decomposed, counts.leaves, closed

@@ -1,0 +1,120 @@
+"""Exploring parts of a tree again on a cluster, as plain tasks of Dask's.
+
+Small parts go together, large ones are split: counts of disjoint roots add up. A worker
+that dies costs its tasks, which Dask repeats.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from distributed import as_completed
+
+from dpbb.cluster.versions import check_versions, versions
+from dpbb.cluster.worker.again import explore_again
+from dpbb.errors import ClusterError
+from dpbb.proof.pieces import Found, Task, expanded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from distributed import Client
+
+    from dpbb.options import TreeOptions
+    from dpbb.problem import Problem
+
+SMALL = 20_000_000
+"""Parts of fewer nodes, as claimed, go together until they have so many."""
+
+MOST_TOGETHER = 500
+"""Parts that go together at most."""
+
+PIECES = 16
+"""A larger part becomes so many pieces for each thread of the cluster, or fewer of
+``SMALL`` nodes."""
+
+
+def explore_on(
+    client: Client,
+    engine: str,
+    problem: Problem[Any],
+    tree: TreeOptions,
+    all_optima: bool,
+    tasks: Sequence[Task],
+) -> Iterator[tuple[int, Found]]:
+    """Explore tasks; yields the number of each and what was found, as they end.
+
+    Parameters
+    ----------
+    client
+        Of the cluster; its workers need the same dpbb.
+    engine
+        As for ``solve``; ``"auto"``: the best that a worker has.
+
+    Raises
+    ------
+    ClusterError
+        There is no worker, or it has another dpbb.
+    EngineUnavailable
+        A worker cannot run the engine.
+    """
+    found = client.run(versions)
+    if not found:
+        raise ClusterError("expected a cluster with workers, got one without")
+    for address, one in found.items():
+        check_versions(one, f"the worker {address}")
+    threads = sum(client.nthreads().values())
+    pieces = [_pieces(problem, tree, task, PIECES * threads) for task in tasks]
+    futures = [
+        client.submit(
+            explore_again, problem, tree, all_optima, engine, batch, pure=False
+        )
+        for batch in _batches(pieces)
+    ]
+    sums, left, told = [Found()] * len(tasks), [*map(len, pieces)], set()
+    try:
+        for _, answers in as_completed(futures, with_results=True, loop=client.loop):
+            for number, part in answers:
+                sums[number] = sums[number].plus(part)
+                left[number] -= 1
+                # more than wanted: what the others would find changes nothing
+                enough = sums[number].nodes > tasks[number].most
+                if (enough or not left[number]) and number not in told:
+                    told.add(number)
+                    yield number, sums[number]
+            if len(told) == len(tasks):
+                return
+    finally:
+        client.cancel(futures)
+
+
+def _batches(pieces: list[list[Task]]) -> Iterator[list[tuple[int, Task]]]:
+    """Put small parts together, each piece of a large one alone."""
+    together: list[tuple[int, Task]] = []
+    nodes = 0
+    for number, parts in enumerate(pieces):
+        if len(parts) > 1:
+            yield from ([(number, part)] for part in parts)
+            continue
+        together.append((number, parts[0]))
+        nodes += parts[0].most
+        if nodes >= SMALL or len(together) == MOST_TOGETHER:
+            yield together
+            together, nodes = [], 0
+    if together:
+        yield together
+
+
+def _pieces(
+    problem: Problem[Any], tree: TreeOptions, task: Task, most: int
+) -> list[Task]:
+    """Split what is large into tasks of about as many roots each."""
+    wanted = min(most, task.most // SMALL)
+    if wanted <= 1:
+        return [task]
+    roots: Sequence[Sequence[int]] = task.roots
+    if len(roots) < 4 * wanted:
+        roots = expanded(problem, tree, task, 4 * wanted)
+    parts = min(wanted, len(roots))
+    return [replace(task, roots=roots[first::parts]) for first in range(parts)]

@@ -1,0 +1,53 @@
+"""Exploring pieces of a tree again, as a task of Dask's; see ``client/again.py``."""
+
+from __future__ import annotations
+
+from contextlib import closing, nullcontext
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from distributed import get_worker
+
+from dpbb.engines.base import Device
+from dpbb.engines.registry import choose_engine
+from dpbb.proof.pieces import Explorer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpbb.options import TreeOptions
+    from dpbb.problem import Problem
+    from dpbb.proof.pieces import Found, Task
+
+_gpu = Lock()
+
+
+def explore_again(
+    problem: Problem[Any],
+    tree: TreeOptions,
+    all_optima: bool,
+    engine: str,
+    tasks: Sequence[tuple[int, Task]],
+) -> list[tuple[int, Found]]:
+    """Explore pieces, each with the number of what it is of.
+
+    With one thread: a worker runs as many such tasks at a time as it has. On a GPU one
+    after the other.
+    """
+    chosen, _ = choose_engine(engine, problem, tree)
+    device = next(iter(chosen.devices(1)), Device("cpu", "verify"))
+    worker: Any = get_worker()
+    key = worker.get_current_task()
+
+    def is_cancelled() -> bool:
+        state = worker.state.tasks.get(key)
+        return state is None or state.state == "cancelled"
+
+    explorer = Explorer(problem, tree, all_optima, chosen, device)
+    found = []
+    with _gpu if device.kind == "cuda" else nullcontext(), closing(explorer):
+        for number, task in tasks:
+            if is_cancelled():
+                break  # nobody waits for it
+            found.append((number, explorer.explore(task, is_cancelled)))
+    return found
