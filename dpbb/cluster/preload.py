@@ -9,6 +9,7 @@ unit.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 import dask
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 async def dask_setup(server: Scheduler | Worker | Nanny) -> None:
     """Set up a scheduler or worker that is starting."""
+    show_warnings(logging.getLogger("dpbb"), logging.getLogger("distributed"))
     if isinstance(server, Scheduler):
         # not register_scheduler_plugin: the scheduler starts its plugins itself
         folder = dask.config.get(CONFIG, None)
@@ -31,3 +33,17 @@ async def dask_setup(server: Scheduler | Worker | Nanny) -> None:
         server.add_plugin(DpbbSchedulerPlugin(resume), idempotent=True)
     else:
         available_engines()
+
+
+def show_warnings(ours: logging.Logger, theirs: logging.Logger) -> None:
+    """Show dpbb's warnings and errors where Dask shows its own messages.
+
+    A library is silent unless asked, but whoever looks after a cluster has to learn
+    that a run does not go on. Does nothing where the log is set up otherwise.
+    """
+    if all(isinstance(handler, logging.NullHandler) for handler in ours.handlers):
+        for handler in theirs.handlers:
+            ours.addHandler(handler)
+        ours.propagate = theirs.propagate
+        if ours.level == logging.NOTSET:
+            ours.setLevel(logging.WARNING)

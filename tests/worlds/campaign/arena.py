@@ -26,7 +26,7 @@ from distributed import Client
 import dpbb
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.coordination.snapshot import RunState
-from dpbb.errors import DpbbError
+from dpbb.errors import ClusterError, DpbbError
 from dpbb.options.table import EngineName
 from tests.processes import DaskProcesses, signalled
 from tests.worlds.campaign.held import HOLD, PROTOCOL
@@ -41,6 +41,9 @@ PATIENCE_S = 120.0
 PRELOAD = ("--preload", "dpbb.cluster.preload")
 HELD = ("--preload", "tests.worlds.campaign.held")
 MOST_WORKERS = 4
+EARLY = 0.8
+"""So often the first fault waits for the first checkpoint."""
+
 MOST_FAULTS = 7
 MOST_HANG_S = 8.0
 CHOICE = (
@@ -100,6 +103,7 @@ class Arena:
         self.store = rng.choice(("local", PROTOCOL))
         self._url = "" if self.store == "local" else f"{PROTOCOL}://"
         self._hangs: list[Callable[[], None]] = []  # each lets go again
+        self._n_hangs = 0
         here = str(Path(__file__).resolve().parents[3])
         paths = os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))
         self._dask = DaskProcesses(
@@ -121,6 +125,8 @@ class Arena:
             for _ in range(self._rng.randint(1, 3)):
                 dask.add_worker()
             run_id = self._submit(tree)
+            if self._rng.random() < EARLY:
+                self._wait_for_whole(10.0)
             for _ in range(self._rng.randint(1, MOST_FAULTS)):
                 time.sleep(self._rng.uniform(0.05, 1.5))
                 name, fault = self._rng.choice(self._faults())
@@ -168,8 +174,8 @@ class Arena:
                 if not self._store.exists() or not list(self._store.glob("*.dpbb")):
                     record.outcome = UNSAVED
                     return
-                if not (self._store / "owner.json").exists():
-                    # it was over when the scheduler was killed: the state says so
+                if self._is_over():
+                    # when the scheduler was killed: the state says so
                     record.about = "was over; its last checkpoint says so"
                     result = dpbb.resume(
                         str(self._store), client=client, progress="none"
@@ -188,6 +194,11 @@ class Arena:
                 record.outcome, record.about = "stuck", str(run.snapshot())
                 return
             self._compare(result, tree, record)
+
+    def _is_over(self) -> bool:
+        with contextlib.suppress(DpbbError):
+            return load_checkpoint(str(self._store)).finished
+        return False
 
     def _compare(self, result: Any, tree: Tree, record: Record) -> None:  # noqa: ANN401
         record.requeues = result.requeues
@@ -279,7 +290,12 @@ class Arena:
         return True
 
     def _delete_parts(self) -> bool:
-        """Delete what a cleaner of temporary files would: all parts."""
+        """Delete what a cleaner of temporary files would: all parts.
+
+        Not while no scheduler has the run: then it is gone, whoever comes.
+        """
+        if not self._asked(_require_open):
+            return False
         parts = list(self._store.glob("units-*.bin"))
         for part in parts:
             part.unlink(missing_ok=True)
@@ -287,9 +303,9 @@ class Arena:
             self._wait_for_whole()
         return bool(parts)
 
-    def _wait_for_whole(self) -> None:
-        """Wait until there is a checkpoint again, or the run is over."""
-        deadline = time.monotonic() + 30
+    def _wait_for_whole(self, most_s: float = 30.0) -> None:
+        """Wait until there is a checkpoint, or the run is over, but not for ever."""
+        deadline = time.monotonic() + most_s
         while time.monotonic() < deadline and (self._store / "owner.json").exists():
             with contextlib.suppress(DpbbError):
                 load_checkpoint(str(self._store))
@@ -320,11 +336,15 @@ class Arena:
         Every checkpoint and sign of life reads it before anything is there.
         """
         owner = self._store / "owner.json"
-        pipe, kept = self._store.with_name(".pipe"), self._store.with_name(".owner")
+        self._n_hangs += 1
+        pipe, kept, second = (
+            self._store.with_name(f".{name}-{self._n_hangs}")
+            for name in ("pipe", "owner", "second")
+        )
         try:
             kept.write_bytes(owner.read_bytes())
             os.mkfifo(pipe)
-            os.link(pipe, second := self._store.with_name(".second"))
+            os.link(pipe, second)
             second.replace(owner)
         except FileNotFoundError:  # the run is over just now
             pipe.unlink(missing_ok=True)
@@ -361,6 +381,12 @@ class Arena:
         alive = [worker for worker in self._dask.workers if worker.poll() is None]
         if len(alive) < MOST_WORKERS:
             self._dask.add_worker()
+
+
+def _require_open(client: Client) -> None:
+    """Raise an error unless a run is open."""
+    if not any(shot.state == RunState.RUNNING for shot in dpbb.runs(client)):
+        raise ClusterError("expected an open run, got none")
 
 
 def one_run(seed: int, folder: Path) -> Record:
