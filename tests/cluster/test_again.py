@@ -1,0 +1,84 @@
+"""What a certificate claims, explored again on a cluster, unit by unit."""
+
+from functools import partial
+
+import pytest
+from distributed import Client, LocalCluster
+
+import dpbb
+from dpbb.cluster.client import again
+from dpbb.cluster.client.again import explore_on
+from dpbb.errors import ClusterError, EngineUnavailable
+from dpbb.proof.certificate import Certificate
+from dpbb.proof.verify import verify
+from tests.unit.proof.conftest import SHOP
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        LocalCluster(
+            n_workers=1,
+            threads_per_worker=2,
+            processes=False,
+            dashboard_address=None,
+            host="127.0.0.1",
+            protocol="tcp://",
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def content(client, tmp_path_factory):
+    """Of a run whose bound fell."""
+    path = tmp_path_factory.mktemp("run") / "certificate.json.gz"
+    dpbb.solve(
+        SHOP,
+        client=client,
+        engine="reference",
+        heuristics="neh",
+        certificate=str(path),
+        verbosity="quiet",
+    )
+    return Certificate.read(path).content
+
+
+@pytest.mark.parametrize("small", [again.SMALL, 20])
+def test_everything_is_explored_again(small, content, client, monkeypatch):
+    """Units together in a task, or pieces of a unit: the counts are the same."""
+    monkeypatch.setattr(again, "SMALL", small)
+    certificate = Certificate(content)
+    there = verify(
+        certificate, everything=True, elsewhere=partial(explore_on, client, "cpu")
+    )
+    assert there.verdict == "proved again", there.summary()
+    here = verify(certificate, everything=True, engine="reference")
+    said = [found.checks[-1].found.partition(", by ")[0] for found in (there, here)]
+    assert said[0].partition("units (")[0] == said[1].partition("units (")[0]
+    assert "by a cluster" in there.checks[-1].found
+
+
+def test_what_cannot_run_there_is_told(content, client):
+    with pytest.raises(EngineUnavailable, match="gpu"):
+        verify(
+            Certificate(content),
+            everything=True,
+            elsewhere=partial(explore_on, client, "gpu"),
+        )
+
+
+def test_a_cluster_without_workers_is_told(content):
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster,
+        Client(cluster, set_as_default=False) as client,
+        pytest.raises(ClusterError, match="expected a cluster with workers"),
+    ):
+        verify(
+            Certificate(content),
+            everything=True,
+            elsewhere=partial(explore_on, client, "cpu"),
+        )
