@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
     Path = Sequence[int]
 
+SLICE_S, LEAST_S, RATE = 0.2, 0.002, 1e8
+"""Seconds between two looks at the number of nodes; fewer where few are wanted: at so
+many nodes a second they are found."""
+
 
 @dataclass(frozen=True, slots=True)
 class Task:
@@ -121,7 +125,8 @@ class Explorer:
 
         try:
             session.load(WorkUnit.from_paths(self._problem.n_jobs, task.roots))
-            total = explore_to_end(session, task.ub, on_slice=enough)
+            slice_s = min(SLICE_S, LEAST_S + task.most / RATE)
+            total = explore_to_end(session, task.ub, slice_s, enough)
         except BaseException:
             self.close()
             raise

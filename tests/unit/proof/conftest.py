@@ -74,10 +74,10 @@ def deal(content, ub):
     content = copy.deepcopy(content)
     times = content["instance"]["times"]
     n_jobs, tree = len(times), checker.Tree(content)
-    total = list(tree.explore([[]], ub, 10**6))
+    total = list(tree.explore([[]], ub, 10**6, at_claim=False))
     rows = []
     for digit in range(n_jobs):
-        nodes, leaves, closed = tree.explore([[digit]], ub, 10**6)
+        nodes, leaves, closed = tree.explore([[digit]], ub, 10**6, at_claim=False)
         rows.append([nodes, leaves, pairs(closed), [ub, ub]])
     below = str(checker.factorial(n_jobs - 1))
     content["units"] = [[1, 0, str(checker.factorial(n_jobs)), 1, [[]]]]
@@ -110,19 +110,22 @@ def dealt(optimal):
 def both(tmp_path, monkeypatch):
     """Check with dpbb and with the program of one file, which must agree.
 
-    Returns whether it holds, and what they say; ``parts``: the whole tree is too large.
+    Returns whether it holds, and what they say; ``parts``: the whole tree is too large;
+    ``everything``: with --all.
     """
 
-    def check(content, nodes=30_000, parts=False, **options):
+    def check(content, nodes=30_000, parts=False, most=None, **options):
         if parts:
             nodes = sum(content["totals"][key] for key in ("decomposed", "leaves")) - 1
-        most = nodes if parts else nodes // 10
+        if most is None:
+            most = nodes if parts else nodes // 10
         known = {"engine": "reference", "seed": 1, "nodes": nodes, "most_nodes": most}
         found = verify(Certificate(content), **(known | options))
         path = tmp_path / "certificate.json"
         path.write_text(json.dumps(content))
         said, arguments = io.StringIO(), ["", str(path), "--nodes", str(nodes)]
         arguments += ["--most-nodes", str(most), "--seed", "1"]
+        arguments += ["--all"] * options.get("everything", False)
         monkeypatch.setattr(sys, "argv", arguments)
         with contextlib.redirect_stdout(said):
             code = checker.main()

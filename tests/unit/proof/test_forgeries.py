@@ -13,10 +13,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpbb.engines.base import Device
+from dpbb.engines.registry import get_engine
 from dpbb.errors import OptionError
 from dpbb.flowshop import read_instance
+from dpbb.flowshop.family import read_problem
+from dpbb.options import TreeOptions
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
+from dpbb.proof.pieces import Explorer, Task
 from dpbb.proof.verify import verify
 from tests.unit.proof.conftest import SHOP, deal, pairs
 from tests.unit.proof.test_checker import all_places, mutate
@@ -140,6 +145,145 @@ def test_subtrees_that_are_pruned_at_once_have_no_nodes(ubs):
     assert part.nodes == nodes
     with pytest.raises(checker.Failed, match=r"are less|was explored with"):
         audit.explore(part)
+
+
+def pruned_units(times, bound, ubs, count, nodes, descents):
+    """Books of units that are pruned at once, each with so many nodes.
+
+    Below the root, or along random descents, where a tree prunes late.
+    """
+    content = books(times, bound, [], [], [[ub, None] for ub in dict.fromkeys(ubs)])
+    tree, rng, n_jobs = checker.Tree(content), random.Random(0), len(times)
+    known, queue, pruned, open_paths = {}, [()], [], set()
+
+    def node_of(path):
+        node = (tree.order, (), ())
+        for depth, digit in enumerate(path):
+            node = tree.child(node, digit, known[path[:depth]][0])
+        return node
+
+    while len(pruned) < count:
+        path = queue.pop(0)
+        if path in known:
+            continue
+        _, lower = known[path] = tree.children(node_of(path))
+        open_paths.discard(path)
+        for digit, low in enumerate(lower):
+            child = (*path, digit)
+            (pruned.append if low > max(ubs) else open_paths.add)(child)
+            if low <= max(ubs) and not descents:
+                queue.append(child)
+        if descents and not queue:
+            below, _ = tree.descend(rng, max(ubs))
+            queue = [tuple(below[:end]) for end in range(len(below))]
+    listed, kept = pruned[:count], pruned[count:]
+    closed = checker.Counter(map(len, [*kept, *open_paths]))
+    units = [[1, 0, str(factorial(n_jobs)), 1, [[]]]]
+    leases = [[1, 1, "s", "cpu", len(known), 0, pairs(closed), ubs, False, "1"]]
+    for number, path in enumerate(listed, 2):
+        below = str(factorial(n_jobs - len(path)))
+        units.append([number, 1, below, 1, [list(path)]])
+        spent, shut = shape(n_jobs, len(path), nodes)
+        leases.append([number, 1, "s", "cpu", spent, 0, shut, ubs, True, "1"])
+    return books(times, bound, units, leases, content["bounds"])
+
+
+WITNESSES = {"most_nodes": 10**9, "witnesses": 1000}
+
+
+@pytest.mark.parametrize("ubs", [[3847, 3846], [3846, 3846]])
+def test_200_units_that_are_pruned_at_once(ubs, both):
+    """As with --witnesses 1000 --most-nodes 1000000000: an open instance, proved."""
+    content = pruned_units(ta051(), 3846, ubs, 200, 9_900_000, descents=True)
+    assert len(content["units"]) == 201
+    assert content["totals"]["decomposed"] > 1e9
+    found = verify(Certificate(content), engine="cpu", nodes=2 * 10**7, **WITNESSES)
+    assert found.verdict == "does not hold", found.summary()
+    # the program of one file is too slow for units that claim so much
+    holds, text = both(content, nodes=1_000, most=10**9)
+    assert not holds
+    assert checker.AUDITED not in text
+
+
+SHOP_OF_1303 = np.random.default_rng(10).integers(1, 100, (14, 10))
+
+
+def test_nothing_below_1304_where_the_optimum_is_1303(both):
+    """A false claim: 200 units that are pruned at once, 2 billion nodes."""
+    problem = read_problem(SHOP_OF_1303)
+    device = Device("cpu", "test")
+    explorer = Explorer(problem, TreeOptions(), False, get_engine("cpu"), device)
+    below = [explorer.explore(Task([[]], ub, 10**6)) for ub in (1304, 1303)]
+    explorer.close()
+    assert [(one.whole, one.best) for one in below] == [(True, 1303), (True, None)]
+    for ubs in ([1305, 1304], [1304, 1304]):
+        content = pruned_units(SHOP_OF_1303, 1304, ubs, 200, 9_900_000, descents=False)
+        assert content["totals"]["decomposed"] > 1e9
+        found = verify(Certificate(content), engine="cpu", **WITNESSES)
+        assert found.verdict == "does not hold"
+        assert "a schedule of makespan 1303 below 1304 was missed" in found.summary()
+        # and where the tree does not fit the budget
+        holds, text = both(content, nodes=1_000, most=10**9)
+        assert not holds, text
+        assert checker.AUDITED not in text
+
+
+def test_489_nodes_and_20_000_units(both):
+    """A proof of ta051: all children of the first 489 nodes are pruned, they say."""
+    n_jobs, inner, children, queue = 50, 489, [], [()]
+    while inner:
+        path = queue.pop(0)
+        inner -= 1
+        queue += [(*path, digit) for digit in range(n_jobs - len(path))]
+    children = queue
+    assert len(children) > checker.MAX_ENTRIES
+    listed, rest = children[: checker.MAX_ENTRIES - 1], children[-1:]
+    kept = checker.Counter(map(len, children[checker.MAX_ENTRIES - 1 : -1]))
+    ubs = [3846, 3846]
+    units = [[1, 0, str(factorial(n_jobs)), 1, [[]]]]
+    leases = []
+    for number, path in enumerate(listed, 2):
+        below = str(factorial(n_jobs - len(path)))
+        units.append([number, 1, below, 1, [list(path)]])
+        shut = [[len(path), 1]]
+        leases.append([number, 1, "s", "cpu", 0, 0, shut, ubs, True, "1"])
+    content = books(ta051(), 3846, units, leases)
+    content["rest"] = {"decomposed": 489, "leaves": 0, "closed": pairs(kept)}
+    content["rest"]["closed"] = pairs(kept + checker.Counter(map(len, rest)))
+    everything = pairs(checker.Counter(map(len, children)))
+    content["totals"] = {"decomposed": 489, "leaves": 0, "closed": everything}
+    assert len(content["units"]) == 20_000
+    holds, text = both(content, nodes=1_000)
+    assert not holds
+    assert text.count("every leaf is closed once") == 2
+    assert text.count("FAILED") == 2, text
+
+
+def test_counts_that_are_moved_between_units(dealt, both):
+    """The sums are right, the tree is small and the claim true: the books are not."""
+    content = copy.deepcopy(dealt)
+    rows = content["leases"]
+    one, two = [row for row in rows[2:] if row[4] > 1][:2]
+    for at in (4, 5, 6):
+        one[at], two[at] = two[at], one[at]
+    assert one[4] != two[4]
+    for options in ({}, {"everything": True}):
+        holds, text = both(content, **options)
+        assert not holds
+        assert text.count("was explored with") == 2, text
+
+
+def test_counts_that_no_bound_explains(optimal, both):
+    """The claim is true, but there are not as many nodes where the bound fell from."""
+    best = optimal["result"]["ub"]
+    content = deal(optimal, best + 40)
+    content["bounds"] = [[best + 1, None], [best, optimal["result"]["permutation"]]]
+    for row in content["leases"]:
+        row[7] = [best + 1, best]
+    for options in ({}, {"everything": True}):
+        holds, text = both(content, nodes=100_000, **options)
+        assert not holds
+        assert text.count(f"nodes, at {best + 1} there are less") == 2, text
 
 
 def test_bounds_are_those_that_are_recorded(both):
