@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from concurrent.futures import wait
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
@@ -119,7 +118,7 @@ def _explore(call: Call, client: Any) -> Result:
     with call.client(client) as starting:
         plan = call.plan()
         result = call.early(plan)
-        while result is None and not wait([starting], START_POLL_S).done:
+        while result is None and not call.wait(starting, START_POLL_S):
             result = call.early(plan)
         while result is None:
             with call.open(plan, starting.result()) as run:
@@ -160,6 +159,7 @@ def submit(
     *,
     client: Any = None,
     options: SolveOptions | None = None,
+    progress: Progress | None = None,
     **changes: Unpack[SolveKeywords],
 ) -> Run:
     """Start to solve; do not wait for the end.
@@ -171,6 +171,8 @@ def submit(
     ----------
     instance, client, options, **changes
         As in ``solve``.
+    progress
+        Shows the start heuristics; closed when the run is open.
 
     Returns
     -------
@@ -182,7 +184,7 @@ def submit(
     InstanceError, OptionError, EngineUnavailable, ClusterError
         As ``solve``.
     """
-    call = make_call(instance, client, options, {**changes}, Progress())
+    call = make_call(instance, client, options, {**changes}, progress or Progress())
     call.detached = True
     if call.options.strategy is Strategy.FROM_BELOW:
         raise OptionError(
@@ -192,16 +194,19 @@ def submit(
     if is_asynchronous(client):
         run: Run = cast("Any", _submit_async(call, client))
         return run
-    with ExitStack() as stack:
+    with closing(call.progress), ExitStack() as stack:
         starting = stack.enter_context(call.client(client))
         plan = call.plan()
+        while not call.wait(starting, START_POLL_S):
+            pass
         run = call.open(plan, starting.result())
         run.on_close(stack.pop_all().close)
         return run
 
 
 async def _submit_async(call: Call, client: Any) -> Any:
-    return await call.open(await asyncio.to_thread(call.plan), client)
+    with closing(call.progress):
+        return await call.open(await asyncio.to_thread(call.plan), client)
 
 
 def resume(

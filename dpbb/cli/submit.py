@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpbb.cli.arguments import add_instance, add_options
 from dpbb.cli.remote import address_of
 from dpbb.cli.shared import given_options, logging_to_stderr, problem_of
+from dpbb.coordination.snapshot import WAITING_S
 from dpbb.errors import OptionError
-from dpbb.options import SolveOptions
+from dpbb.options import SolveOptions, Verbosity
 
 if TYPE_CHECKING:
     import argparse
@@ -44,10 +46,18 @@ def run(args: argparse.Namespace) -> int:
         )
     with logging_to_stderr(options.verbosity):
         from dpbb import api
+        from dpbb.solving.call import shown_by
 
-        handle = api.submit(problem_of(args), options=options)
-        run_id = handle.run_id
+        progress = shown_by(None, options)
+        handle = api.submit(problem_of(args), options=options, progress=progress)
+        run_id, snapshot = handle.run_id, handle.snapshot()
+        until = time.monotonic() + 2 * WAITING_S
+        while not (snapshot.seats or snapshot.waits_for) and time.monotonic() < until:
+            time.sleep(WAITING_S / 10)
+            snapshot = handle.snapshot()
         handle.detach()
+    if snapshot.waits_for and options.verbosity is not Verbosity.QUIET:
+        print(f"dpbb: waiting: {snapshot.waits_for}", file=sys.stderr)
     if options.certificate is not None:
         path = Path(options.certificate).absolute()
         print(f"dpbb: dpbb attach {run_id} will write {path}", file=sys.stderr)

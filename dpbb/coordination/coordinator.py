@@ -397,6 +397,7 @@ class Coordinator:
             self._run.improve(candidate, lease.id, now)
         book.note(lease, report, checked, now)
         self._work.used_seats[lease.seat.id] = lease.seat.seat.engine
+        lease.seat.reported = True
         donated = report.donated
         balance.reported(lease, now, donated=None if donated is None else len(donated))
         if donated is None:

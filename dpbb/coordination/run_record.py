@@ -15,7 +15,12 @@ import numpy as np
 
 from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
 from dpbb.coordination.outcome import Outcome
-from dpbb.coordination.snapshot import RunState, SeatSnapshot, Snapshot
+from dpbb.coordination.snapshot import (
+    WAITING_S,
+    RunState,
+    SeatSnapshot,
+    Snapshot,
+)
 from dpbb.errors import InvariantError
 from dpbb.problem import objective_of
 from dpbb.tree.counters import Counters
@@ -193,6 +198,7 @@ class RunRecord:
             seats_lost=self.work.seats_lost,
             engine_nodes=tuple(book.engine_nodes.items()),
             objective=objective_of(self.spec.problem),
+            waits_for=self._compiling(now),
         )
 
     def checkpoint(self, now: float) -> Checkpoint:
@@ -256,6 +262,25 @@ class RunRecord:
             error=self.error,
             journal=book.journal,
         )
+
+    def _compiling(self, now: float) -> str:
+        """Say so when seats have units for a while, and none has reported yet.
+
+        A seat that has leased its first unit opens a session, which compiles or loads
+        its code, before it can report.
+        """
+        if not self.running:
+            return ""
+        begun = []
+        for seat in self.work.seats.values():
+            if seat.reported:
+                return ""
+            if seat.unit is not None:
+                begun.append(seat.unit.since)
+        if not begun or now - min(begun) < WAITING_S:
+            return ""
+        seats = "1 seat" if len(begun) == 1 else f"{len(begun):,} seats"
+        return f"compiling on {seats}"
 
     def _seat_snapshots(self, now: float) -> tuple[SeatSnapshot, ...]:
         """Return all seats; those of a large run may be ``SEATS_AGE_S`` old.

@@ -7,6 +7,9 @@ from enum import StrEnum
 
 from dpbb.result import Improvement, Termination
 
+WAITING_S = 1.0
+"""People are told what they wait for when it takes so long."""
+
 
 class RunState(StrEnum):
     """Where a run is in its life."""
@@ -177,6 +180,9 @@ class Snapshot:
         Estimated seconds and nodes until the end; None when nobody has estimated.
     objective
         What the cost is called.
+    waits_for
+        What keeps a running run from exploring, for longer than a second, in a few
+        words: such as "no workers connected". Empty: nothing.
     """
 
     run_id: str
@@ -211,6 +217,7 @@ class Snapshot:
     seats_lost: int = 0
     engine_nodes: tuple[tuple[str, int], ...] = ()
     objective: str = "makespan"
+    waits_for: str = ""
 
     @property
     def exhausted(self) -> bool:

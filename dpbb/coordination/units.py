@@ -138,6 +138,7 @@ class SeatRecord:
     silent: LeaseId | None = None  # its lease expired, and nothing came since
     followed: LeaseId | None = None  # its last lease that another came right after
     speed: float = 0.0  # nodes a second at its best; 0: not measured
+    reported: bool = False  # since it joined: its code is loaded
     donations: int = 0  # made since it joined
     donated_roots: int = 0
 

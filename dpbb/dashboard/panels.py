@@ -122,6 +122,8 @@ class Status(_Panel):
                 _tile("estimated left", f"about {short(now.estimate_nodes)} nodes")
             )
         error = ""
+        if now.waits_for:
+            error = f'<div class="bad">waiting: {escape(now.waits_for)}</div>'
         if now.error:
             last = now.error.strip().splitlines()[-1]
             error = f'<div class="bad">{escape(last)}</div>'

@@ -31,6 +31,13 @@ class Progress:
     def note(self, text: str) -> None:
         """Take a line for people; its first word says what it is about."""
 
+    def waiting(self, text: str) -> None:
+        """Take what the solve waits for, for longer than a second, in a few words.
+
+        Such as compiled code, before there is a run; a run's snapshots say it of the
+        run. Empty: it waits no more.
+        """
+
     def incumbent(self, seconds: float, value: int, bound: int) -> None:
         """Take an incumbent that a heuristic found before there was a run.
 
@@ -96,6 +103,12 @@ class News:
     def __init__(self) -> None:
         self._value: int | None = None
         self._event_s = -1.0
+        self._waits_for = ""
+
+    def waits(self, text: str) -> bool:
+        """Note what is waited for; True if it is something else than before."""
+        before, self._waits_for = self._waits_for, text
+        return bool(text) and text != before
 
     def seen(self, value: int) -> bool:
         """Note a value; True if it is better than all before."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, TextIO
 
@@ -34,12 +35,22 @@ class JsonLines(Progress):
     _due_s: float = 0.0
     _shown: Snapshot | None = None
     _news: News = field(default_factory=News)
+    _began: float = field(default_factory=time.monotonic)
 
     def update(self, snapshot: Snapshot) -> None:
-        """Write the snapshot if it has a new incumbent or the last is old enough."""
+        """Write the snapshot if it has something new or the last is old enough."""
         _, new = self._news.of(snapshot)
+        new |= self._news.waits(snapshot.waits_for)
         if new or snapshot.seconds >= self._due_s:
             self._write(snapshot)
+
+    def waiting(self, text: str) -> None:
+        """Write a snapshot of no run that says what is waited for."""
+        if self._news.waits(text):
+            seconds = time.monotonic() - self._began
+            waits = replace(_NOTHING, seconds=seconds, waits_for=text)
+            self.stream.write(snapshot_json(waits) + "\n")
+            self.stream.flush()
 
     def finish(self, snapshot: Snapshot) -> None:
         """Write the last snapshot of a run, if it is not written yet."""
@@ -61,6 +72,28 @@ class JsonLines(Progress):
 
 NO_RUN = "none"
 """Stands for the id of a run where the heuristics proved all."""
+
+
+_NOTHING = Snapshot(
+    run_id=NO_RUN,
+    instance="",
+    state=RunState.RUNNING,
+    seconds=0.0,
+    value=None,
+    permutation=None,
+    ub=0,
+    lower_bound=None,
+    gap=None,
+    decomposed=0,
+    leaves=0,
+    nodes_per_second=0.0,
+    explored=0.0,
+    waiting=0,
+    leased=0,
+    open_roots=0,
+    donations=0,
+    requeues=0,
+)
 
 
 def snapshots_without_run(result: Result) -> Iterator[Snapshot]:

@@ -73,6 +73,11 @@ class LiveProgress(Progress):
             self._write(Text(text, style="dim"))
         self._open()
 
+    def waiting(self, text: str) -> None:
+        """Show what is waited for in the view."""
+        self._view.waits_for = text
+        self._open()
+
     def incumbent(self, seconds: float, value: int, bound: int) -> None:
         """Write the row of an incumbent that a heuristic found before the run."""
         self._news.seen(value)

@@ -60,6 +60,7 @@ class View:
     checkpoints: str = ""
     value: int | None = None
     bound: int | None = None
+    waits_for: str = ""
     snapshot: Snapshot | None = None
     offset_s: float = 0.0
     received: float = 0.0
@@ -75,7 +76,7 @@ class View:
     def set(self, snapshot: Snapshot, offset_s: float) -> None:
         """Take a newer state of the run."""
         self.offset_s, self.received = offset_s, time.monotonic()
-        self.snapshot = snapshot
+        self.snapshot, self.waits_for = snapshot, snapshot.waits_for
 
 
 class LivePanel:
@@ -117,6 +118,8 @@ class LivePanel:
             if since > SILENT_S:
                 text = f"no news from the scheduler for {format_seconds(since)}"
                 yield _text(text, "bold yellow")
+        if view.waits_for:
+            yield _text(f"waiting: {clean(view.waits_for)}", "yellow")
         if self._alert is not None:
             yield _text(clean(self._alert), "bold yellow")
 

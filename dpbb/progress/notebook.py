@@ -34,6 +34,7 @@ class NotebookProgress(Progress):
         self._value: int | None = None
         self._bound: int | None = None
         self._dashboard: str | None = None
+        self._waits_for = ""
         self._last: Snapshot | None = None
         self._shown: Snapshot | None = None
         self._result: Result | None = None
@@ -46,6 +47,11 @@ class NotebookProgress(Progress):
         place, _, address = text.partition(" ")
         if place == "dashboard":
             self._dashboard = address
+        self._start()
+
+    def waiting(self, text: str) -> None:
+        """Show what is waited for."""
+        self._waits_for, self._updated = text, float("-inf")
         self._start()
 
     def incumbent(self, seconds: float, value: int, bound: int) -> None:
@@ -86,8 +92,11 @@ class NotebookProgress(Progress):
 
     def _start(self) -> None:
         if time.monotonic() - self._updated >= PAUSE_S:
-            page = start_html(self._value, self._bound, self._dashboard)
-            self._show(page, "dpbb is starting")
+            page = start_html(
+                self._value, self._bound, self._dashboard, self._waits_for
+            )
+            waits = f": waiting: {self._waits_for}" if self._waits_for else ""
+            self._show(page, f"dpbb is starting{waits}")
 
     def _show_last(self) -> None:
         snapshot = self._shown = self._last

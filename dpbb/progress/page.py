@@ -75,6 +75,8 @@ def _facts(snapshot: Snapshot) -> Iterator[tuple[str, object]]:
         yield "left", f"about {format_left(snapshot.estimate_s)} (estimate)"
     busy = sum(seat.busy for seat in snapshot.seats)
     yield "seats", f"{busy:,} of {len(snapshot.seats):,} busy"
+    if snapshot.waits_for:
+        yield "waiting", snapshot.waits_for
     checkpoint = snapshot.checkpoint
     if checkpoint is not None and checkpoint.last_s is not None:
         age = format_seconds(max(0.0, snapshot.seconds - checkpoint.last_s))
@@ -84,7 +86,10 @@ def _facts(snapshot: Snapshot) -> Iterator[tuple[str, object]]:
 
 
 def start_html(
-    value: int | None, bound: int | None, dashboard: str | None = None
+    value: int | None,
+    bound: int | None,
+    dashboard: str | None = None,
+    waits_for: str = "",
 ) -> str:
     """Return what is known before there is a run."""
     facts: list[tuple[str, object]] = []
@@ -92,6 +97,8 @@ def start_html(
         facts.append(("best", f"{value:,}"))
     if bound is not None:
         facts.append(("lower bound", f"{bound:,}"))
+    if waits_for:
+        facts.append(("waiting", waits_for))
     if dashboard:
         facts.append(("dashboard", markup.link(dashboard)))
     return markup.card("dpbb", "starting", [markup.table(facts)])

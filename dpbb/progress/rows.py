@@ -173,6 +173,11 @@ class ProgressPrinter(Progress):
         """Write a line for people."""
         self._write(text)
 
+    def waiting(self, text: str) -> None:
+        """Write what is waited for, once."""
+        if self._news.waits(text):
+            self._write(f"waiting: {clean(text)}")
+
     def incumbent(self, seconds: float, value: int, bound: int) -> None:
         """Write the row of an incumbent that a heuristic found before the run."""
         self._news.seen(value)
@@ -188,6 +193,9 @@ class ProgressPrinter(Progress):
             )
         for event in self._news.trouble(snapshot):
             self._write(format_event(event, offset_s=self.offset_s))
+        if self._news.waits(snapshot.waits_for):
+            at = format_seconds(snapshot.seconds + self.offset_s)
+            self._write(f" {at:>7} waiting: {clean(snapshot.waits_for)}")
         if new or snapshot.seconds >= self._due_s:
             self._show(snapshot, "H" if new else " ")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dpbb.cluster.storage.checkpoint_folder import resumed_id
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.sections import to_bytes
-from dpbb.coordination.snapshot import RunState
+from dpbb.coordination.snapshot import WAITING_S, RunState
 from dpbb.engines.registry import explain_engines
 from dpbb.errors import DpbbError, OptionError, UnwrittenError
 from dpbb.flowshop.family import read_problem
@@ -70,6 +70,8 @@ class Call:
         The client of the embedded cluster; None: there is none.
     detached
         Nobody stays until the end of the run.
+    waited_s
+        For the cluster, so far.
     former
         Where the next tree from below goes on; None: there was no tree yet.
     spec_opened
@@ -89,6 +91,7 @@ class Call:
     embedded: bool = False
     starting: Future[Any] | None = None
     detached: bool = False
+    waited_s: float = 0.0
     former: Checkpoint | None = None
     spec_opened: RunSpec | None = None
     answered: Event = field(default_factory=Event)
@@ -190,17 +193,21 @@ class Call:
                 on_incumbent=self._found,
                 should_stop=self.should_stop,
                 tree_waits=self._tree_waits,
+                on_note=self.progress.waiting,
             )
         finally:
             self.answered.set()
         if plan.proved or plan.within_gap:
             return plan
+        if self.options.strategy is Strategy.AUTO:
+            self.progress.waiting("an estimate of the tree")
         strategy, why = chosen_strategy(
             plan,
             engine=self.engine,
             detached=self.detached,
             should_stop=self.should_stop,
         )
+        self.progress.waiting("")
         if why:
             self.progress.note(f"strategy {strategy}: {why}")
         if strategy is Strategy.FROM_BELOW:
@@ -223,6 +230,18 @@ class Call:
     def _found(self, step: Improvement, bound: int) -> None:
         self.progress.incumbent(step.seconds, step.value, bound)
         self.answered.set()
+
+    def wait(self, starting: Future[Any], most_s: float) -> bool:
+        """Wait for the cluster; whether it is there. Says so when it takes long."""
+        if wait([starting], most_s).done:
+            self.progress.waiting("")
+            return True
+        self.waited_s += most_s
+        if self.waited_s >= WAITING_S:
+            address = self.options.scheduler
+            where = f"an answer of {address}" if address else "workers to start here"
+            self.progress.waiting(where)
+        return False
 
     def early(self, plan: Plan) -> Result | None:
         """Return the result if there is nothing to explore, or no time."""

@@ -15,7 +15,7 @@ from dpbb.problem import (
     HasHeuristics,
     StartSearch,
     instance_name_of,
-    root_bound,
+    proving_bound,
 )
 from dpbb.result import Improvement, Termination
 from dpbb.solving.call import check_client, shown_by, style_of
@@ -126,7 +126,9 @@ def heuristic(
             f"{problem.name!r}"
         )
     check_fit(problem, options)
-    plan = Plan(problem, instance_name_of(problem), options, began, root_bound(problem))
+    plan = Plan(
+        problem, instance_name_of(problem), options, began, proving_bound(problem)
+    )
     limit = options.heuristic_time_s
     if limit is None:
         limit = SECONDS if iterations is None else math.inf
@@ -153,7 +155,7 @@ def heuristic(
             from dpbb.cluster.client.connect import connect
 
             client = stack.enter_context(connect(scheduler))
-        search = replace(search, on_improvement=found, on_note=shown.note)
+        search = replace(search, on_improvement=found, on_note=shown.waiting)
         if client is None:
             best = problem.first_incumbent(search)
         else:

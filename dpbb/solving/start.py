@@ -103,6 +103,7 @@ def make_plan(
     on_incumbent: Callable[[Improvement, int], None] = lambda _step, _bound: None,
     should_stop: Callable[[], bool] = lambda: False,
     tree_waits: Callable[[], bool] = lambda: False,
+    on_note: Callable[[str], None] = lambda _text: None,
 ) -> Plan:
     """Run the start heuristics.
 
@@ -116,6 +117,8 @@ def make_plan(
         Polled every few milliseconds; True ends the heuristics early.
     tree_waits
         Polled, too: see ``StartSearch``.
+    on_note
+        Called with what is waited for, see ``StartSearch``.
 
     Raises
     ------
@@ -152,6 +155,7 @@ def make_plan(
             on_improvement=found,
             should_stop=enough,
             tree_waits=tree_waits,
+            on_note=on_note,
         )
     )
     return plan if incumbent is None else with_incumbent(plan, incumbent, tuple(steps))

@@ -20,7 +20,7 @@ from dpbb.cluster.scheduler.seats import SeatTable
 from dpbb.cluster.scheduler.sharing import SeatSharing
 from dpbb.coordination.coordinator import Coordinator
 from dpbb.coordination.messages import Order, OrderKind
-from dpbb.coordination.snapshot import RunState
+from dpbb.coordination.snapshot import WAITING_S, RunState
 from dpbb.engines.registry import engines_by_kind
 from dpbb.errors import ClusterError, InvariantError, StaleLeaseError
 
@@ -164,10 +164,13 @@ class Hub:
             # not at every report: it is a minimum over all units
             self._look(run, (run.coordinator.value, run.coordinator.lower_bound))
             self._handover.send_home(run, run.parked_since(now - PARK_S))
-            if run.lacks_seats(now):
+            run.waits_for = ""
+            if run.seatless_s(now) >= WAITING_S:
                 text = self.table.why_none(run.engines, run.excluded)
-                run.coordinator.note_event("no-seat", text, now)
-                run.version += 1
+                run.waits_for = text.partition(":")[0]
+                if run.lacks_seats(now):
+                    run.coordinator.note_event("no-seat", text, now)
+                    run.version += 1
         self._beside.tick()
         self._sharing.due |= len(self.runs) > 1
         self._settle(*self.runs)

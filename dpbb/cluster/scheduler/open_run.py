@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dpbb.cluster.scheduler.beside import BesideState
 from dpbb.cluster.scheduler.outlook import Outlook
 from dpbb.coordination.messages import Assignment
+from dpbb.coordination.snapshot import RunState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,6 +74,8 @@ class OpenRun:
     sent_at: float = 0.0
     look_at: float = -math.inf  # when its clock is looked at next
     seatless_since: float | None = None
+    seatless_told: bool = False
+    waits_for: str = ""  # why there is no seat, in a few words
     keeper: Keeper | None = None  # of its checkpoints
     outlook: Outlook = field(default_factory=Outlook)  # what it has left
     beside: BesideState = field(default_factory=BesideState)  # its heuristics
@@ -85,6 +88,8 @@ class OpenRun:
     def snapshot(self, now: float) -> Snapshot:
         """Return the state of the run, of its checkpoints, and what is left."""
         snapshot = self.outlook.shown_on(self.coordinator.snapshot(now))
+        if self.waits_for and snapshot.state is RunState.RUNNING:
+            snapshot = replace(snapshot, waits_for=self.waits_for)
         if self.keeper is None:
             return snapshot
         return replace(snapshot, checkpoint=self.keeper.status(now, snapshot.seconds))
@@ -96,14 +101,17 @@ class OpenRun:
 
     def lacks_seats(self, now: float) -> bool:
         """Whether people are to be told that there is no seat: once each time."""
+        tell = self.seatless_s(now) >= NO_SEAT_S and not self.seatless_told
+        self.seatless_told |= tell
+        return tell
+
+    def seatless_s(self, now: float) -> float:
+        """Return for how long the run has had no seat, as far as was looked."""
         if self.seats:
-            self.seatless_since = None
+            self.seatless_since, self.seatless_told = None, False
         elif self.seatless_since is None:
             self.seatless_since = now
-        elif now - self.seatless_since >= NO_SEAT_S:
-            self.seatless_since = math.inf
-            return True
-        return False
+        return 0.0 if self.seatless_since is None else now - self.seatless_since
 
     def employ(self, seat: SeatId, assignment: Assignment) -> None:
         """Note that there is a task for a seat."""

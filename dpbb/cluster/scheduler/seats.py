@@ -126,29 +126,35 @@ class SeatTable:
     def why_none(
         self, engines: Mapping[str, str], excluded: Collection[SeatId] = ()
     ) -> str:
-        """Why a run with these engines by kind of device has no seat."""
+        """Why a run with these engines by kind of device has no seat.
+
+        Up to the colon it says so in a few words.
+        """
         wanted = " or ".join(
             f"engine {engine} (a {kind} device)" for kind, engine in engines.items()
         )
         kinds = Counter(seat.device.kind for seat in self.seats.values())
         there = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
         if not self.workers:
-            return f"no worker is there to explore with {wanted}: the run waits for one"
+            return (
+                "no workers connected: the run waits for one that can explore with "
+                f"{wanted}"
+            )
         fitting = [
             entry for entry in self.workers.values() if entry.serving(engines, excluded)
         ]
         if not fitting:
             return (
-                f"no seat can explore with {wanted}; seats of {len(self.workers)} "
-                f"worker(s): {there or 'none'}. The run waits: start fitting workers, "
-                "or stop it and choose another engine"
+                f"no seat can explore with {wanted}: seats of {len(self.workers)} "
+                f"worker(s) are {there or 'none'}; start fitting workers, or stop the "
+                "run and choose another engine"
             )
         if all(entry.leaving for entry in fitting):
             return (
-                f"every worker that can explore with {wanted} is about to close "
-                f"({there}): the run waits for another"
+                f"every worker that can explore with {wanted} is about to close: the "
+                f"run waits for another ({there})"
             )
-        return f"all seats that can explore with {wanted} serve other runs ({there})"
+        return f"all seats that can explore with {wanted} serve other runs: {there}"
 
     def _can_hold(self, entry: WorkerSeats, device: Device) -> bool:
         """Whether the worker gets the device, perhaps from one that has too many."""

@@ -234,3 +234,19 @@ def test_a_new_tree_goes_on_with_the_incumbent_and_times_of_the_last():
     assert last.trajectory[0].value == outcome.value
     assert last.journal.units[0] == alone.journal.units[0]
     assert last.seconds > outcome.seconds
+
+
+def test_seats_that_have_units_and_never_reported_are_compiling():
+    world = World(spec_of(LARGE), seats=["a"])
+
+    def waits_for(later=0.0):
+        return world.coordinator.snapshot(world.now + later).waits_for
+
+    assert waits_for(9.0) == ""  # no seat has a unit yet
+    world.assign()
+    world.start("a")
+    assert [waits_for(later) for later in (0.5, 1.5)] == ["", "compiling on 1 seat"]
+    world.now += 2.0
+    world.tasks["a"].explore(1)
+    world.report("a")
+    assert waits_for(9.0) == ""

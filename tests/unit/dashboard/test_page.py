@@ -497,3 +497,9 @@ def test_depths_leave_out_what_is_not_closed():
     part.update(view())
     assert data(part.root)["depth"] == [1, 2, 3]
     assert data(part.root)["count"] == [2.0, 5.0, 1.0]
+
+
+def test_status_says_what_is_waited_for():
+    text = panels.Status(LIGHT).text(view(waits_for="no workers <connected>"))
+    assert "waiting: no workers &lt;connected&gt;" in text
+    assert "waiting:" not in panels.Status(LIGHT).text(view())

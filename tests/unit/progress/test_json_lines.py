@@ -66,3 +66,20 @@ def test_the_end_of_a_run_is_not_told_twice():
     progress.finish(SNAPSHOT)
     progress.done(result())
     assert len(read(stream)) == 1
+
+
+def test_what_is_waited_for_is_in_a_line_at_once():
+    stream = io.StringIO()
+    progress = JsonLines(stream, interval_s=10.0)
+    for text in ("compiling the heuristics", "compiling the heuristics", ""):
+        progress.waiting(text)
+    empty = replace(SNAPSHOT, seats=(), value=None, waits_for="no workers connected")
+    for seconds in (11.0, 12.0):
+        progress.update(replace(empty, seconds=seconds))
+    progress.update(replace(empty, seconds=13.0, waits_for="compiling on 1 seat"))
+    rows = read(stream)
+    assert [row["waits_for"] for row in rows] == [
+        *("compiling the heuristics", "no workers connected", "compiling on 1 seat")
+    ]
+    assert rows[0]["run_id"] == "none"
+    assert rows[0].keys() == rows[1].keys()

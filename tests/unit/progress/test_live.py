@@ -265,3 +265,18 @@ def test_markup_in_notes_is_text(stream):
     progress.note("resumed [red]x[/red]")
     progress.close()
     assert rows(stream) == ["resumed [red]x[/red]"]
+
+
+def test_what_is_waited_for_is_shown_as_long_as_it_lasts():
+    view = View(began=time.monotonic())
+    progress = LiveProgress(io.StringIO(), console=Console(file=io.StringIO()))
+    progress._view = view
+    progress.waiting("compiling the heuristics")
+    assert " waiting: compiling the heuristics" in draw(LivePanel(view))
+    progress.waiting("")
+    assert not any("waiting:" in line for line in draw(LivePanel(view)))
+    progress.update(replace(SNAPSHOT, seats=(), waits_for="no workers connected"))
+    assert " waiting: no workers connected" in draw(LivePanel(view))
+    progress.update(SNAPSHOT)
+    assert not any("waiting:" in line for line in draw(LivePanel(view)))
+    progress.close()

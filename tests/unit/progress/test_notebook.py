@@ -175,3 +175,18 @@ def test_a_pruning_threshold_that_is_no_schedules_is_told_apart():
     assert "2,297" in optima
     assert "2,298" in optima
     assert "pruning threshold" in optima
+
+
+def test_what_is_waited_for_is_shown(cell, clock):
+    progress = NotebookProgress()
+    progress.waiting("compiling the heuristics")
+    assert "compiling the heuristics" in cell.html[-1]
+    assert cell.pages[-1]["text/plain"].endswith("waiting: compiling the heuristics")
+    progress.waiting("")
+    assert "compiling" not in cell.html[-1]
+    clock.now = 5.0
+    progress.update(replace(SNAPSHOT, waits_for="no workers connected"))
+    assert "no workers connected" in cell.html[-1]
+    clock.now = 6.0
+    progress.update(SNAPSHOT)
+    assert "no workers connected" not in cell.html[-1]

@@ -185,3 +185,21 @@ def test_events_that_were_merged_are_all_told_of():
     assert len(told) == ROWS_OF_A_KIND + 2  # and the header, and a row
     assert told[0] == "    5.2s gpu24 left (25 times since 5.0s)"
     assert told[1] == "    5.2s gpu25 left"
+
+
+def test_what_is_waited_for_is_written_once():
+    stream = io.StringIO()
+    progress = ProgressPrinter(stream, offset_s=1.0)
+    for text in ("compiling the heuristics", "compiling the heuristics", ""):
+        progress.waiting(text)
+    empty = replace(SNAPSHOT, seats=(), waits_for="no workers connected")
+    for seconds in (2.0, 2.1, 2.2):
+        progress.update(replace(empty, seconds=seconds))
+    progress.update(replace(SNAPSHOT, seconds=2.3))
+    progress.update(replace(SNAPSHOT, seconds=2.4, waits_for="compiling on 1 seat"))
+    said = [line for line in lines(stream) if "waiting" in line]
+    assert said == [
+        "waiting: compiling the heuristics",
+        "    3.0s waiting: no workers connected",
+        "    3.4s waiting: compiling on 1 seat",
+    ]

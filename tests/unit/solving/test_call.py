@@ -1,10 +1,10 @@
 from contextlib import contextmanager
-from types import SimpleNamespace
 
 import pytest
 
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import SolveOptions
+from dpbb.progress import Progress
 from dpbb.result import Improvement
 from dpbb.solving import call as module
 from dpbb.solving.call import Call
@@ -13,9 +13,8 @@ from dpbb.solving.call import Call
 @pytest.fixture
 def call(monkeypatch):
     monkeypatch.setattr(module, "HEAD_START_S", 60.0)
-    progress = SimpleNamespace(incumbent=lambda *_: None, note=lambda _text: None)
     problem = FlowShopProblem(FlowShopInstance("shop", [[1, 2], [3, 1]]))
-    return Call(problem, "shop", SolveOptions(), progress, lambda: False, 0.0)
+    return Call(problem, "shop", SolveOptions(), Progress(), lambda: False, 0.0)
 
 
 @contextmanager

@@ -84,10 +84,10 @@ def test_without_a_device_a_gpu_is_not_there():
         require_gpu()
     except EngineUnavailable:
         with pytest.raises(EngineUnavailable):
-            dpbb.heuristic("ta001", "beam", device="gpu", time_limit_s=0.1, **QUIET)
+            dpbb.heuristic("ta051", "beam", device="gpu", time_limit_s=0.1, **QUIET)
     else:
-        found = dpbb.heuristic("ta001", "beam", device="gpu", time_limit_s=1, **QUIET)
-        assert found.makespan >= 1278
+        found = dpbb.heuristic("ta051", "beam", device="gpu", time_limit_s=1, **QUIET)
+        assert found.makespan >= 3771
 
 
 def test_an_uncut_beam_is_a_proof_and_said_to_be_one(monkeypatch):

@@ -57,7 +57,7 @@ def test_a_run_without_a_seat_says_why_once():
     world.hub.tick()
     assert not told()
     (text,) = wait()
-    assert "no worker is there" in text
+    assert "no workers connected: the run waits" in text
     assert len(wait()) == 1
     world.join("a")
     wait()
@@ -497,3 +497,23 @@ def test_workers_of_one_host_share_its_gpus_in_a_run_too():
     assert held(world, spec) == 3
     (assignment,) = world.shell.futures.values()  # at work, so it did not move
     assert assignment.seat in table.seats
+
+
+def test_a_run_without_a_seat_says_what_it_waits_for_after_a_second():
+    world, spec = World(), tiny_spec(n_jobs=8)
+    world.open(spec)
+
+    def waits_for(later):
+        world.clock.now += later
+        world.hub.tick()
+        return world.hub.runs[spec.run_id].snapshot(world.clock.now).waits_for
+
+    world.hub.tick()
+    assert waits_for(0.5) == ""
+    assert waits_for(1.0) == "no workers connected"
+    assert waits_for(9.0) == "no workers connected"
+    world.join("a")
+    assert waits_for(0.1) == ""
+    world.hub.remove_worker("a")
+    assert waits_for(0.1) == ""
+    assert waits_for(1.5) == "no workers connected"

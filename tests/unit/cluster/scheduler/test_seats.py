@@ -130,12 +130,12 @@ def test_a_gpu_at_work_does_not_move():
 def test_it_is_said_why_there_is_no_seat():
     table = SeatTable()
     only_gpu = {"cuda": "gpu"}
-    assert "no worker is there" in table.why_none(only_gpu)
+    assert table.why_none(only_gpu).startswith("no workers connected: the run waits")
     table.announce("a", 4, [seat_message("a")])
     text = table.why_none(only_gpu)
     assert "engine gpu (a cuda device)" in text
-    assert "1 worker(s): 1 cpu" in text
+    assert "1 worker(s) are 1 cpu" in text
     assert "serve other runs" in table.why_none({"cpu": "cpu"})
     for entry in table.workers.values():
         entry.leaving = True
-    assert "is about to close (" in table.why_none({"cpu": "cpu"})
+    assert "is about to close: the run waits" in table.why_none({"cpu": "cpu"})
