@@ -12,6 +12,7 @@ from dpbb.flowshop.heuristics.beam_kernels import (
     Level,
     expand,
     make,
+    root_node,
     take,
     trace,
 )
@@ -127,12 +128,7 @@ class CpuLevels:
     def _level(self, root: Root) -> Level:
         model = self._model
         level = Level.empty(model, 1)
-        node, m, row = level.nodes[0], model.height, model.row
-        node[: 2 * m] = root.ends.T.ravel()
-        node[2 * row - 2 * m : 2 * row] = np.stack(
-            [root.remain, root.remain[::-1]], axis=1
-        ).ravel()
-        node[2 * row : 2 * row + 2] = [-int(side) for side in root.used]
+        level.nodes[0] = root_node(model, root)
         level.idle[0] = root.idle
         for job in root.jobs:
             level.jobs[0, job // 64] |= np.uint64(1 << int(job) % 64)

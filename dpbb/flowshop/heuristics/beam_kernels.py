@@ -31,6 +31,8 @@ from dpbb.kernels.simd import blend, less, load, splat, zeros
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dpbb.flowshop.heuristics.beam_levels import Root
+
 float32: Any = np.float32
 int32: Any = np.int32
 
@@ -95,6 +97,16 @@ class Bench(NamedTuple):
             ends=np.zeros(n_jobs, np.int32),
             weights=np.zeros(n_jobs, np.float32),
         )
+
+
+def root_node(model: Lb1, root: Root) -> NDArray[Any]:
+    """Return the root as the model has nodes."""
+    node, m, row = np.zeros_like(model.root), model.height, model.row
+    node[: 2 * m] = root.ends.T.ravel()
+    remain = np.stack([root.remain, root.remain[::-1]], axis=1)
+    node[2 * row - 2 * m : 2 * row] = remain.ravel()
+    node[2 * row : 2 * row + 2] = [-int(side) for side in root.used]
+    return node
 
 
 @helper

@@ -37,6 +37,9 @@ HEURISTICS: dict[str, Method] = {
     "ils": Method(
         f"{_HERE}.iterated_local_search:iterated_local_search", beside=True, keeps=True
     ),
+    "bub": Method(
+        f"{_HERE}.upper_bound_first:upper_bound_first", beside=True, keeps=True
+    ),
     "beam": Method(
         f"{_HERE}.beam:beam", f"{_HERE}.beam_gpu:beam", beside=True, keeps=True
     ),
