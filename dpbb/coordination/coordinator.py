@@ -40,7 +40,7 @@ from dpbb.coordination.snapshot import RunState
 from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError, StaleLeaseError
 from dpbb.problem import cost_of, root_bound
-from dpbb.result import Termination
+from dpbb.result import TREE, Termination
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
@@ -356,7 +356,7 @@ class Coordinator:
         try:
             if report.best is not None:
                 evaluate_candidate(self.spec.problem, report.best, report.lease)
-                self._run.improve(report.best, report.lease, now)
+                self._run.improve(report.best, f"{TREE}, lease {report.lease}", now)
             lease = self._work.book.leases.get(report.lease)
             if lease is not None:
                 if report.seq <= lease.seq and lease.answer is not None:
@@ -394,7 +394,7 @@ class Coordinator:
         book, balance = self._work.book, self._work.balance
         for candidate in () if full is None else full.optima:
             # before the ledger moves: their leaves still lie below the lower bound
-            self._run.improve(candidate, lease.id, now)
+            self._run.improve(candidate, f"{TREE}, lease {lease.id}", now)
         book.note(lease, report, checked, now)
         self._work.used_seats[lease.seat.id] = lease.seat.seat.engine
         lease.seat.reported = True

@@ -363,7 +363,8 @@ class SolveOptions:
         Estimates.AUTO,
         kinds.choice(Estimates),
         Where.RUN,
-        "auto: estimate what is left of runs of more than 40 s, with low priority "
+        "auto: estimate what is left of runs of more than 40 s (10 s or a tenth of a "
+        "time limit where heuristics may get threads of the tree), with low priority "
         "on the scheduler's machine",
     )
     seed: int = row(

@@ -96,6 +96,9 @@ def show(
 TROUBLE = ("checkpoint-failed", "error", "lost", "no-seat", "refused", "seat-lost")
 """Kinds of events that somebody may want to do something about."""
 
+TOLD = (*TROUBLE, "heuristics")
+"""Kinds of events that have a line of their own."""
+
 
 class News:
     """Which incumbents and events of snapshots have not been shown yet."""
@@ -133,8 +136,8 @@ class News:
         ]
         return passed, snapshot.value is not None and self.seen(snapshot.value)
 
-    def trouble(self, snapshot: Snapshot) -> list[EventRecord]:
-        """Return new events that may call for somebody, oldest first."""
+    def told(self, snapshot: Snapshot) -> list[EventRecord]:
+        """Return new events that are told, oldest first."""
         since, self._event_s = (
             self._event_s,
             max([self._event_s, *(event.seconds for event in snapshot.events)]),
@@ -142,5 +145,5 @@ class News:
         return [
             event
             for event in snapshot.events
-            if event.seconds > since and event.kind in TROUBLE
+            if event.seconds > since and event.kind in TOLD
         ]

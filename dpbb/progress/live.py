@@ -25,6 +25,7 @@ from dpbb.progress.rows import (
     format_header,
     format_incumbent,
     format_row,
+    mark_of,
 )
 
 if TYPE_CHECKING:
@@ -90,12 +91,13 @@ class LiveProgress(Progress):
         passed, new = self._news.of(snapshot)
         for step in passed:
             seconds = step.seconds + self.offset_s
-            self._row(format_incumbent(seconds, step.value, columns=self._columns()))
-        for event in self._news.trouble(snapshot):
+            columns, mark = self._columns(), mark_of(step)
+            self._row(format_incumbent(seconds, step.value, columns=columns, mark=mark))
+        for event in self._news.told(snapshot):
             self._write(Text(format_event(event, offset_s=self.offset_s), "yellow"))
         self._view.set(snapshot, self.offset_s)
         if new:
-            self._snapshot_row(snapshot, "H")
+            self._snapshot_row(snapshot, mark_of(*snapshot.trajectory[-1:]))
         self._open()
 
     def finish(self, snapshot: Snapshot) -> None:
@@ -151,7 +153,7 @@ class LiveProgress(Progress):
             self._write(Text(format_header(self._columns()), style="bold"))
         self._rows += 1
         text = Text(row)
-        if row.startswith("H"):
+        if row.startswith(("H", "*")):
             text.stylize("bold green", 0, 1)
         self._write(text)
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dpbb.coordination.snapshot import RunState
-from dpbb.progress.base import TROUBLE
+from dpbb.progress.base import TOLD
 from dpbb.progress.rows import format_event
 from dpbb.progress.text import (
     format_best,
@@ -253,7 +253,7 @@ def _age(checkpoint: CheckpointSnapshot, seconds: float) -> str:
 
 def _events(snapshot: Snapshot, offset_s: float) -> Iterator[Text]:
     """Tell the latest events of those that are shown nowhere else."""
-    elsewhere = ("incumbent", "checkpoint", "donation", *TROUBLE)
+    elsewhere = ("incumbent", "checkpoint", "donation", *TOLD)
     latest = [event for event in snapshot.events if event.kind not in elsewhere]
     for event in latest[-N_EVENTS:]:
         text = format_event(event, offset_s=offset_s, width=NAME_WIDTH)

@@ -13,12 +13,14 @@ from dpbb.progress.text import (
     format_seconds,
     format_share,
 )
+from dpbb.result import TREE
 from dpbb.text.names import clean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dpbb.coordination.snapshot import EventRecord, Snapshot
+    from dpbb.result import Improvement
 
 ROWS_AN_AGE = 20
 """Rows get rarer: the next one is due after this part of the time so far."""
@@ -96,7 +98,7 @@ def format_row(
     Parameters
     ----------
     mark
-        One character; H for a new incumbent.
+        One character; for a new incumbent see ``mark_of``.
     offset_s
         Seconds from the start of the solve to the opening of the run.
     """
@@ -133,13 +135,20 @@ def format_incumbent(
     value: int,
     bound: int | None = None,
     columns: Sequence[Column] = COLUMNS,
+    *,
+    mark: str = "H",
 ) -> str:
     """Return the row of an incumbent that no snapshot has shown."""
     cells = {"Time": format_seconds(seconds), "BestSol": str(value)}
     if bound is not None:
         cells["BestBound"] = str(bound)
         cells["Gap"] = f"{(value - bound) / max(value, 1):.2%}"
-    return format_cells(cells, columns, mark="H")
+    return format_cells(cells, columns, mark=mark)
+
+
+def mark_of(step: Improvement | None = None) -> str:
+    """Return the mark of a new incumbent's row: * by the tree, H by a heuristic."""
+    return "H" if step is None or step.method != TREE else "*"
 
 
 @dataclass(slots=True)
@@ -189,15 +198,20 @@ class ProgressPrinter(Progress):
         for step in passed:
             seconds = step.seconds + self.offset_s
             self._row(
-                format_incumbent(seconds, step.value, columns=fitting(self.width))
+                format_incumbent(
+                    seconds,
+                    step.value,
+                    columns=fitting(self.width),
+                    mark=mark_of(step),
+                )
             )
-        for event in self._news.trouble(snapshot):
+        for event in self._news.told(snapshot):
             self._write(format_event(event, offset_s=self.offset_s))
         if self._news.waits(snapshot.waits_for):
             at = format_seconds(snapshot.seconds + self.offset_s)
             self._write(f" {at:>7} waiting: {clean(snapshot.waits_for)}")
         if new or snapshot.seconds >= self._due_s:
-            self._show(snapshot, "H" if new else " ")
+            self._show(snapshot, mark_of(*snapshot.trajectory[-1:]) if new else " ")
 
     def finish(self, snapshot: Snapshot) -> None:
         """Write the last row of a run, if it is not written yet."""

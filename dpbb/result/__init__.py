@@ -1,6 +1,7 @@
 """What a solve gives back, its schedule, and both as JSON."""
 
 from dpbb.result.result import (
+    TREE,
     Improvement,
     Proof,
     ProvedBound,
@@ -9,4 +10,12 @@ from dpbb.result.result import (
     Termination,
 )
 
-__all__ = ["Improvement", "Proof", "ProvedBound", "Result", "Status", "Termination"]
+__all__ = [
+    "TREE",
+    "Improvement",
+    "Proof",
+    "ProvedBound",
+    "Result",
+    "Status",
+    "Termination",
+]

@@ -56,6 +56,10 @@ class Proof(StrEnum):
     CUTOFF_EXHAUSTED = "cutoff_exhausted"  # a tree at a cutoff, from below
 
 
+TREE = "tree"
+"""Method of an incumbent that was found by exploring."""
+
+
 @dataclass(frozen=True, slots=True)
 class Improvement:
     """A step of the incumbent trajectory.
@@ -67,12 +71,17 @@ class Improvement:
     value
         The incumbent's value from then on.
     source
-        Who found it.
+        Who found it: the name of a heuristic, or ``TREE``, and after a comma where.
     """
 
     seconds: float
     value: int
     source: str
+
+    @property
+    def method(self) -> str:
+        """What found it, wherever it was."""
+        return self.source.partition(",")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,6 +349,9 @@ class Result:
                 f"{self.nodes_per_second:,.0f} a second",
             )
         )
+        found = [step for step in self.trajectory if step.value == self.makespan]
+        if found:
+            facts.append(("found", f"by {found[0].method} in {found[0].seconds:.2f} s"))
         facts.append(
             ("time", f"{self.seconds:.2f} s, {self.tree_seconds:.2f} s of it the tree")
         )

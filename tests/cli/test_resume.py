@@ -38,6 +38,8 @@ VALUES = {
     "bound": "lb1",
     "upper_bound": 59,
     "strategy": "incumbent",
+    "heuristic_threads": 3,
+    "heuristic_start_s": 2.5,
     "cutoff": None,  # refused
     "initial": ORDER,
     "root_order": ORDER,

@@ -1,12 +1,16 @@
 """Heuristics beside the tree, on workers that share this process."""
 
+import os
+import signal
 import threading
 
 import pytest
+from distributed import Client
 
 from dpbb.cluster.scheduler.outlook import Remaining
 from dpbb.cluster.worker import heuristics
 from dpbb.engines.cpu.session import CpuSession
+from dpbb.flowshop.heuristics import HEURISTICS
 from dpbb.problem import Incumbent
 from dpbb.result import Termination
 from tests.cluster.support import (
@@ -14,6 +18,7 @@ from tests.cluster.support import (
     LARGE,
     counts,
     in_process_cluster,
+    nannies,
     slow_cpu_engine,
     spec_of,
     submit,
@@ -22,6 +27,8 @@ from tests.cluster.support import (
 from tests.specs import changed
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+
+METHODS = {name for name, row in HEURISTICS.items() if row.beside}
 
 START = tuple(range(50))
 """A poor schedule of ta056: the tree needs long for what a heuristic finds at once."""
@@ -50,13 +57,11 @@ def test_improvements_reach_all_seats_and_the_result_names_the_method():
 
         def by_heuristic():
             found[:] = [
-                step
-                for step in run.snapshot().trajectory
-                if step.source.startswith("ig, ")
+                step for step in run.snapshot().trajectory if step.method in METHODS
             ]
             return found and found[-1].value < 3900
 
-        wait_until(by_heuristic, 60)
+        wait_until(by_heuristic, 100)  # one may be compiled first
         places = {step.source.partition(", ")[2] for step in found}
         assert places <= {worker.address for worker in cluster.workers.values()}
 
@@ -161,5 +166,31 @@ def test_a_method_that_finds_the_same_again_and_again(monkeypatch):
             wait_until(lambda: len(offers) > 20)
             run.stop()
             outcome = run.result()
-    steps = [step for step in outcome.trajectory if step.source.startswith("ig")]
+    steps = [step for step in outcome.trajectory if step.method in METHODS]
     assert len(steps) <= 1
+
+
+def test_heuristics_go_on_when_a_worker_is_killed():
+    """On the other one, and on the one that comes in its place."""
+    with (
+        nannies([{}, {}]) as cluster,
+        Client(cluster, set_as_default=False) as client,
+        submit(client, from_a_poor_start()) as run,
+    ):
+
+        def told():
+            hub = cluster.scheduler.extensions["dpbb"].hub
+            return hub.runs[run.run_id].beside.parts.keys() if hub.runs else set()
+
+        wait_until(lambda: len(told()) == 2, 60)
+        before = set(told())
+        for nanny in cluster.workers.values():
+            os.kill(nanny.pid, signal.SIGKILL)
+            break
+        wait_until(lambda: len(set(told()) - before) == 1 and len(told()) == 2, 60)
+
+        wait_until(
+            lambda: {step.method for step in run.snapshot().trajectory} & METHODS, 60
+        )
+        run.stop()
+        assert run.result().termination is Termination.STOPPED

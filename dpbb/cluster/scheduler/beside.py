@@ -33,7 +33,7 @@ MOST_IDLE = 16
 LOOK_S = 0.25
 """A run is looked at this often, and its incumbents are sent no more often."""
 
-WORKER_S = 1e-4
+WORKER_S = 1e-3
 """For each of its workers a run is left alone for so much longer."""
 
 SOON_S = 600.0
