@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
     from dpbb.flowshop import FlowShopInstance
 
-WARM_S = 1.0
-"""Time limit of the run before the first one of a shape, which compiles."""
+WARM_S = {"cpu": 1.0, "gpu": 10.0}
+"""Time limit of the run before the first one of a shape, which compiles; on a GPU for
+each shape anew, while the cores search."""
 
 SIBLINGS = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 
@@ -248,7 +249,7 @@ def serve(tasks: Connection, cores: Sequence[int], gpu: str | None) -> None:
         try:
             shape = (task.method, task.device, instance.times.shape)
             if shape not in warm:
-                run_one(instance, task, limit_s=min(WARM_S, task.limit_s))
+                run_one(instance, task, limit_s=WARM_S[task.device])
                 warm.add(shape)
             tasks.send(run_one(instance, task, limit_s=task.limit_s))
         except Exception as error:  # noqa: BLE001 (told, with its task)

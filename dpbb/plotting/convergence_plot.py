@@ -60,7 +60,8 @@ def convergence(
     ----------
     data
         A result, a checkpoint, a snapshot: their last lower bound is drawn over all of
-        the time. Or snapshots of one run, oldest first: the lower bound as it rose.
+        the time, but of a result from below as it was proved. Or snapshots of one run,
+        oldest first: the lower bound as it rose.
     ax
         Where to draw; default: a new pyplot figure.
     log_time
@@ -111,7 +112,9 @@ def curve_of(data: Any) -> Curve:  # noqa: ANN401
     steps: Sequence[Improvement]
     if isinstance(data, Result):
         name, end_s, value = data.instance, data.seconds, data.makespan
-        bounds = [(0.0, data.lower_bound)]
+        bounds = [(bound.seconds, bound.value) for bound in data.bounds]
+        if not bounds or bounds[-1][1] < data.lower_bound:
+            bounds.append((end_s if bounds else 0.0, data.lower_bound))
         steps, objective = data.trajectory, data.objective
     elif isinstance(data, Checkpoint):
         name, value = data.spec.instance, data.value

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from functools import partial
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, TypeVar
 
 from dpbb.estimation.result import duration
 from dpbb.options import EngineName, Strategy
@@ -14,12 +17,19 @@ if TYPE_CHECKING:
 
     from dpbb.solving.plan import Plan
 
+T = TypeVar("T")
+
 ESTIMATE_S = 2.0
-"""Seconds of an estimate, at most; on the first use after an installation Numba
-compiles some more."""
+"""Seconds of an estimate, at most."""
 
 ESTIMATE_SHARE = 0.05
 """Of a time limit, what an estimate takes at most."""
+
+WAIT_S = 60.0
+"""An estimate is waited for so long, as on its first use Numba compiles for it; with a
+time limit three times its share."""
+
+POLL_S = 0.02
 
 PATIENCE_S = 86400.0
 """Without a time limit a tree that takes longer is not waited for."""
@@ -57,15 +67,47 @@ def chosen_strategy(
         return Strategy.FROM_BELOW, "no schedule is known"
     left = plan.seconds_left(time.monotonic())
     limit = PATIENCE_S if left is None else max(left, 0.0)
-    low_s, where = _least_seconds(plan, min(known), engine, limit, should_stop)
+    found = _in_time(
+        partial(_least_seconds, plan, min(known), engine, limit, should_stop),
+        WAIT_S if left is None else min(WAIT_S, 3 * ESTIMATE_SHARE * limit),
+        should_stop,
+    )
+    if found is None:
+        return Strategy.INCUMBENT, "the estimate of the tree was not there in time"
+    low_s, where = found
     text = (
         f"the tree below {min(known)} is estimated to take at least "
         f"{duration(low_s)} {where}"
     )
     if low_s > limit:
-        there = "there is time" if left is not None else "a run is waited for"
-        return Strategy.FROM_BELOW, f"{text}, {duration(limit)} is as long as {there}"
+        there = "what is left of the time limit" if left is not None else "that"
+        return Strategy.FROM_BELOW, f"{text}: more than {there}, {duration(limit)}"
     return Strategy.INCUMBENT, f"{text}, and there is time for it"
+
+
+def _in_time(
+    find: Callable[[], T], most_s: float, should_stop: Callable[[], bool]
+) -> T | None:
+    """Call a function in a thread, which nobody waits for longer than so long."""
+    found: SimpleQueue[T | BaseException] = SimpleQueue()
+
+    def run() -> None:
+        try:
+            found.put(find())
+        except BaseException as error:  # noqa: BLE001 (raised by whoever waits)
+            found.put(error)
+
+    Thread(target=run, name="dpbb-estimate", daemon=True).start()
+    end = time.monotonic() + most_s
+    while time.monotonic() < end and not should_stop():
+        try:
+            answer = found.get(timeout=POLL_S)
+        except Empty:
+            continue
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+    return None
 
 
 def _least_seconds(

@@ -6,7 +6,7 @@ import pytest
 from dpbb.errors import DpbbError
 from dpbb.plotting import convergence
 from dpbb.plotting.convergence_plot import LEAST_S, curve_of, gaps_of
-from dpbb.result import Status
+from dpbb.result import ProvedBound, Status
 from tests.specs import changed
 from tests.unit.plotting.samples import checkpoint, result, snapshot
 
@@ -134,3 +134,9 @@ def test_ticks_of_few_values_are_told_apart(ax):
     convergence([snapshot(0.0, 38), snapshot(1.0, 39)], ax)
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert len(labels) == len(set(labels)) > 1
+
+
+def test_bounds_from_below_are_drawn_as_they_were_proved(ax):
+    proved = (ProvedBound(1.0, 25, 10), ProvedBound(4.0, 28, 90))
+    convergence(result(bounds=proved), ax)
+    assert line(ax, "lower bound") == [(1, 25), (4, 28), (12, 30), (12, 30)]
