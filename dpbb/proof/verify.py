@@ -13,7 +13,7 @@ import numpy as np
 from dpbb.engines.base import Device
 from dpbb.engines.registry import get_engine
 from dpbb.errors import OptionError
-from dpbb.flowshop.best_known import best_known
+from dpbb.flowshop.best_known import best_known, best_known_of_digest
 from dpbb.flowshop.family import read_problem
 from dpbb.options import LB1, BranchingRule, TreeOptions
 from dpbb.problem import (
@@ -377,11 +377,11 @@ def _check_root(content: dict[str, Any], notes: list[str]) -> str:
 
 
 def _check_name(name: str, problem: Problem[Any]) -> None:
-    """Refuse the name of a benchmark on another instance."""
+    """Refuse the name of a benchmark on another instance, or its jobs renumbered."""
     name = name.strip()
     mine = best_known(name) or best_known(name.upper())
-    if mine is not None and mine != best_known_of(problem):
-        raise checker.Failed(f"it is called {mine.name}, but is another instance")
+    if mine is not None and mine != best_known_of_digest(problem.digest):
+        raise checker.Failed(f"it is called {mine.name}, but has another digest")
 
 
 def _check_units(content: dict[str, Any], notes: list[str]) -> str:

@@ -73,7 +73,7 @@ def times_of(content, job, machine, by):
         (lambda c: c["result"].update(objective="length"), "a cost called makespan"),
         (lambda c: c["result"].pop("permutation"), "missing"),
         (lambda c: c.update(units=[]), "unknown"),
-        (lambda c: c["instance"].update(name="ta001"), "is another instance"),
+        (lambda c: c["instance"].update(name="ta001"), "has another digest"),
         (lambda c: c["instance"].update(times=[]), "no processing times"),
         (lambda c: c["instance"]["times"][3].pop(), "no table"),
         (lambda c: c.update(schema=2), "missing"),

@@ -1,0 +1,78 @@
+"""Certificates checked by exploring again on a GPU."""
+
+import copy
+
+import pytest
+
+import dpbb
+from dpbb.proof.certificate import Certificate
+from dpbb.proof.verify import verify
+from tests.unit.proof.conftest import SHOP, deal, run_certificate
+
+pytestmark = [pytest.mark.gpu, pytest.mark.timeout(300)]
+
+CLOSED = "VFR30_20_10.cert.json.gz"
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory):
+    """Of a run of several units; 55 million nodes at one bound."""
+    path = tmp_path_factory.mktemp("run") / "certificate.json.gz"
+    dpbb.solve(
+        "ta022",
+        cutoff=2099,
+        heuristics="none",
+        engine="cpu",
+        workers=2,
+        report_interval_s=0.05,
+        certificate=str(path),
+        verbosity="quiet",
+    )
+    return Certificate.read(path).content
+
+
+@pytest.mark.cluster
+def test_all_units_again_on_a_gpu(gpu, content):
+    """What the cores counted, unit by unit, closed subtrees too."""
+    certificate = Certificate(content)
+    found = verify(certificate, engine="gpu", everything=True)
+    assert found.verdict == "proved again", found.summary()
+    assert "has 55138863 nodes, as claimed, by gpu" in found.checks[-1].found
+
+
+@pytest.fixture(scope="module")
+def dealt(tmp_path_factory):
+    """Books of 9 units at one bound."""
+    optimal = run_certificate(
+        tmp_path_factory.mktemp("optimal"), SHOP, heuristics="neh"
+    )
+    return deal(optimal, optimal["result"]["ub"])
+
+
+@pytest.mark.cluster
+def test_an_audit_draws_on_a_gpu(gpu, dealt):
+    """Units and descents, where the tree does not fit."""
+    nodes = sum(dealt["totals"][key] for key in ("decomposed", "leaves")) - 1
+    limits = {"nodes": nodes, "most_nodes": nodes, "seed": 1}
+    found = verify(Certificate(dealt), engine="gpu", **limits)
+    assert found.verdict != "does not hold", found.summary()
+    assert "by gpu" in found.checks[-1].found
+
+
+@pytest.mark.cluster
+def test_a_false_unit_is_found_on_a_gpu(gpu, dealt):
+    """The books add up, but two units have each other's counts."""
+    false = copy.deepcopy(dealt)
+    one, two = [row for row in false["leases"][2:] if row[4] > 1][:2]
+    for at in (4, 5, 6):
+        one[at], two[at] = two[at], one[at]
+    found = verify(Certificate(false), engine="gpu", everything=True)
+    assert found.verdict == "does not hold", found.summary()
+    assert "was explored with" in found.summary()
+
+
+def test_a_certificate_of_trillions_of_nodes(gpu, shared):
+    """Of another schema, too: it is answered within a minute."""
+    found = verify(shared / "results" / CLOSED, engine="gpu", nodes=200_000_000, seed=1)
+    assert found.verdict in ("audited", "not checked enough"), found.summary()
+    assert "16,567,791,313,329 nodes" in found.summary()
