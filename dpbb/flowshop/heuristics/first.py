@@ -37,6 +37,9 @@ LARGE = 500**2 * 20
 FEW_JOBS = 60
 """Up to here local search does best that takes out blocks, beyond it single jobs."""
 
+FEW_MACHINES = 20
+"""Up to here beams are better than local search with more jobs than few."""
+
 LOADED_POLL_S = 0.005
 """How often it is looked whether a heuristic is loaded."""
 
@@ -150,7 +153,11 @@ def first_incumbent(
     if time_limit_s is None:
         time_limit_s = default_time_s(instance.n_jobs, instance.n_machines)
     stages = _stages(
-        method, instance.n_jobs, search.threads, repeatable=iterations is not None
+        method,
+        device,
+        instance.n_jobs,
+        instance.n_machines,
+        in_turn=search.threads == 1 or iterations is not None,
     )
     loading = Loading([path_of(name, device) for stage in stages for name in stage[0]])
     spent = 0.0
@@ -184,8 +191,7 @@ def _when_loaded(loading: Loading, path: str) -> Heuristic:
             if start is not None and search.over:
                 return start
             time.sleep(LOADED_POLL_S)
-        own = start if start is None else search.latest(start)
-        return loading.heuristic(path)(search, own)
+        return loading.heuristic(path)(search, start)
 
     return heuristic
 
@@ -224,17 +230,24 @@ def _until_loaded(
 
 
 def _stages(
-    method: str, n_jobs: int, threads: int, *, repeatable: bool
+    method: str,
+    device: str,
+    n_jobs: int,
+    n_machines: int,
+    *,
+    in_turn: bool,
 ) -> tuple[tuple[tuple[str, ...], float], ...]:
     """Which heuristics run, several at once, until which share of the time.
 
-    A beam has good schedules soon, and proves the optimum where that is easy; local
-    search goes on from there: it takes blocks out of few jobs, and of many single ones
-    in turn. At once they go on from each other's, and no beam is begun anew.
+    Beams do best with many jobs on at most 20 machines, and prove the optimum where
+    that is easy; with few jobs local search does, which takes blocks out of these, and
+    of many single jobs in turn. On a GPU a beam leaves the cores to it. Repeatable is
+    only what runs in turn.
     """
     if method != Heuristics.AUTO:
         return (((method,), 1.0),)
     local = "vbih" if n_jobs <= FEW_JOBS else "ils"
-    if threads > 1 and not repeatable:
-        return (((local, "beam"), 1.0),)
-    return (("beam",), 0.6), ((local,), 1.0)
+    for_beams = n_jobs > FEW_JOBS and n_machines <= FEW_MACHINES
+    if in_turn or (for_beams and device == "cpu"):
+        return (("beam",), 0.85 if for_beams else 0.5), ((local,), 1.0)
+    return (((local, "beam"), 1.0),)

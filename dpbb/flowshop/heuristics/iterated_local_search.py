@@ -23,4 +23,6 @@ __all__ = ["iterated_local_search", "load"]
 
 def iterated_local_search(search: Search, start: Incumbent | None = None) -> Incumbent:
     """Improve ``start`` (default: NEH's schedule) until a limit or the lower bound."""
-    return run_chains(search, start, Moves(RECURSIVE, removed=4), "ils")
+    return run_chains(
+        search, start, Moves(RECURSIVE, removed=3, temperature=0.5), "ils"
+    )

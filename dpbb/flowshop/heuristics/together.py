@@ -1,4 +1,4 @@
-"""Several heuristics at once, each in a thread, which go on from each other's finds."""
+"""Several heuristics at once, each in a thread; what one finds the others can see."""
 
 from __future__ import annotations
 

@@ -146,16 +146,18 @@ def test_a_large_shop_has_an_order_before_neh(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("n_jobs", "threads", "repeatable", "expected"),
+    ("device", "size", "in_turn", "expected"),
     [
-        (50, 2, False, "vbih+beam"),
-        (100, 16, False, "ils+beam"),
-        (100, 16, True, "beam ils"),
-        (50, 1, False, "beam vbih"),
+        ("cpu", (50, 20), False, "vbih+beam"),
+        ("cpu", (50, 20), True, "beam vbih"),
+        ("cpu", (100, 20), False, "beam ils"),
+        ("gpu", (100, 20), False, "ils+beam"),
+        ("cpu", (100, 40), False, "ils+beam"),
+        ("gpu", (100, 40), True, "beam ils"),
     ],
 )
-def test_what_runs_by_itself(n_jobs, threads, repeatable, expected):
-    stages = first._stages("auto", n_jobs, threads, repeatable=repeatable)
+def test_what_runs_by_itself(device, size, in_turn, expected):
+    stages = first._stages("auto", device, *size, in_turn=in_turn)
     assert " ".join("+".join(names) for names, _ in stages) == expected
     assert stages[-1][1] == 1.0
 
