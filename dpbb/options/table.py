@@ -272,7 +272,7 @@ class SolveOptions:
         None,
         kinds.optional(
             kinds.number(above=0),
-            "an eighth of the time so far, from 5 s to 5 minutes",
+            "a quarter of the time so far, from 5 s to 5 minutes",
         ),
         Where.RUN,
         "seconds that each of these threads takes for a schedule to start from",

@@ -250,7 +250,7 @@ class Beside:
                 text = f"{part.threads} threads, {part.explorers} of {there} explore"
                 kinds[text] += 1
             elif part.threads:
-                kinds[f"{part.threads} threads"] += 1
+                kinds[f"{part.threads} thread{'s' * (part.threads > 1)}"] += 1
         if not kinds:
             return
         each = "; ".join(

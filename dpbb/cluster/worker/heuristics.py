@@ -36,7 +36,7 @@ STARTS_A_THREAD = 2
 PROMOTION_S = 3.0
 """Seconds between two looks at what the explorers of a seat have in hand."""
 
-START_SHARE = 0.125
+START_SHARE = 0.25
 LEAST_START_S, MOST_START_S = 5.0, 300.0
 """A search from one start takes this part of the searching so far, within limits: in a
 run of seconds many starts have a turn, in one of hours each has five minutes."""
@@ -164,12 +164,7 @@ class RunHeuristics:
                     if self._turns is not None:
                         self._turns.drop(method)
                 continue
-            if found.value < beginning.value:
-                with self._changed:
-                    if self._turns is not None:
-                        self._turns.note(method)
-                self.add([Beginning(found.value, found.permutation)])
-            else:
+            if found.value >= beginning.value:
                 stop.wait(REST_S)
 
     def _prepare(self) -> None:
@@ -200,9 +195,11 @@ class RunHeuristics:
                 proved = self._best is not None and self._best <= self._lower_bound
                 if self._turns is None or not self._turns.methods or proved:
                     return None
-                beginning = self._pool.take()
-                if beginning is not None:
-                    return beginning, self._turns.take(), self._limits(stop)
+                if self._pool.beginnings:
+                    method = self._turns.take()
+                    beginning = self._pool.take(method)
+                    if beginning is not None:
+                        return beginning, method, self._limits(stop)
                 self._changed.wait()
         return None
 
@@ -235,6 +232,8 @@ class RunHeuristics:
                 return
             self._best = incumbent.value
             self._pool.add(Beginning(incumbent.value, incumbent.permutation))
+            if self._turns is not None:
+                self._turns.note(incumbent.source)
             self._changed.notify_all()
         self._channel.offer(incumbent)
 

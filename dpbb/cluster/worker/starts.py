@@ -5,7 +5,8 @@ Plain bookkeeping without a clock or a thread; whoever shares it holds a lock.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class _Entry:
-    """A start, and how many searches have begun there."""
+    """A start, and how many searches of each method have begun there."""
 
     beginning: Beginning
-    uses: int = 0
+    uses: Counter[str] = field(default_factory=Counter)
 
     @property
     def key(self) -> bytes:
@@ -63,13 +64,16 @@ class StartPool:
         del self._entries[self.capacity :]
         return place < len(self._entries)
 
-    def take(self) -> Beginning | None:
-        """Return the start used least, the best of those; None: the pool is empty."""
+    def take(self, method: str) -> Beginning | None:
+        """Return the start used least by a method, the best of those; None: none is.
+
+        Some methods would do the same again from the same start.
+        """
         if not self._entries:
             return None
-        entry = min(self._entries, key=lambda entry: entry.uses)
-        entry.uses += 1
-        if entry.uses >= self._most_uses and entry is not self._entries[0]:
+        entry = min(self._entries, key=lambda entry: entry.uses[method])
+        entry.uses[method] += 1
+        if entry.uses.total() >= self._most_uses and entry is not self._entries[0]:
             self._entries.remove(entry)
         return entry.beginning
 
@@ -109,7 +113,7 @@ class Turns:
         return chosen
 
     def note(self, method: str) -> None:
-        """Note that a search with a method found a better schedule than its start."""
+        """Note that a method found a better schedule than the run had."""
         if method in self._gains:
             self._gains[method] += 1
 

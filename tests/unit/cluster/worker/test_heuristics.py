@@ -150,7 +150,7 @@ def test_searches_have_seeds_and_limits_of_their_own(started):
     assert len({search.seed for search in searches}) == len(searches)
     lengths = [one.deadline - 100.0 * i for i, one in enumerate(searches)]
     assert lengths[0] == module.LEAST_START_S
-    assert lengths[8] == 100.0
+    assert lengths[4] == 100.0
     assert lengths[30] == module.MOST_START_S
     assert searches[0].lower_bound == 22  # of the root: proved where it is reached
 

@@ -42,20 +42,26 @@ def test_a_schedule_is_there_once():
 
 def test_starts_are_used_in_turn_the_best_first():
     pool = pool_of(3, 30, 10, 20, most_uses=9)
-    taken = [pool.take().value for _ in range(6)]
+    taken = [pool.take("ig").value for _ in range(6)]
     assert taken == [10, 20, 30, 10, 20, 30]
+
+
+def test_each_method_has_the_best_first():
+    pool = pool_of(2, 10, 20, most_uses=9)
+    taken = [pool.take(method).value for method in ("a", "a", "b", "a", "b")]
+    assert taken == [10, 20, 10, 10, 20]
 
 
 def test_what_was_used_up_makes_room_but_for_the_best():
     pool = pool_of(2, 10, 20, most_uses=1)
-    assert [pool.take().value for _ in range(2)] == [10, 20]
+    assert [pool.take("ig").value for _ in range(2)] == [10, 20]
     assert values(pool) == [10]
     assert pool.add(beginning(50))
-    assert [pool.take().value for _ in range(3)] == [50, 10, 10]
+    assert [pool.take("ig").value for _ in range(3)] == [50, 10, 10]
 
 
 def test_an_empty_pool_gives_nothing():
-    assert pool_of(2).take() is None
+    assert pool_of(2).take("ig") is None
     assert not pool_of(0).add(beginning(1))
 
 
