@@ -89,12 +89,14 @@ def swap_values(
     sums: Array,
     tails: Array,
     column: Array,
+    ends: Array,
     own: Array,
     values: Array,
 ) -> None:
     """Write the values of the swaps (i, j0) to (i, j0 + width - 1).
 
-    Scratch: ``column`` int32 (n_machines, LANES), ``own`` int32 (n_machines,).
+    Scratch of int32: ``column`` (n_machines, LANES), ``ends`` (LANES,), ``own``
+    (n_machines,).
     """
     n_machines, n_jobs = times.shape[0], len(jobs)
     for lane in range(width):
@@ -104,7 +106,7 @@ def swap_values(
             column[k, lane] = heads[k, i] if sharing else 0
     if sharing == 0:
         for c in range(i):
-            advance(times, jobs[c], column, 0, width)
+            advance(times, jobs[c], column, ends, 0, width)
             if flow:
                 for lane in range(width):
                     values[lane] += column[n_machines - 1, lane]
@@ -123,7 +125,7 @@ def swap_values(
             for k in range(n_machines):
                 own[k] = column[k, lane]
         first = max(lane, 0) if sharing == 2 else 0
-        advance(times, jobs[c], column, first, width)
+        advance(times, jobs[c], column, ends, first, width)
         if here:
             end = np.int32(0)
             for k in range(n_machines):
@@ -143,17 +145,22 @@ def swap_values(
 
 
 @jit
-def advance(times: Array, job: int, column: Array, first: int, width: int) -> None:
-    """Append a job to the columns from ``first`` on."""
-    row = column[0]
-    time = times[0, job]
-    for lane in range(first, width):
-        row[lane] = np.int32(row[lane] + time)
-    for k in range(1, times.shape[0]):
-        time = times[k, job]
-        before, row = row, column[k]
-        for lane in range(first, width):
-            row[lane] = np.int32(max(before[lane], row[lane]) + time)
+def advance(
+    times: Array, job: int, column: Array, ends: Array, first: int, width: int
+) -> None:
+    """Append a job to the columns from ``first`` on.
+
+    ``ends``: scratch of its own, else the compiler cannot make vectors.
+    """
+    up = ends[first:width]
+    up[:] = 0
+    for k in range(times.shape[0]):
+        time, row = times[k, job], column[k, first:width]
+        for lane in range(len(up)):
+            end, free = up[lane], row[lane]
+            end = np.int32((end if end > free else free) + time)
+            up[lane] = end
+            row[lane] = end
 
 
 @jit
@@ -248,6 +255,7 @@ def best_swap(
     begin, stop, last = bounds
     n_machines, n_jobs = times.shape[0], len(jobs)
     column = np.empty((n_machines, LANES), np.int32)
+    ends = np.empty(LANES, np.int32)
     own = np.empty(n_machines, np.int32)
     values = np.empty(LANES, np.int64)
     least, index = np.int64(np.iinfo(np.int64).max), np.int64(-1)
@@ -267,6 +275,7 @@ def best_swap(
                 sums,
                 tails,
                 column,
+                ends,
                 own,
                 values,
             )
