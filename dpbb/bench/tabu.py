@@ -207,9 +207,10 @@ class Bench:
     def _arms(self) -> None:
         from dpbb.flowshop.heuristics.tabu.gpu import Shape
 
-        arms = [Shape(block=b) for b in (128, 256, 512, 768, 1024)]
-        arms += [Shape(block=512, shared_steps=False, carveout=c) for c in (7, 21, 100)]
-        arms += [Shape(block=256, blocks_per_sm=2), Shape(block=128, blocks_per_sm=4)]
+        arms = [Shape(block=b) for b in (128, 256, 512, 1024)]
+        # of a first-level cache of 256 KiB: the papers' 16 and 48 KB of shared memory
+        arms += [Shape(shared_steps=False, carveout=c) for c in (7, 21)]
+        arms += [Shape(block=256, blocks_per_sm=2)]
         for size in self.args.sizes:
             if size not in ARM_SIZES:
                 continue

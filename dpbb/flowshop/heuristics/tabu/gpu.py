@@ -30,7 +30,8 @@ HERE = Path(__file__).parent / "cuda"
 LANES = 32
 TILE_SIDE = 8
 SLOTS = 3
-BLOCK = 512
+BATCH = 8
+BLOCKS = (128, 256, 512)
 LAUNCH_OPERATIONS = 2e12
 """Operations of all searches in one launch: some tenths of a second on an H200."""
 
@@ -60,7 +61,8 @@ class Shape:
     Parameters
     ----------
     block
-        Threads of a block.
+        Threads of a block; None: so many that one search has warps on all
+        multiprocessors.
     blocks_per_sm
         How many blocks the compiler leaves registers for.
     carveout
@@ -72,7 +74,7 @@ class Shape:
         Blocks that work at one search; None: as many as there are for it.
     """
 
-    block: int = BLOCK
+    block: int | None = None
     blocks_per_sm: int = 1
     carveout: int | None = None
     shared_steps: bool | None = None
@@ -103,7 +105,6 @@ class Rows:
         n_cells = self.n_machines - 1
         self.times = np.ascontiguousarray(times, np.int32)
         self.width = n_cells if insert else -(-n_cells // 4) * 4
-        self.tail_width = -(-self.n_machines // 4) * 4
         self.lanes = n_cells // _share(times)
         mirrored = times[::-1, ::-1]
         shops = (times, mirrored) if insert else (times,)
@@ -212,13 +213,15 @@ class GpuSearch:
                 f"device: expected an instance that needs at most {most_shared:,} "
                 f"bytes of shared memory, got one that needs {shared:,}"
             )
+        n_sms = int(attributes["MultiProcessorCount"])
+        block = shape.block or self._usual_block(n_sms)
         defines = {
             "N_MACHINES": rows.n_machines,
             "WIDE": int(rows.wide),
             "SHARING": SHARING[rules.sharing],
             "TABU": TABU[rules.tabu],
             "FLOW": int(rules.objective is Objective.FLOW_TIME),
-            "BLOCK": shape.block,
+            "BLOCK": block,
             "BLOCKS_PER_SM": shape.blocks_per_sm,
             "STEPS_SHARED": int(in_shared),
         }
@@ -230,15 +233,24 @@ class GpuSearch:
             if shape.carveout is not None:
                 kernel.preferred_shared_memory_carveout = shape.carveout
             fit = self._cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
-                kernel.kernel.ptr, shape.block, shared
+                kernel.kernel.ptr, block, shared
             )
-        blocks = max(1, int(fit)) * int(attributes["MultiProcessorCount"])
-        self._kernel, self._block, self._shared = kernel, shape.block, shared
-        warps = shape.block // LANES
+        blocks = max(1, int(fit)) * n_sms
+        self._kernel, self._block, self._shared = kernel, block, shared
+        warps = block // LANES
         useful = -(-self._tiles() // warps)  # more blocks have nothing to do
         group = max(1, min(blocks // min(n_searches, blocks), useful))
         self._group = min(shape.group or group, blocks)
         self._groups = min(n_searches, blocks // self._group)
+
+    def _usual_block(self, n_sms: int) -> int:
+        """Return threads of a block; chosen by measurements on an H200."""
+        warps = self._tiles() * self._shape[0] / n_sms
+        one_each = self._rows.lanes == self._rows.n_machines - 1  # few registers
+        if self._rules.insert and one_each and self._shape[0] >= n_sms:
+            return 2 * BLOCKS[-1]
+        fits = [block for block in BLOCKS if block // LANES >= warps]
+        return fits[0] if fits else BLOCKS[-1]
 
     def _tiles(self) -> int:
         """Return how many warps a generation of one search can use."""
@@ -254,11 +266,15 @@ class GpuSearch:
         n_searches, n_jobs = self._shape
         lists = 1 if rules.tabu is Tabu.PERMUTATIONS else n_searches * n_jobs * n_jobs
         groups, width = self._groups, rows.width
-        steps, heads = (groups, n_jobs, width), (groups, n_jobs + 1, width)
+        length = -(-n_jobs // BATCH) * BATCH
+        tails: tuple[int, ...]
+        steps = (groups, n_jobs, width)
+        heads = (groups, rows.n_machines - 1, length)
+        tails = (groups, rows.n_machines, length)
         if rules.insert:
             passes = 1 + rows.wide
             steps = (groups * passes, n_jobs + rows.lanes, width * 4)
-            heads = (groups * passes, n_jobs + 1, width)
+            heads, tails = (groups * passes, n_jobs + 1, width), (1,)
         shapes: dict[str, tuple[tuple[int, ...], type]] = {
             "parents": ((n_searches, n_jobs), np.uint32),
             "bests": ((n_searches, n_jobs), np.uint32),
@@ -267,7 +283,7 @@ class GpuSearch:
             "hashes": ((n_searches, max(1, rules.tenure)), np.uint64),
             "steps": (steps, np.uint32),
             "heads": (heads, np.uint32),
-            "tails": ((self._groups, n_jobs + 1, rows.tail_width), np.uint32),
+            "tails": (tails, np.uint32),
             "head_sums": ((self._groups, n_jobs + 1), np.uint32),
             "minima": ((self._groups, SLOTS), np.uint64),
             "counters": ((self._groups, 1 + SLOTS), np.uint32),

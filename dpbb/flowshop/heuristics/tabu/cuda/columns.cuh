@@ -15,7 +15,6 @@
 
 constexpr int CELLS = N_MACHINES - 1;
 constexpr int ROW = (CELLS + 3) / 4 * 4;
-constexpr int TAIL_ROW = (N_MACHINES + 3) / 4 * 4;
 
 #if WIDE
 constexpr u32 CELL_WORDS = 2;
@@ -105,19 +104,21 @@ struct Column {
           z[k + x] = last = add_max(add(z[k + x], four.sum[x]), four.ahead[x], last);
     }
   }
-  // After a prefix of the parent, whose row of heads is given, by to_a and to_b.
+  // After a prefix of the parent by to_a and to_b. Heads of machines are `stride` apart, so
+  // that lanes with neighbouring positions read neighbouring words.
   __device__ __forceinline__ void begin(
-      const u32 *heads, Rows rows, u32 to_a, u32 to_b, u32 bias) {
+      const u32 *heads, u32 stride, bool any, Rows rows, u32 to_a, u32 to_b, u32 bias) {
     const u32 *ahead_a = rows.of(to_a), *ahead_b = rows.of(to_b);
     u32 last = bias;
 #pragma unroll
     for (int k = 0; k < CELLS; k += 4) {
-      const Quad head = load_quad(heads + k);
       const Four four = four_of(ahead_a, ahead_b, ahead_a, ahead_b, k);
 #pragma unroll
       for (int x = 0; x < 4; ++x)
-        if (k + x < CELLS)
-          z[k + x] = last = add_max(head.word[x], four.ahead[x], last);
+        if (k + x < CELLS) {
+          const u32 head = any ? heads[(k + x) * stride] : bias;
+          z[k + x] = last = add_max(head, four.ahead[x], last);
+        }
     }
   }
   __device__ __forceinline__ u32 cell(int k, int half) const {
@@ -127,20 +128,23 @@ struct Column {
     return half ? z[k] >> 16 : z[k] & 0xffff;
 #endif
   }
-  // Makespan with a row of tails behind `job`, the last of the column.
+  // Makespan with the tails behind `job`, the last of the column.
   __device__ __forceinline__ int close(
-      const u32 *tails, Rows rows, u32 job, int half, u32 bias) const {
+      const u32 *tails, u32 stride, bool any, u32 total, Rows rows, u32 job, int half,
+      u32 bias) const {
     const u32 *sums = rows.of(job);
     const int less = (int)(bias & 0xffff);
-    int longest = (int)tails[0] + less;
+    int longest = (int)(any ? tails[0] : total) + less;
 #pragma unroll
-    for (int k = 0; k < CELLS; ++k) {
-#if WIDE
-      const u32 sum = sums[2 * k];
-#else
-      const u32 sum = sums[k] & 0xffff;
-#endif
-      longest = __viaddmax_s32((int)(cell(k, half) + sum), (int)tails[k + 1], longest);
+    for (int k = 0; k < CELLS; k += 4) {
+      const Four four = four_of(sums, sums, sums, sums, k);
+#pragma unroll
+      for (int x = 0; x < 4; ++x)
+        if (k + x < CELLS) {
+          const u32 tail = any ? tails[(k + x + 1) * stride] : total;
+          const u32 sum = WIDE ? four.sum[x] : four.sum[x] & 0xffff;
+          longest = __viaddmax_s32((int)(cell(k + x, half) + sum), (int)tail, longest);
+        }
     }
     return longest - less;
   }

@@ -44,15 +44,17 @@ __device__ __forceinline__ Half *half_of(u32 *word, int half) {
 
 struct Heads {
   Tables tables;
-  int half, bias;
+  int half, n, bias;
   __device__ __forceinline__ int get(int c, int k) const {
     if (c == 0 || k == 0) return 0;
     return (int)*half_of(tables.heads + c * STEP_ROW + k - 1, half) - bias;
   }
-  __device__ __forceinline__ void put(int c, int k, int value) const {
-    if (k > 0) *half_of(tables.heads + c * STEP_ROW + k - 1, half) = (Half)(value + bias);
+  __device__ __forceinline__ void put(int c, int k, const int *values) const {
+    for (int e = 0; e < BATCH; ++e)
+      if (k > 0 && c + e < n)
+        *half_of(tables.heads + (c + e + 1) * STEP_ROW + k - 1, half) =
+            (Half)(values[e] + bias);
   }
-  __device__ __forceinline__ void last(int, u32, int) const {}
 };
 
 struct Tails {
@@ -65,10 +67,11 @@ struct Tails {
     if (c == n) return total;
     return (int)(Half)(*half_of(word(c, k), half) + bias) - bias + total;
   }
-  __device__ __forceinline__ void put(int c, int k, int value) const {
-    if (c > 0) *half_of(word(c, k), half) = (Half)(value - total);
+  __device__ __forceinline__ void put(int c, int k, const int *values) const {
+    for (int e = 0; e < BATCH; ++e)
+      if (c + e > 0 && c + e < n)
+        *half_of(word(c + e, k), half) = (Half)(values[e] - total);
   }
-  __device__ __forceinline__ void last(int, u32, int) const {}
 };
 
 struct Tabu {
@@ -86,10 +89,7 @@ struct Tabu {
   }
   __device__ __forceinline__ bool forbids(u32 i, u32 j) const {
 #if TABU == 1
-    const u64 wanted = hash_of(i, j);
-    for (u32 slot = 0; slot < tenure; ++slot)
-      if (hashes[slot] == wanted) return true;
-    return false;
+    return is_in(hashes, tenure, hash_of(i, j));
 #elif TABU == 0
     return generation <= expiry[(size_t)jobs[i] * n + jobs[j]];
 #else
@@ -278,8 +278,8 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
         const int high = HALVES - 1, behind = (int)(n - 1 - hi), ahead = (int)(n - 1 - lo);
         for (u32 task = thread / LANES * arg.group + member; task < 5;
              task += warps) {
-          if (task == 0) build_table<false>(shop, Heads{tables[0], 0, less}, (int)lo);
-          if (task == 1) build_table<false>(turned, Heads{back, high, less}, behind);
+          if (task == 0) build_table<false>(shop, Heads{tables[0], 0, (int)n, less}, (int)lo);
+          if (task == 1) build_table<false>(turned, Heads{back, high, (int)n, less}, behind);
           if (task == 2)
             build_table<true>(
                 shop, Tails{tables[0], 0, (int)n, (int)arg.total, less}, (int)hi);

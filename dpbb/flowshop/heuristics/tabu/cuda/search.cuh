@@ -57,6 +57,14 @@ __device__ __forceinline__ u64 code_of(u32 position, u32 job, u32 n) {
   return x ^ x >> 31;
 }
 
+// All are looked at, so that their loads are under way together.
+__device__ __forceinline__ bool is_in(const u64 *hashes, u32 count, u64 wanted) {
+  u32 found = 0;
+#pragma unroll 8
+  for (u32 slot = 0; slot < count; ++slot) found |= hashes[slot] == wanted;
+  return found;
+}
+
 __device__ __forceinline__ u64 minimum_of_warp(u64 value) {
   for (int step = LANES / 2; step; step >>= 1)
     value = min(value, __shfl_xor_sync(ALL_LANES, value, step));

@@ -12,8 +12,18 @@ constexpr u32 TILE = 8;
 struct Parent {
   u32 n;
   const u32 *jobs;  // by position
-  u32 *steps, *heads, *tails, *head_sums;  // [n][ROW], [n + 1][ROW], [n + 1][TAIL_ROW]
+  u32 *steps;       // [n][ROW]
+  u32 *heads;       // [CELLS][length], behind a position, plus bias, in both halves
+  u32 *tails;       // [N_MACHINES][length], from a position on
+  u32 *head_sums;   // [n + 1]: by jobs before
+  __device__ __forceinline__ u32 length() const { return (n + BATCH - 1) / BATCH * BATCH; }
 };
+
+__device__ __forceinline__ void store_batch(u32 *to, const u32 *values) {
+  for (int half = 0; half < 2; ++half)
+    *(uint4 *)(to + 4 * half) = make_uint4(
+        values[4 * half], values[4 * half + 1], values[4 * half + 2], values[4 * half + 3]);
+}
 
 // S of the job before position c plus N of its own.
 __device__ __forceinline__ void build_step(const Parent &parent, Rows rows, u32 c, u32 k) {
@@ -26,23 +36,24 @@ __device__ __forceinline__ void build_step(const Parent &parent, Rows rows, u32 
 #endif
 }
 
-// Plus bias, without machine 0, in both halves.
 struct Heads {
   Parent parent;
   Rows rows;
   int bias;
   __device__ __forceinline__ int get(int c, int k) const {
     if (c == 0 || k == 0) return 0;
-    const u32 head = parent.heads[c * ROW + k - 1];
+    const u32 head = parent.heads[(k - 1) * parent.length() + c - 1];
     return (int)(WIDE ? head : head & 0xffff) - bias;
   }
-  __device__ __forceinline__ void put(int c, int k, int value) const {
-    if (k > 0) parent.heads[c * ROW + k - 1] = twice((u32)(value + bias));
-  }
-  __device__ __forceinline__ void last(int c, u32 job, int value) const {
+  __device__ __forceinline__ void put(int c, int k, const int *values) const {
+    u32 heads[BATCH];
+    for (int e = 0; e < BATCH; ++e) heads[e] = twice((u32)(values[e] + bias));
+    if (k > 0) store_batch(parent.heads + (k - 1) * parent.length() + c, heads);
 #if FLOW
-    parent.head_sums[c] =
-        parent.head_sums[c - 1] + (u32)value - rows.of(job)[2 * (CELLS - 1)];
+    if (k == N_MACHINES - 1)
+      for (int e = 0; e < BATCH && c + e < (int)parent.n; ++e)
+        parent.head_sums[c + e + 1] = parent.head_sums[c + e] + (u32)values[e] -
+                                      rows.of(parent.jobs[c + e])[2 * (CELLS - 1)];
 #endif
   }
 };
@@ -51,12 +62,11 @@ struct Tails {
   Parent parent;
   int total;
   __device__ __forceinline__ int get(int c, int k) const {
-    return c == (int)parent.n ? total : (int)parent.tails[c * TAIL_ROW + k];
+    return c == (int)parent.n ? total : (int)parent.tails[k * parent.length() + c];
   }
-  __device__ __forceinline__ void put(int c, int k, int value) const {
-    parent.tails[c * TAIL_ROW + k] = (u32)value;
+  __device__ __forceinline__ void put(int c, int k, const int *values) const {
+    store_batch(parent.tails + k * parent.length() + c, (const u32 *)values);
   }
-  __device__ __forceinline__ void last(int, u32, int) const {}
 };
 
 struct Swaps {
@@ -97,7 +107,7 @@ struct Swaps {
       }
     column.follow(rows, before, before, job_a, job_b, bias);
 #else
-    column.begin(parent.heads + i * ROW, rows, job_a, job_b, bias);
+    column.begin(parent.heads + i - 1, parent.length(), i > 0, rows, job_a, job_b, bias);
 #if FLOW
     flow = parent.head_sums[i];
 #endif
@@ -130,10 +140,13 @@ struct Swaps {
         rows, apart ? last : job_a, apart ? last : job_b, job_i, job_a, bias);
     COUNT();
 #if SHARING == 2
-    value_a = (u32)column.close(parent.tails + (a + 1) * TAIL_ROW, rows, job_i, 0, bias);
+    const u32 length = parent.length();
+    const u32 *tails = parent.tails + a + 1;
+    value_a = (u32)column.close(tails, length, a + 1 < n, total, rows, job_i, 0, bias);
     if (WIDE) return;
     column.follow(rows, job_i, job_a, job_b, job_i, bias);
-    value_b = (u32)column.close(parent.tails + (b + 1) * TAIL_ROW, rows, job_i, 1, bias);
+    tails = parent.tails + b + 1;
+    value_b = (u32)column.close(tails, length, b + 1 < n, total, rows, job_i, 1, bias);
 #else
 #if WIDE
     const u32 end = a;  // of what is placed
@@ -192,10 +205,7 @@ struct Tabu {
   }
   __device__ __forceinline__ bool forbids(u32 i, u32 j) const {
 #if TABU == 1
-    const u64 wanted = hash_of(i, j);
-    for (u32 slot = 0; slot < tenure; ++slot)
-      if (hashes[slot] == wanted) return true;
-    return false;
+    return is_in(hashes, tenure, hash_of(i, j));
 #elif TABU == 0
     return generation <= expiry[(size_t)jobs[i] * n + jobs[j]];
 #else
@@ -235,8 +245,8 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
   const Rows rows = {arg.rows};
   Parent parent = {n, jobs, nullptr, nullptr, nullptr, nullptr};
   parent.steps = STEPS_SHARED ? own_steps : arg.steps + (size_t)which * n * ROW;
-  parent.heads = arg.heads + (size_t)which * (n + 1) * ROW;
-  parent.tails = arg.tails + (size_t)which * (n + 1) * TAIL_ROW;
+  parent.heads = arg.heads + (size_t)which * CELLS * parent.length();
+  parent.tails = arg.tails + (size_t)which * N_MACHINES * parent.length();
 #if FLOW
   parent.head_sums = arg.head_sums + (size_t)which * (n + 1);
 #endif
@@ -252,10 +262,6 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
     __syncthreads();
     for (u32 x = thread; x < (n - 1) * CELLS; x += BLOCK)
       build_step(parent, rows, 1 + x / CELLS, x % CELLS);
-    if (member == 0) {
-      for (u32 k = thread; k < TAIL_ROW; k += BLOCK) parent.tails[n * TAIL_ROW + k] = arg.total;
-      for (u32 k = thread; k < ROW; k += BLOCK) parent.heads[k] = arg.bias;
-    }
     u64 hash = 0;
     u32 flow_base = 0;
 #if TABU == 1

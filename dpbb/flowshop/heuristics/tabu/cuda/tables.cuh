@@ -1,10 +1,11 @@
 // Tables of a parent, built by one warp each: lanes are machines, in steps of BATCH jobs.
 //
-// Heads: the column after the first c jobs, relative to the end of machine 0. Tails: for
-// every machine the time from the start of position c to the end, plus the end of machine
-// 0 before it. Both follow v'[k] = max(v'[k-1], v[k] - time on machine 0) + time on k,
-// tails on the machines in reverse. Where values come from and go to is said by a `Table`
-// with get(c, k), put(c, k, value) and, for heads, last(c, job, value) of the last machine.
+// Heads: the column after a position, relative to the end of machine 0. Tails: for every
+// machine the time from the start of a position to the end, plus the end of machine 0
+// before it. Both follow v'[k] = max(v'[k-1], v[k] - time on machine 0) + time on k, tails
+// on the machines in reverse. A `Table` has get(c, k), the value behind c jobs (before
+// position c), and put(c, k, values) for positions c to c + BATCH - 1; what is said of
+// positions from n on is to be ignored.
 #pragma once
 
 #include "columns.cuh"
@@ -28,57 +29,68 @@ struct View {
   }
 };
 
-// Rows behind position `first` (TAILS: of it and before; the row behind it is given).
+// Times of a batch on the machines of a lane; positions from n on take no time.
+template <bool TAILS>
+struct Batch {
+  int base[BATCH], time[BATCH][PER_LANE];
+
+  template <class Shop>
+  __device__ __forceinline__ void load(const Shop &shop, int begin) {
+    const int lane = threadIdx.x % LANES;
+#pragma unroll
+    for (int e = 0; e < BATCH; ++e) {
+      const bool there = begin + e >= 0 && begin + e < shop.n;
+      const u32 job = shop.job(there ? begin + e : 0);
+      base[e] = there ? -shop.time(job, 0) : 0;
+#pragma unroll
+      for (int x = 0; x < PER_LANE; ++x) {
+        const int q = min(lane * PER_LANE + x, N_MACHINES - 1);
+        time[e][x] = there ? shop.time(job, TAILS ? N_MACHINES - 1 - q : q) : 0;
+      }
+    }
+  }
+};
+
+// Positions from `first` on to the end (TAILS: from it back to the begin), and as many
+// before (behind) it as belong to the same batch.
 template <bool TAILS, class Shop, class Table>
 __device__ __noinline__ void build_table(Shop shop, Table table, int first) {
   const int lane = threadIdx.x % LANES;
-  const int length = TAILS ? first + 1 : shop.n - first;
-  const int batches = (length + BATCH - 1) / BATCH;
+  const int start = first / BATCH, way = TAILS ? -1 : 1;
+  const int batches = TAILS ? start + 1 : (shop.n + BATCH - 1) / BATCH - start;
   int own[PER_LANE], out[BATCH];
 #pragma unroll
   for (int x = 0; x < PER_LANE; ++x) {
     const int q = min(lane * PER_LANE + x, N_MACHINES - 1);
-    own[x] = table.get(TAILS ? first + 1 : first, TAILS ? N_MACHINES - 1 - q : q);
+    own[x] = table.get(
+        TAILS ? min((start + 1) * BATCH, shop.n) : start * BATCH,
+        TAILS ? N_MACHINES - 1 - q : q);
   }
 #pragma unroll
   for (int e = 0; e < BATCH; ++e) out[e] = 0;
+  Batch<TAILS> now, next;
+  next.load(shop, (start - way * lane) * BATCH);
   for (int step = 0; step < batches + USED_LANES - 1; ++step) {
     const int batch = step - lane;
-    int in[BATCH];
+    now = next;
+    next.load(shop, (start + way * (batch + 1)) * BATCH);
 #pragma unroll
     for (int e = 0; e < BATCH; ++e) {
-      in[e] = __shfl_sync(ALL_LANES, out[e], (lane + LANES - 1) % LANES);
-      if (lane == 0) in[e] = NOTHING;
+      out[e] = __shfl_sync(ALL_LANES, out[e], (lane + LANES - 1) % LANES);
+      if (lane == 0) out[e] = NOTHING;
     }
     if (batch < 0 || batch >= batches || lane >= USED_LANES) continue;
-    int base[BATCH], time[BATCH][PER_LANE];
-    u32 jobs[BATCH];
 #pragma unroll
-    for (int e = 0; e < BATCH; ++e) {
-      const int at = min(batch * BATCH + e, length - 1);
-      jobs[e] = shop.job(TAILS ? first - at : first + at);
-      base[e] = -shop.time(jobs[e], 0);
+    for (int x = 0; x < PER_LANE; ++x) {
+      const int q = lane * PER_LANE + x;
 #pragma unroll
-      for (int x = 0; x < PER_LANE; ++x) {
-        const int q = min(lane * PER_LANE + x, N_MACHINES - 1);
-        time[e][x] = shop.time(jobs[e], TAILS ? N_MACHINES - 1 - q : q);
+      for (int at = 0; at < BATCH; ++at) {
+        const int e = TAILS ? BATCH - 1 - at : at;
+        out[e] = own[x] =
+            __viaddmax_s32(own[x], now.base[e], out[e]) + now.time[e][x];
       }
-    }
-#pragma unroll
-    for (int e = 0; e < BATCH; ++e) {
-      const int at = batch * BATCH + e;
-      if (at >= length) break;
-      int value = in[e];
-#pragma unroll
-      for (int x = 0; x < PER_LANE; ++x) {
-        const int q = lane * PER_LANE + x;
-        if (q >= N_MACHINES) break;
-        value = own[x] = __viaddmax_s32(own[x], base[e], value) + time[e][x];
-        const int k = TAILS ? N_MACHINES - 1 - q : q;
-        table.put(TAILS ? first - at : first + at + 1, k, value);
-        if (!TAILS && k == N_MACHINES - 1) table.last(first + at + 1, jobs[e], value);
-      }
-      out[e] = value;
+      if (q < N_MACHINES)
+        table.put((start + way * batch) * BATCH, TAILS ? N_MACHINES - 1 - q : q, out);
     }
   }
 }
