@@ -846,7 +846,13 @@ def own_parts(certificate, parts):
 
 def below(roots, given, n_jobs, room):
     """Roots of what is below some, but not below those given away; None: too many."""
-    above = {path[:end] for path in given for end in range(len(path))}
+    above = set()
+    for path in given:
+        while path and path[:-1] not in above and len(above) <= room:
+            path = path[:-1]
+            above.add(path)
+    if len(above) > room:
+        return None
     found, stack = [], sorted(map(tuple, roots), reverse=True)
     while stack:
         path = stack.pop()

@@ -387,3 +387,54 @@ def test_random_changes_are_refused_or_do_not_matter(name, request, both):
         assert "Traceback" not in text
         refused += not holds
     assert refused > 150
+
+
+def nodes_at(depth, n_jobs, path=()):
+    """Return the paths of all nodes at a depth."""
+    if len(path) == depth:
+        return [path]
+    digits = range(n_jobs - len(path))
+    return [
+        node for digit in digits for node in nodes_at(depth, n_jobs, (*path, digit))
+    ]
+
+
+def is_below(path, roots):
+    return any(path[: len(root)] == root for root in roots)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_roots_without_those_given_away(seed):
+    """Against all leaves of small trees."""
+    rng = random.Random(seed)
+    n_jobs = rng.randint(2, 5)
+    all_roots = nodes_at(1, n_jobs)
+    roots = rng.choice([[()], rng.sample(all_roots, rng.randint(1, n_jobs))])
+    inside = [
+        node
+        for depth in range(n_jobs)
+        for node in nodes_at(depth, n_jobs)
+        if is_below(node, roots)
+    ]
+    given = set()
+    for node in rng.sample(inside, min(len(inside), rng.randint(0, 4))):
+        if not is_below(node, given) and not any(is_below(g, [node]) for g in given):
+            given.add(node)
+    found = checker.below(roots, given, n_jobs, 10**6)
+    assert found == sorted(found)
+    leaves = nodes_at(n_jobs - 1, n_jobs)
+    owned = [leaf for leaf in leaves for root in found if is_below(leaf, [root])]
+    assert owned == [
+        leaf for leaf in leaves if is_below(leaf, roots) and not is_below(leaf, given)
+    ]
+    if len(found) > 1:
+        assert checker.below(roots, given, n_jobs, 1) is None
+
+
+def test_where_units_interlock_the_tree_is_one_part(dealt, both, monkeypatch):
+    """The totals are compared then."""
+    monkeypatch.setattr(checker, "MOST_PARTS", 3)
+    holds, text = both(dealt)
+    assert holds
+    assert text.count("proved again: the whole tree has 468 nodes below") == 1, text
+    assert "explored again: the whole tree has" in text
