@@ -47,14 +47,17 @@ async def restore_all(url: str, opener: Opener) -> None:
 
     Never raises: what cannot be opened is logged, and the others go on.
     """
-    try:
-        sources = await in_time(shown(url), _folders_of, url)
-    except DpbbError as error:
-        logger.error("%s: %s", CONFIG, error)
-        return
-    except Exception:  # as below
-        logger.exception("%s: %s", CONFIG, shown(url))
-        return
+    sources = None
+    while sources is None:
+        try:
+            sources = await in_time(shown(url), _folders_of, url)
+        except DpbbError as error:
+            if not await _asked_again(shown(url), error):
+                logger.error("%s: %s", CONFIG, error)
+                return
+        except Exception:  # as below
+            logger.exception("%s: %s", CONFIG, shown(url))
+            return
     slots = asyncio.Semaphore(SLOTS)
     await asyncio.gather(*(_attend(source, opener, slots) for source in sources))
 
@@ -66,21 +69,38 @@ def _folders_of(url: str) -> list[str]:
 
 
 async def _attend(source: str, opener: Opener, slots: asyncio.Semaphore) -> None:
-    """Open the run of a folder, if nobody ended it, when its owner is gone."""
-    url, trouble = shown(source), "is passed over"
-    try:
-        async with slots:
-            folder = await in_time(url, unended, source)
-        if folder is None:
-            return
-        trouble = "its run does not go on"
-        while await _is_owned(folder, slots):
-            await asyncio.sleep(RETRY_S)
-        await _restore(folder, opener)
-    except DpbbError as error:
-        logger.error("%s: %s: %s", url, trouble, error)
-    except Exception:  # a folder may hold anything
-        logger.exception("%s: %s", url, trouble)
+    """Open the run of a folder, if nobody ended it, when its owner is gone.
+
+    A store that hangs is asked again.
+    """
+    url = shown(source)
+    while True:
+        trouble = "is passed over"
+        try:
+            async with slots:
+                folder = await in_time(url, unended, source)
+            if folder is None:
+                return
+            trouble = "its run does not go on"
+            while await _is_owned(folder, slots):
+                await asyncio.sleep(RETRY_S)
+            await _restore(folder, opener)
+        except DpbbError as error:
+            if await _asked_again(url, error):
+                continue
+            logger.error("%s: %s: %s", url, trouble, error)
+        except Exception:  # a folder may hold anything
+            logger.exception("%s: %s", url, trouble)
+        return
+
+
+async def _asked_again(url: str, error: DpbbError) -> bool:
+    """Wait, if a store does not answer; False if it did."""
+    if not isinstance(error.__cause__, TimeoutError):
+        return False
+    logger.warning("%s: %s; it is asked again", url, error)
+    await asyncio.sleep(RETRY_S)
+    return True
 
 
 def unended(source: str) -> Folder | None:
