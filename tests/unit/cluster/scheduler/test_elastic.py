@@ -35,8 +35,11 @@ class FakeHub:
 
 def world():
     """Return Elastic around a scheduler that retires nothing, its hub and clock."""
+    worker = SimpleNamespace(
+        name=0, status=Status.running, processing=set(), has_what=set()
+    )
     scheduler = SimpleNamespace(
-        workers={ADDRESS: SimpleNamespace(name=0, status=Status.running)},
+        workers={ADDRESS: worker},
         handlers={"adaptive_target": lambda: 0, "retire_workers": _refuse},
         idle_since=None,
     )
