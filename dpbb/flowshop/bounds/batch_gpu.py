@@ -137,7 +137,7 @@ class GpuNodes:
         put = self._cupy.asarray
         module = load_module([SOURCE], self._defines, device)
         with self._cupy.cuda.Device(device):
-            self._times = put(times.astype(np.int32))
+            self._times = put(_rows(times, wide=bool(self._defines["WIDE"])))
             self._pairs = put(pairs.astype(np.int32))
             self._steps = put(np.stack(parts, axis=2).astype(np.uint32))
             self._kernel = module.get_function("bound_nodes")
@@ -182,6 +182,15 @@ class GpuNodes:
                     shared_mem=self._shared,
                 )
         return result
+
+
+def _rows(times: NDArray[np.int64], *, wide: bool) -> NDArray[Any]:
+    """Return the times in rows of whole quads, 16 bytes each."""
+    dtype, per_quad = (np.uint32, 4) if wide else (np.uint16, 8)
+    n_jobs, n_machines = times.shape
+    rows = np.zeros((n_jobs, -(-n_machines // per_quad) * per_quad), dtype)
+    rows[:, :n_machines] = times
+    return rows
 
 
 @functools.lru_cache(maxsize=16)

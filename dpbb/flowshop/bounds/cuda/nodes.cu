@@ -20,6 +20,8 @@ constexpr int BLOCK_NODES = THREADS * NODES;
 constexpr int FREE_WORDS = (N * BLOCK_NODES + 15) / 16 * 4;
 constexpr int INVALID = -1;
 constexpr int UNROLLED = M <= 64 ? M : 1;
+constexpr int PER_QUAD = WIDE ? 4 : 8;
+constexpr int QUADS = (M + PER_QUAD - 1) / PER_QUAD;
 
 #if WIDE
 typedef int End;
@@ -56,22 +58,40 @@ __device__ __forceinline__ Free free_at(const u8 *own) {
   return free;
 }
 
+// A job's times; lanes want those of different jobs, so few wide loads are the cheapest.
+struct Row {
+  Quad quad[QUADS];
+};
+
+__device__ __forceinline__ Row load_row(const u32 *times, u32 job) {
+  Row row;
+#pragma unroll
+  for (int q = 0; q < QUADS; ++q)
+    row.quad[q] = load_quad(times + (job * QUADS + q) * 4);
+  return row;
+}
+
+__device__ __forceinline__ int time_on(const Row &row, int k) {
+  const u32 *const words = row.quad[k / PER_QUAD].word;
+  return WIDE ? (int)words[k % 4] : (int)(words[k % 8 / 2] >> 16 * (k % 2) & 0xffffu);
+}
+
 // When one of some jobs can begin on each machine, at the earliest.
 template <bool BACKWARDS>
 __device__ __forceinline__ void least_begin(
-    int *ends, const u16 *jobs, int first, int end, const int *times) {
+    int *ends, const u16 *jobs, int first, int end, const u32 *times) {
   int least[M];
 #pragma unroll UNROLLED
   for (int k = 0; k < M; ++k) least[k] = 0x7fffffff;
   for (int i = first; i < end; ++i) {
-    const int *const row = times + jobs[i] * M;
+    const Row row = load_row(times, jobs[i]);
     int begin = 0;
 #pragma unroll UNROLLED
     for (int step = 0; step < M; ++step) {
       const int k = BACKWARDS ? M - 1 - step : step;
       begin = max(begin, ends[k]);
       least[k] = min(least[k], begin);
-      begin += row[k];
+      begin += time_on(row, k);
     }
   }
 #pragma unroll UNROLLED
@@ -81,16 +101,16 @@ __device__ __forceinline__ void least_begin(
 // Schedule the jobs of one side; `last` is where the walk ends, exclusive.
 template <bool BACKWARDS>
 __device__ __forceinline__ void grow(
-    int *ends, const u16 *jobs, int first, int last, const int *times) {
+    int *ends, const u16 *jobs, int first, int last, const u32 *times) {
 #pragma unroll UNROLLED
   for (int k = 0; k < M; ++k) ends[k] = 0;
   for (int i = first; i != last; i += BACKWARDS ? -1 : 1) {
-    const int *const row = times + jobs[i] * M;
+    const Row row = load_row(times, jobs[i]);
     int end = 0;
 #pragma unroll UNROLLED
     for (int step = 0; step < M; ++step) {
       const int k = BACKWARDS ? M - 1 - step : step;
-      end = max(end, ends[k]) + row[k];
+      end = max(end, ends[k]) + time_on(row, k);
       ends[k] = end;
     }
   }
@@ -113,7 +133,7 @@ __device__ __forceinline__ bool mark_free(
 // Read one node: its masks, its heads and tails, BLOCK_NODES apart; its LB1.
 __device__ __forceinline__ int read_node(
     u8 *own, End *heads, End *tails, const u16 *jobs, int n_front, int n_back,
-    const int *times, int strong) {
+    const u32 *times, int strong) {
   constexpr int PITCH = BLOCK_NODES;
   for (int j = 0; j < N; ++j) own[j * BLOCK_NODES] = 0;
   if (!mark_free(own, jobs, n_front, n_back)) {
@@ -138,9 +158,9 @@ __device__ __forceinline__ int read_node(
     both[k] += ends[k];
   }
   for (int i = n_front; i < end; ++i) {
-    const int *const row = times + jobs[i] * M;
+    const Row row = load_row(times, jobs[i]);
 #pragma unroll UNROLLED
-    for (int k = 0; k < M; ++k) both[k] += row[k];
+    for (int k = 0; k < M; ++k) both[k] += time_on(row, k);
   }
   int bound = 0;
 #pragma unroll UNROLLED
@@ -148,11 +168,11 @@ __device__ __forceinline__ int read_node(
   return bound;
 }
 
-// permutations[count][N]; d1, d2 [count]; times[N][M]; pairs[n_pairs][2];
+// permutations[count][N]; d1, d2 [count]; times[N][QUADS]; pairs[n_pairs][2];
 // steps[n_pairs][N][4]: job, time on the first machine, lag, time on the second one;
 // ends[gridDim.x][2][M][BLOCK_NODES]: room for heads and tails; bounds[count].
 extern "C" __global__ void __launch_bounds__(THREADS) bound_nodes(
-    const u16 *permutations, const int *d1, const int *d2, const int *times,
+    const u16 *permutations, const int *d1, const int *d2, const u32 *times,
     const int *pairs, const u32 *steps, End *ends, int *bounds, int n_pairs, int strong,
     long long count) {
   extern __shared__ __align__(16) u32 shared[];
