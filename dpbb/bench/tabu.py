@@ -211,11 +211,12 @@ class Bench:
         # of a first-level cache of 256 KiB: the papers' 16 and 48 KB of shared memory
         arms += [Shape(shared_steps=False, carveout=c) for c in (7, 21)]
         arms += [Shape(block=256, blocks_per_sm=2)]
+        leaving = [Shape(leaving=jobs) for jobs in (1, 2, 4)]
         for size in self.args.sizes:
             if size not in ARM_SIZES:
                 continue
             for way in self.args.ways:
-                for arm in arms:
+                for arm in arms + leaving * (way == "insert"):
                     for many in (1, self.args.searches):
                         self._gpu(
                             *("arms", size, self.args.seeds[0], way),

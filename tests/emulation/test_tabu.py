@@ -79,6 +79,14 @@ def test_steps_outside_of_shared_memory(gpu):
     same_on_both(shop(20, 5), shape)
 
 
+@pytest.mark.parametrize("n_machines", [6, 40])
+def test_jobs_that_leave_together(gpu, n_machines):
+    shape = gpu.Shape(block=64, leaving=4, group=1)
+    for kept in ((0, 0), (3, 5)):
+        instance = shop(22, n_machines)
+        same_on_both(instance, shape, 6, kept=kept, neighbourhood="insert")
+
+
 def test_values_of_all_neighbours(gpu):
     instance = shop(20, 5)
     rules = make_rules(instance)

@@ -72,6 +72,9 @@ class Shape:
         Whether the steps of the parent lie in shared memory; None: if they fit.
     group
         Blocks that work at one search; None: as many as there are for it.
+    leaving
+        Jobs of insertions that share what a lane reads; None: four with so many
+        searches that each has one block.
     """
 
     block: int | None = None
@@ -79,6 +82,7 @@ class Shape:
     carveout: int | None = None
     shared_steps: bool | None = None
     group: int | None = None
+    leaving: int | None = None
 
 
 class Rows:
@@ -214,6 +218,7 @@ class GpuSearch:
                 f"bytes of shared memory, got one that needs {shared:,}"
             )
         n_sms = int(attributes["MultiProcessorCount"])
+        self._leaving = shape.leaving or (4 if n_searches >= n_sms else 1)
         block = shape.block or self._usual_block(n_sms)
         defines = {
             "N_MACHINES": rows.n_machines,
@@ -224,6 +229,7 @@ class GpuSearch:
             "BLOCK": block,
             "BLOCKS_PER_SM": shape.blocks_per_sm,
             "STEPS_SHARED": int(in_shared),
+            "LEAVING": self._leaving,
         }
         name = "insertions" if rules.insert else "swaps"
         module = load_module([HERE / f"{name}.cu"], defines, self._device)
@@ -246,9 +252,6 @@ class GpuSearch:
     def _usual_block(self, n_sms: int) -> int:
         """Return threads of a block; chosen by measurements on an H200."""
         warps = self._tiles() * self._shape[0] / n_sms
-        one_each = self._rows.lanes == self._rows.n_machines - 1  # few registers
-        if self._rules.insert and one_each and self._shape[0] >= n_sms:
-            return 2 * BLOCKS[-1]
         fits = [block for block in BLOCKS if block // LANES >= warps]
         return fits[0] if fits else BLOCKS[-1]
 
@@ -257,7 +260,8 @@ class GpuSearch:
         width = int(self._shape[1]) - sum(self._rules.kept)
         if self._rules.insert:
             span = next(s for s in (8, 16, 32) if self._rows.lanes <= s)
-            return max(1, width * span // LANES * (1 + self._rows.wide))
+            units = -(-width * span // (LANES * self._leaving))
+            return max(1, units * (1 + self._rows.wide))
         side = max(1, -(-(width - 1) // TILE_SIDE))
         return side * (side + 1) // 2
 

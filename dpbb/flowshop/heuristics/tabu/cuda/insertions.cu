@@ -3,7 +3,8 @@
 // The job at position r leaves; what comes behind it moves up, one job after the other,
 // and before each step the makespan with the job put there is found from the parent's
 // tail. A group of SPAN lanes has a job that leaves; lanes are cells of a column (PER_CELL
-// each), and lane l is l steps behind lane 0. The low half of a word is the shop, the high
+// each), and lane l is l steps behind lane 0; LEAVING such jobs share what it reads. The
+// low half of a word is the shop, the high
 // half the shop mirrored, in which a job that moves back moves forward: so both
 // directions are the same code. WIDE: one after the other.
 //
@@ -18,6 +19,7 @@ constexpr int SPAN = CELL_LANES > 16 ? 32 : CELL_LANES > 8 ? 16 : 8;
 constexpr int STEP_ROW = CELL_LANES * PER_CELL;
 constexpr int HALVES = WIDE ? 1 : 2;
 constexpr int PASSES = WIDE ? 2 : 1;
+constexpr u32 UNIT = LANES / SPAN * LEAVING;  // jobs that leave, of a warp
 
 struct Step {
   u32 sum, ahead, tail, first_tail;  // first_tail: of machine 0, in lane 0's cells
@@ -122,54 +124,70 @@ struct Insertions {
     if (key < least && (value < best || !tabu.forbids(i, j))) least = key;
   }
 
-  // All places behind position r. All lanes of a warp come here together; `longest`: the
-  // most places of one of them.
+  // All places behind positions r to r + LEAVING - 1. All lanes of a warp come here
+  // together; `longest`: the most places of one of them.
   __device__ __forceinline__ void evaluate(
       u32 r, int longest, const Tabu &tabu, u64 &least) const {
     const int lane = threadIdx.x % LANES, l = lane % SPAN;
     const int length = l < CELL_LANES ? (int)end - 1 - (int)r : 0;
     const int before = (lane + LANES - 1) % LANES;
-    u32 column[PER_CELL], sums[PER_CELL], ahead[PER_CELL];
-    if (length > 0) {
+    u32 column[LEAVING][PER_CELL], sums[LEAVING][PER_CELL], ahead[LEAVING][PER_CELL];
+#pragma unroll
+    for (int y = 0; y < LEAVING; ++y) {
+      if (y >= length) continue;
 #pragma unroll
       for (int x = 0; x < PER_CELL; ++x) {
         const int k = l * PER_CELL + x;
-        const Step *own = tables.step((int)r, k);
-        sums[x] = own->sum;
-        ahead[x] = own->ahead;
-        column[x] = tables.heads[r * STEP_ROW + k];
+        const Step *own = tables.step((int)r + y, k);
+        sums[y][x] = own->sum;
+        ahead[y][x] = own->ahead;
+        column[y][x] = tables.heads[(r + y) * STEP_ROW + k];
       }
     }
     const Step *row = tables.steps + (size_t)(r + 1) * STEP_ROW + l * PER_CELL;
-    u32 end_without = 0, end_with = 0, longest_path = 0;
+    u32 end_without[LEAVING], end_with[LEAVING], longest_path[LEAVING];
+#pragma unroll
+    for (int y = 0; y < LEAVING; ++y) end_without[y] = end_with[y] = longest_path[y] = 0;
     for (int t = 0; t < longest + CELL_LANES - 1; ++t, row += STEP_ROW) {
-      end_without = __shfl_sync(ALL_LANES, end_without, before);
-      end_with = __shfl_sync(ALL_LANES, end_with, before);
-      longest_path = __shfl_sync(ALL_LANES, longest_path, before);
+#pragma unroll
+      for (int y = 0; y < LEAVING; ++y) {
+        end_without[y] = __shfl_sync(ALL_LANES, end_without[y], before);
+        end_with[y] = __shfl_sync(ALL_LANES, end_with[y], before);
+        longest_path[y] = __shfl_sync(ALL_LANES, longest_path[y], before);
+      }
       const int at = t - l;
       if (at < 0 || at >= length) continue;
 #pragma unroll
       for (int x = 0; x < PER_CELL; ++x) {
         const Quad step = load_quad((const u32 *)(row + x));
-        if (x == 0 && l == 0) {
-          end_without = end_with = bias;
-          longest_path = add(bias, step.word[3]);
+#pragma unroll
+        for (int y = 0; y < LEAVING; ++y) {
+          if (x == 0 && l == 0) {
+            end_without[y] = end_with[y] = bias;
+            longest_path[y] = add(bias, step.word[3]);
+          }
+          if (at < y) continue;  // its own place, or one before
+          end_without[y] = add_max(column[y][x], step.word[1], end_without[y]);
+          column[y][x] = add(end_without[y], step.word[0]);
+          end_with[y] = add_max(column[y][x], ahead[y][x], end_with[y]);
+          longest_path[y] =
+              add_max(add(end_with[y], sums[y][x]), step.word[2], longest_path[y]);
         }
-        end_without = add_max(column[x], step.word[1], end_without);
-        column[x] = add(end_without, step.word[0]);
-        end_with = add_max(column[x], ahead[x], end_with);
-        longest_path = add_max(add(end_with, sums[x]), step.word[2], longest_path);
       }
-      if (l == CELL_LANES - 1) {
-        const u32 p = r + 1 + (u32)at;
+      if (l < CELL_LANES - 1) continue;
+      const u32 p = r + 1 + (u32)at;
+#pragma unroll
+      for (int y = 0; y < LEAVING; ++y) {
+        if (at < y) continue;
+        const u32 from = r + (u32)y;
 #if WIDE
-        offer(longest_path + (u32)total[mirrored], mirrored, r, p, tabu, least);
+        offer(longest_path[y] + (u32)total[mirrored], mirrored, from, p, tabu, least);
 #else
         const u32 less = bias & 0xffff;
-        const u32 value_a = (longest_path & 0xffff) - less + (u32)total[0];
-        const u32 value_b = (longest_path >> 16) - less + (u32)total[1];
-        offer(value_a, false, r, p, tabu, least);
-        offer(value_b, true, r, p, tabu, least);
+        const u32 value_a = (longest_path[y] & 0xffff) - less + (u32)total[0];
+        const u32 value_b = (longest_path[y] >> 16) - less + (u32)total[1];
+        offer(value_a, false, from, p, tabu, least);
+        offer(value_b, true, from, p, tabu, least);
 #endif
       }
     }
@@ -237,7 +255,7 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
   const u32 warp = member * (BLOCK / LANES) + thread / LANES;
   const u32 begin = min(arg.first, n - arg.last), end = max(arg.last, n - arg.first);
   const u32 leaving = end > begin ? end - 1 - begin : 0;
-  const u32 n_units = (leaving + LANES / SPAN - 1) / (LANES / SPAN) * PASSES;
+  const u32 n_units = (leaving + UNIT - 1) / UNIT * PASSES;
   u32 *const counters = arg.counters + (1 + SLOTS) * which;
   Group group = {counters, arg.group, 0};
   u64 *const minima = arg.minima + which * SLOTS;
@@ -296,12 +314,13 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
       u64 least = NO_MOVE;
       u32 *const next = arg.group > 1 ? counters + 1 + turn % SLOTS : taken;
       for (u32 unit = warp; unit < n_units;) {
-        const u32 r0 = begin + unit / PASSES * (LANES / SPAN), pass = unit % PASSES;
+        const u32 r0 = begin + unit / PASSES * UNIT, pass = unit % PASSES;
         const Insertions insertions = {
             tables[pass], n, arg.first, arg.last, begin, end, arg.bias, pass,
             {(int)arg.total, (int)arg.total_back}, best,
             search == 0 ? arg.neighbours : nullptr};
-        insertions.evaluate(r0 + lane / SPAN, (int)(end - 1 - r0), tabu, least);
+        insertions.evaluate(
+            r0 + lane / SPAN * LEAVING, (int)(end - 1 - r0), tabu, least);
         if (n_units <= warps) break;
         if (lane == 0) unit = warps + atomicAdd(next, 1u);
         unit = __shfl_sync(ALL_LANES, unit, 0);
