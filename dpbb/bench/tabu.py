@@ -14,7 +14,10 @@ import argparse
 import json
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,8 +53,8 @@ PAPER: dict[str, tuple[str, str, str]] = {
 GENERATIONS = (10, 100, 1000)
 SEEDS = (101, 202, 303)
 WAYS = ("none", "prefix", "both", "insert")
-PARTS = ("grid", "batch", "list", "cpu", "arms")
-ARM_SIZES = ("15x100", "25x350", "40x900")
+PARTS = ("grid", "batch", "cpu", "list", "arms")
+ARM_SIZES = ("25x350", "40x900")
 CPU_S = 0.7
 
 
@@ -144,6 +147,7 @@ class Bench:
         self.device = ""
         self.cores = available_cores()
         self.ends = time.perf_counter() + args.budget_s
+        self.planned: list[tuple[Row, str, Shape | None]] = []
         if args.json is not None and args.json.exists():
             known = json.loads(args.json.read_text(encoding="utf-8"))
             self.rows = [Row(**row) for row in known["rows"]]
@@ -155,13 +159,19 @@ class Bench:
             "grid": self._grid,
             "list": self._list,
             "batch": self._batch,
-            "cpu": self._cpu,
             "arms": self._arms,
         }
-        for name, part in parts.items():
+        for name, plan in parts.items():
             if name in self.args.parts:
-                part()
-                self._write()
+                plan()
+        self._compile()
+        for part in PARTS:
+            if part == "cpu" and part in self.args.parts:
+                self._cpu()
+            for row, tabu, shape in self.planned:
+                if row.part == part:
+                    self._timed(row, tabu, shape)
+            self._write()
         self._check()
         self._print()
         return int(bool(self.failures))
@@ -220,7 +230,7 @@ class Bench:
                     for many in (1, self.args.searches):
                         self._gpu(
                             *("arms", size, self.args.seeds[0], way),
-                            100 if many == 1 else 2,
+                            50 if many == 1 else 2,
                             searches=many,
                             shape=arm,
                         )
@@ -248,7 +258,29 @@ class Bench:
         row = Row(
             *(part, size, seed, way, generations, searches, "gpu", arm, 0.0, 0.0, 0, 0)
         )
-        self._timed(row, tabu, shape)
+        if all(known.key != row.key for known in self.rows):
+            self.planned.append((row, tabu, shape))
+
+    def _compile(self) -> None:
+        """Compile all kernels, side by side, before anything is timed."""
+        kernels: dict[Any, tuple[Row, str, Shape | None]] = {}
+        for row, tabu, shape in self.planned:
+            key = row.size, row.way, tabu, row.searches, shape
+            kernels.setdefault(key, (row, tabu, shape))
+
+        def compiled(plan: tuple[Row, str, Shape | None]) -> None:
+            row, tabu, shape = plan
+            shop = instance_of(row.size, row.seed)
+            starts = make_starts(shop, range(shop.n_jobs), row.searches, row.seed)
+            with suppress(Exception):  # told when it is to be timed
+                make_search(_rules(shop, row.way, tabu), starts, "gpu", shape=shape)
+
+        began = time.perf_counter()
+        with ThreadPoolExecutor(self.cores) as pool:
+            list(pool.map(compiled, kernels.values()))
+        if kernels:
+            seconds = time.perf_counter() - began
+            print(f"{len(kernels)} kernels compiled in {seconds:.0f} s", flush=True)
 
     def _on_cores(self, size: str, seed: int, way: str) -> None:
         """Measure as many generations as last for ``CPU_S``, at least one."""
@@ -276,8 +308,6 @@ class Bench:
         self._done(row, state, rules.neighbours(shop.n_jobs), seconds)
 
     def _timed(self, row: Row, tabu: str, shape: Shape | None) -> None:
-        if any(known.key == row.key for known in self.rows):
-            return
         if time.perf_counter() > self.ends:
             self.left_out += 1
             return
@@ -424,6 +454,7 @@ def _rules(shop: FlowShopInstance, way: str, tabu: str) -> Any:  # noqa: ANN401
     return make_rules(shop, sharing=way, tabu=tabu)
 
 
+@cache
 def instance_of(size: str, seed: int) -> FlowShopInstance:
     """Return the instance of a size, machines x jobs, and a seed of the generator."""
     machines, jobs = (int(one) for one in size.split("x"))
