@@ -88,6 +88,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.certificate is None:
         raise OptionError("certificate: expected the path of a certificate, got none")
+    if args.scheduler is not None and not args.all:
+        raise OptionError("scheduler: expected it with the whole tree (--all)")
     from dpbb.proof.checker import TOO_LITTLE
     from dpbb.proof.verify import verify
 
