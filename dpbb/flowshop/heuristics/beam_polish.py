@@ -48,7 +48,7 @@ class Polish:
         self._prefix, self._suffix = order[:first], order[n_jobs - last :]
         self._by_work = np.argsort(-search.instance.times.sum(axis=1), kind="stable")
         times = machine_times(search)
-        dtype, self._limit = narrowest(times, incumbent.value)
+        dtype, self._limit = narrowest(times, incumbent.value, 1)
         self._lane = dtype(0)
         self._rooms: SimpleQueue[Room] = SimpleQueue()
         for _ in range(search.threads):

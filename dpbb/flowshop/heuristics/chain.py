@@ -101,7 +101,7 @@ class Chain(NamedTuple):
         """Return a chain at an incumbent, with a pseudo-random stream of its own."""
         times = machine_times(search)
         n_jobs = search.instance.n_jobs
-        dtype, limit = narrowest(times, incumbent.value)
+        dtype, limit = narrowest(times, incumbent.value, moves.removed)
         temperature = moves.temperature * float(times.mean()) / 10
         sequence = np.zeros(n_jobs + 1, np.int64)
         sequence[:n_jobs] = incumbent.permutation

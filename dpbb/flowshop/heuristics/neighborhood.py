@@ -18,7 +18,7 @@ Values are int16 where they fit, see ``narrowest``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -47,9 +47,6 @@ NOBODY = LANES - 1
 
 GROUP_JOBS = LANES - 1
 """Most jobs of a group."""
-
-SPARE_JOBS = 4
-"""Jobs that a sequence may be worse by, in longest total times, in 16 bits."""
 
 
 class Room(NamedTuple):
@@ -140,20 +137,26 @@ class Room(NamedTuple):
 
 
 def narrowest(
-    times: NDArray[np.int32], value: int
-) -> tuple[type[np.signedinteger], int]:
+    times: NDArray[np.int32], value: int, n_out: int
+) -> tuple[type[np.signedinteger[Any]], int]:
     """Return the element type for searches from a makespan, and the largest to accept.
+
+    Parameters
+    ----------
+    times : ndarray of int32, shape (n_machines, n_jobs)
+    value
+        Makespan of the start.
+    n_out
+        How many jobs are taken out and put back without a look at the makespan.
 
     Notes
     -----
-    A job taken out never makes a sequence longer, one put in at most by its total time.
+    A job taken out never makes a sequence longer, one put in at most by its total time:
+    ``n_out`` jobs, and one more where it is tried. In 32 bits everything fits, because
+    of ``dpbb.flowshop.times.MAX_TOTAL_TIME``.
     """
-    spare = SPARE_JOBS * int(times.sum(axis=0).max())
-    for dtype in (np.int16, np.int32):
-        limit = int(np.iinfo(dtype).max) - spare
-        if value <= limit:
-            return dtype, limit
-    raise OverflowError(f"makespans of {value} and times of {spare} exceed 32 bits")
+    limit = int(np.iinfo(np.int16).max) - (n_out + 1) * int(times.sum(axis=0).max())
+    return (np.int16, limit) if value <= limit else (np.int32, np.iinfo(np.int32).max)
 
 
 @helper

@@ -217,12 +217,23 @@ def test_local_search_stops_at_once_with_the_sequence_intact():
 
 
 def test_the_narrowest_type_never_overflows():
-    """Four longest jobs on top of the makespan fit."""
+    """Three jobs taken out and one that is tried, on top of the makespan, fit."""
     times = np.array([[5, 7], [1, 2]], np.int32)  # totals 6 and 9
-    assert narrowest(times, 32767 - 36) == (np.int16, 32767 - 36)
-    assert narrowest(times, 32767 - 35) == (np.int32, 2**31 - 1 - 36)
-    with pytest.raises(OverflowError, match="exceed 32 bits"):
-        narrowest(times, 2**31 - 36)
+    assert narrowest(times, 32767 - 36, 3) == (np.int16, 32767 - 36)
+    assert narrowest(times, 32767 - 35, 3) == (np.int32, 2**31 - 1)
+    assert narrowest(times * 2**26, 2**30, 6) == (np.int32, 2**31 - 1)
+
+
+def test_the_longest_times_of_all_are_searched_without_overflow():
+    times = np.array([[2**28, 1], [2**28, 2**27], [1, 2**28]])
+    tiny = oracle.TinyFlowShop(tuple(map(tuple, times.tolist())))
+    room, sequence = room_of(times, np.int32), sequence_of([0, 1, 2], 3)
+    stop = np.zeros(1, np.int64)
+    value = _local_search(
+        addresses(room), np.int32(0), sequence, 3, 0, 3, state(), stop
+    )
+    assert value == tiny.evaluate(sequence[:3].tolist())
+    assert value == oracle.best_orders(tiny.times)[0]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 7, 1000])
