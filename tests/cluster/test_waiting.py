@@ -14,7 +14,6 @@ from dpbb.cli import main
 from dpbb.engines.cpu.engine import CpuEngine
 from dpbb.flowshop import FlowShopProblem
 from dpbb.progress import JsonLines, ProgressPrinter
-from dpbb.solving import call
 from tests.cluster.support import in_process_cluster
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
@@ -100,7 +99,7 @@ def test_an_engine_that_compiles(monkeypatch):
     assert stream.getvalue().count("waiting:") == 1
 
 
-def test_heuristics_that_compile_and_a_cluster_that_starts(monkeypatch):
+def test_heuristics_that_compile(monkeypatch):
     """Here nobody waits so long in fact: what is told is what they say."""
 
     def compile_first(problem, search, first=FlowShopProblem.first_incumbent):
@@ -109,17 +108,10 @@ def test_heuristics_that_compile_and_a_cluster_that_starts(monkeypatch):
         return first(problem, search)
 
     monkeypatch.setattr(FlowShopProblem, "first_incumbent", compile_first)
-    monkeypatch.setattr(call, "WAITING_S", 0.0)
-    stream = io.StringIO()
-    package.solve(
-        "ta003", progress=ProgressPrinter(stream), heuristics="neh", node_limit=1,
-        engine="cpu",
-    )  # fmt: skip
-    said = [line for line in stream.getvalue().splitlines() if "waiting:" in line]
-    assert said[:2] == [
-        "waiting: compiling the heuristics",
-        "waiting: workers to start here",
-    ]
-    stream = io.StringIO()
-    package.heuristic("ta003", "neh", progress=ProgressPrinter(stream))
-    assert "waiting: compiling the heuristics\n" in stream.getvalue()
+    solved, found = io.StringIO(), io.StringIO()
+    how = {"heuristics": "neh", "time_limit_s": 0.001}  # no time for a cluster
+    package.solve("ta003", progress=ProgressPrinter(solved), **how)
+    package.heuristic("ta003", "neh", progress=ProgressPrinter(found))
+    for stream in (solved, found):
+        said = [line for line in stream.getvalue().splitlines() if "waiting:" in line]
+        assert said == ["waiting: compiling the heuristics"]

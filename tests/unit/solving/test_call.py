@@ -1,3 +1,4 @@
+from concurrent.futures import Future
 from contextlib import contextmanager
 
 import pytest
@@ -39,3 +40,25 @@ def test_a_cluster_starts_when_there_will_be_no_schedule(call):
 def test_what_fails_before_a_schedule_does_not_wait_for_one(call):
     with pytest.raises(ArithmeticError), call._background(cluster):
         raise ArithmeticError
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "text"),
+    [(None, "workers to start here"), ("tcp://host:1", "an answer of tcp://host:1")],
+)
+def test_a_cluster_that_takes_longer_than_a_second_is_waited_for_in_words(
+    call, scheduler, text
+):
+    said = []
+    call.progress.waiting = said.append
+    call.options = SolveOptions(scheduler=scheduler)
+    starting = Future()
+    for _ in range(99):
+        assert not call.wait(starting, 0.0)
+    assert said == []
+    call.waited_s = 1.0
+    assert not call.wait(starting, 0.0)
+    assert said == [text]
+    starting.set_result("a client")
+    assert call.wait(starting, 0.0)
+    assert said == [text, ""]
