@@ -346,7 +346,7 @@ class Beginning:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BesideSearch:
-    """Limits of one search of one thread beside the tree.
+    """Limits of one search beside the tree.
 
     Parameters
     ----------
@@ -354,6 +354,8 @@ class BesideSearch:
         No permutation is below it: one of this cost ends the search.
     deadline
         ``time.monotonic()`` at which to stop, in seconds.
+    threads
+        Threads of the search; the methods in ``methods_beside`` are given one.
     seed
         Start of all pseudo-random choices, at least 0.
     on_improvement
@@ -364,6 +366,7 @@ class BesideSearch:
 
     lower_bound: int
     deadline: float
+    threads: int = 1
     seed: int = 0
     on_improvement: Callable[[Incumbent], None] = lambda _incumbent: None
     should_stop: Callable[[], bool] = lambda: False
@@ -375,15 +378,21 @@ class ImprovesBeside(Protocol):
 
     @property
     def methods_beside(self) -> Sequence[str]:
-        """Their names."""
+        """Names of those for one thread, which start from a node in hand."""
 
     def improve(
         self, method: str, beginning: Beginning, search: BesideSearch
     ) -> Incumbent:
         """Return the best permutation found from ``beginning``, or that itself.
 
-        Runs in one thread, the caller's, and lets other threads of the process run: a
-        seat's may be among them. Called again and again, with other seeds.
+        Lets other threads of the process run: a seat's may be among them. Called again
+        and again, with other seeds.
+
+        Parameters
+        ----------
+        method
+            One of ``methods_beside``, or ``"auto"`` for what does best from an
+            incumbent with ``search.threads`` threads that work together.
         """
 
 

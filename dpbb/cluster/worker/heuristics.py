@@ -2,10 +2,11 @@
 
 The threads are the worker plugin's own and no Dask tasks: a worker with a GPU has one
 thread for tasks, and a CPU seat uses all of them. How many there are is decided by the
-scheduler (``dpbb.cluster.scheduler.beside``). Each takes a start from the pool, which
-holds incumbents and schedules promoted from what the explorers have in hand, searches
-for a limited time, and offers what is better to the run. Nothing here waits for a
-thread: one that is to end is told so and looks every few milliseconds.
+scheduler (``dpbb.cluster.scheduler.beside``). Most of them work together on the
+incumbent. Each of the others takes starts from the pool, which holds incumbents and
+schedules promoted from what the explorers have in hand, and searches from each for a
+limited time. What is better is offered to the run. Nothing here waits for a thread: one
+that is to end is told so and looks every few milliseconds.
 """
 
 from __future__ import annotations
@@ -16,22 +17,39 @@ import os
 import random
 import threading
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from dpbb.cluster.worker.starts import StartPool, Turns
 from dpbb.errors import DpbbError
-from dpbb.problem import Beginning, BesideSearch, ImprovesBeside, root_bound
+from dpbb.options import Heuristics
+from dpbb.problem import (
+    Beginning,
+    BesideSearch,
+    ImprovesBeside,
+    Incumbent,
+    root_bound,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from dpbb.coordination.messages import RunId, RunSpec
-    from dpbb.problem import Incumbent
 
 logger = logging.getLogger(__name__)
 
 STARTS_A_THREAD = 2
 """The pool holds so many starts for each thread."""
+
+AUTO = str(Heuristics.AUTO)
+"""Method of those that work together."""
+
+ALONE = 4
+"""One of so many threads searches alone, at least one where there are two; a single
+one does so every so many turns."""
+
+TOGETHER_S = 20.0
+"""Seconds of the first search together; each is twice as long as the one before."""
 
 PROMOTION_S = 3.0
 """Seconds between two looks at what the explorers of a seat have in hand."""
@@ -79,7 +97,9 @@ class RunHeuristics:
         self._clock = clock
         self._began = clock()
         self._changed = threading.Condition()  # guards what follows
-        self._stops: list[threading.Event] = []  # one for each thread
+        self._stops: list[threading.Event] = []  # one for each thread alone
+        self._team = 0  # threads that work together
+        self._team_stop = threading.Event()
         self._pool = StartPool(most_uses=1)
         self._turns: Turns | None = None  # None: the problem is not there yet
         self._problem: ImprovesBeside | None = None
@@ -93,7 +113,7 @@ class RunHeuristics:
     def n_threads(self) -> int:
         """Threads that search, or are about to."""
         with self._changed:
-            return len(self._stops)
+            return len(self._stops) + self._team
 
     @property
     def starts(self) -> list[Beginning]:
@@ -103,22 +123,25 @@ class RunHeuristics:
 
     def resize(self, threads: int) -> None:
         """Search with so many threads from now on; returns at once."""
+        alone = max(threads // ALONE, int(threads > 1))
         with self._changed:
             self._pool.resize(STARTS_A_THREAD * threads)
-            for stop in self._stops[threads:]:
+            for stop in self._stops[alone:]:
                 stop.set()
-            del self._stops[threads:]
-            while len(self._stops) < threads:
-                stop = threading.Event()
-                self._stops.append(stop)
-                name, arguments = "dpbb-beside", (stop,)
-                threading.Thread(
-                    target=self._search_until, args=arguments, name=name, daemon=True
-                ).start()
+            del self._stops[alone:]
+            while len(self._stops) < alone:
+                self._stops.append(threading.Event())
+                self._start(self._stops[-1], self._search_alone)
+            if threads - alone != self._team:
+                self._team_stop.set()
+                self._team_stop = threading.Event()
+                self._team = threads - alone
+                if self._team:
+                    self._start(self._team_stop, self._search_together)
             self._changed.notify_all()
 
     def add(self, beginnings: Iterable[Beginning]) -> None:
-        """Put starts into the pool, as far as they are among the best."""
+        """Put promoted starts into the pool, as far as they are among the best."""
         with self._changed:
             for beginning in beginnings:
                 self._pool.add(beginning)
@@ -129,43 +152,103 @@ class RunHeuristics:
         with self._changed:
             if self._best is None or incumbent.value < self._best:
                 self._best = incumbent.value
-        self.add([incumbent])
+                self._pool.lead(incumbent)
+                self._changed.notify_all()
 
     def wanted(self) -> int:
         """How many promoted starts are wanted now; 0 until the next are due."""
         now = self._clock()
         with self._changed:
-            if now < self._promoted_at + PROMOTION_S or not self._stops:
+            if now < self._promoted_at + PROMOTION_S or not self._team:
                 return 0
             self._promoted_at = now
             return self._pool.capacity
 
     # -- in the threads ----------------------------------------------------------------
 
-    def _search_until(self, stop: threading.Event) -> None:
-        """Search from start to start until told to stop."""
-        with contextlib.suppress(OSError, AttributeError):  # no such thing elsewhere
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
-        try:
-            self._prepare()
-        except DpbbError as error:
-            logger.debug("no heuristics beside the tree: %s", error)
-            return
-        while (task := self._next(stop)) is not None:
-            beginning, method, search = task
+    def _start(
+        self, stop: threading.Event, search: Callable[[threading.Event], None]
+    ) -> None:
+        """Start a thread that searches until it is stopped."""
+
+        def run() -> None:
+            with contextlib.suppress(OSError, AttributeError):  # not everywhere
+                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
             try:
-                found = self._improve(method, beginning, search)
+                self._prepare()
+                search(stop)
             except DpbbError as error:  # the run, or the way to it, is gone
                 logger.debug("heuristics beside the tree end: %s", error)
-                return
-            except Exception:
-                logger.exception("heuristic %s fails beside the tree", method)
-                with self._changed:
-                    if self._turns is not None:
-                        self._turns.drop(method)
+
+        threading.Thread(target=run, name="dpbb-beside", daemon=True).start()
+
+    def _search_alone(self, stop: threading.Event) -> None:
+        """Search from start to start until told to stop."""
+        while self._search_once(stop):
+            pass
+
+    def _search_once(self, stop: threading.Event) -> bool:
+        """Search from one start; False: there is nothing more to do."""
+        task = self._next(stop)
+        if task is None:
+            return False
+        beginning, method, search = task
+        self._found(Incumbent(beginning.value, beginning.permutation, "completion"))
+        if not self._improves(method, beginning, search):
+            stop.wait(REST_S)
+        return True
+
+    def _search_together(self, stop: threading.Event) -> None:
+        """Search from incumbent to incumbent with several threads."""
+        team, seconds, rounds = self._team, TOGETHER_S, 0
+        while (best := self._incumbent(stop)) is not None:
+            rounds += 1
+            if self.n_threads == 1 and rounds % ALONE == 0:
+                if not self._search_once(stop):
+                    return
                 continue
-            if found.value >= beginning.value:
+            search = replace(
+                self._limits(stop), deadline=self._clock() + seconds, threads=team
+            )
+            seconds = min(2 * seconds, MOST_START_S)
+            better = self._improves(AUTO, best, search)
+            if better is None:
+                return
+            if not better:
                 stop.wait(REST_S)
+
+    def _improves(
+        self, method: str, beginning: Beginning, search: BesideSearch
+    ) -> bool | None:
+        """Search; whether something better than the start came; None: it failed."""
+        problem = self._problem
+        if problem is None:
+            raise ValueError("expected a problem before any search")
+        try:
+            found = problem.improve(method, beginning, search)
+        except DpbbError:
+            raise
+        except Exception:
+            logger.exception("heuristic %s fails beside the tree", method)
+            with self._changed:
+                if self._turns is not None:
+                    self._turns.drop(method)
+            return None
+        return found.value < beginning.value
+
+    def _incumbent(self, stop: threading.Event) -> Beginning | None:
+        """Wait for the best start; None: the thread is to end."""
+        with self._changed:
+            while not stop.is_set() and self._turns is not None and not self._proved:
+                if self._pool.incumbent is not None:
+                    return self._pool.incumbent
+                self._changed.wait()
+        return None
+
+    @property
+    def _proved(self) -> bool:
+        """Whether nothing can be better."""
+        return self._best is not None and self._best <= self._lower_bound
 
     def _prepare(self) -> None:
         """Fetch the problem, once."""
@@ -180,8 +263,8 @@ class RunHeuristics:
             methods = list(problem.methods_beside)
             pool = StartPool(most_uses=max(1, len(methods)))
             pool.resize(self._pool.capacity)
-            for beginning in self._pool.beginnings:
-                pool.add(beginning)
+            if self._pool.incumbent is not None:
+                pool.lead(self._pool.incumbent)
             self._pool, self._problem, self._turns = pool, problem, Turns(methods)
             self._lower_bound = root_bound(problem)
             self._start_s = spec.options.heuristic_start_s
@@ -192,8 +275,7 @@ class RunHeuristics:
         """Wait for something to start from; None: the thread is to end."""
         with self._changed:
             while not stop.is_set():
-                proved = self._best is not None and self._best <= self._lower_bound
-                if self._turns is None or not self._turns.methods or proved:
+                if self._turns is None or not self._turns.methods or self._proved:
                     return None
                 if self._pool.beginnings:
                     method = self._turns.take()
@@ -217,21 +299,13 @@ class RunHeuristics:
             should_stop=stop.is_set,
         )
 
-    def _improve(
-        self, method: str, beginning: Beginning, search: BesideSearch
-    ) -> Incumbent:
-        problem = self._problem
-        if problem is None:
-            raise ValueError("expected a problem before any search")
-        return problem.improve(method, beginning, search)
-
     def _found(self, incumbent: Incumbent) -> None:
         """Offer a schedule if it is better than what the run has."""
         with self._changed:
             if self._best is not None and incumbent.value >= self._best:
                 return
             self._best = incumbent.value
-            self._pool.add(Beginning(incumbent.value, incumbent.permutation))
+            self._pool.lead(Beginning(incumbent.value, incumbent.permutation))
             if self._turns is not None:
                 self._turns.note(incumbent.source)
             self._changed.notify_all()

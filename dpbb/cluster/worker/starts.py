@@ -29,52 +29,68 @@ class _Entry:
 
 
 class StartPool:
-    """The best schedules to start from, distinct, no more than a few for each thread.
+    """The incumbent and the best promoted schedules, distinct, not many.
 
     Parameters
     ----------
     most_uses
-        A start leaves the pool when so many searches have begun there, unless it is the
-        best: what is promoted later has room then.
+        A promoted start leaves the pool when so many searches have begun there: what is
+        promoted later has room then.
     """
 
     def __init__(self, most_uses: int) -> None:
         self.capacity = 0
         self._most_uses = most_uses
-        self._entries: list[_Entry] = []  # the best first
+        self._incumbent: _Entry | None = None
+        self._promoted: list[_Entry] = []  # the best first
+
+    @property
+    def incumbent(self) -> Beginning | None:
+        """The best schedule known."""
+        return None if self._incumbent is None else self._incumbent.beginning
 
     @property
     def beginnings(self) -> list[Beginning]:
-        """What is in the pool, the best first."""
+        """What is in the pool, the incumbent and then the best first."""
         return [entry.beginning for entry in self._entries]
+
+    @property
+    def _entries(self) -> list[_Entry]:
+        first = [] if self._incumbent is None else [self._incumbent]
+        return [*first, *self._promoted]
 
     def resize(self, capacity: int) -> None:
         """Keep so many at most, the best ones."""
         self.capacity = capacity
-        del self._entries[capacity:]
+        del self._promoted[max(0, capacity - 1) :]
 
-    def add(self, beginning: Beginning) -> bool:
+    def lead(self, incumbent: Beginning) -> None:
+        """Put the incumbent in the place of the last one."""
+        self._incumbent = _Entry(incumbent)
+
+    def add(self, promoted: Beginning) -> bool:
         """Take a start in if it is new and among the best; returns whether it is."""
-        key = key_of(beginning)
+        key = key_of(promoted)
         if any(entry.key == key for entry in self._entries):
             return False
         # behind its equals, so that the newer ones make room
-        place = sum(entry.beginning.value <= beginning.value for entry in self._entries)
-        self._entries.insert(place, _Entry(beginning))
-        del self._entries[self.capacity :]
-        return place < len(self._entries)
+        place = sum(entry.beginning.value <= promoted.value for entry in self._promoted)
+        self._promoted.insert(place, _Entry(promoted))
+        self.resize(self.capacity)
+        return place < len(self._promoted)
 
     def take(self, method: str) -> Beginning | None:
-        """Return the start used least by a method, the best of those; None: none is.
+        """Return the start used least by a method, the first of those; None: none is.
 
         Some methods would do the same again from the same start.
         """
-        if not self._entries:
+        entries = self._entries
+        if not entries:
             return None
-        entry = min(self._entries, key=lambda entry: entry.uses[method])
+        entry = min(entries, key=lambda entry: entry.uses[method])
         entry.uses[method] += 1
-        if entry.uses.total() >= self._most_uses and entry is not self._entries[0]:
-            self._entries.remove(entry)
+        if entry.uses.total() >= self._most_uses and entry is not self._incumbent:
+            self._promoted.remove(entry)
         return entry.beginning
 
 

@@ -1,13 +1,16 @@
-"""Heuristics in one thread beside the tree."""
+"""Heuristics beside the tree: in one thread, or in several that work together."""
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from dpbb.errors import OptionError
+from dpbb.flowshop.heuristics.first import first_incumbent
 from dpbb.flowshop.heuristics.loading import loaded
 from dpbb.flowshop.heuristics.search import Search
 from dpbb.flowshop.heuristics.table import HEURISTICS, path_of
+from dpbb.options import Heuristics
 from dpbb.problem import Incumbent
 
 if TYPE_CHECKING:
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 def improve_beside(
     instance: FlowShopInstance, method: str, beginning: Beginning, limits: BesideSearch
 ) -> Incumbent:
-    """Improve a schedule in this thread, with a method that runs beside the tree.
+    """Improve a schedule beside the tree.
 
     See ``dpbb.problem.ImprovesBeside``.
 
@@ -27,6 +30,22 @@ def improve_beside(
     OptionError
         No such method, or one that does not run beside the tree.
     """
+    if method == Heuristics.AUTO:
+        found = first_incumbent(
+            instance,
+            time_limit_s=max(0.0, limits.deadline - time.monotonic()),
+            threads=limits.threads,
+            seed=limits.seed,
+            initial=beginning.permutation,
+            lower_bound=limits.lower_bound,
+            on_improvement=limits.on_improvement,
+            should_stop=limits.should_stop,
+        )
+        return (
+            Incumbent(beginning.value, beginning.permutation, "start")
+            if (found is None)
+            else found
+        )
     row = HEURISTICS.get(method)
     if row is None or not row.beside:
         beside = [name for name, other in HEURISTICS.items() if other.beside]

@@ -92,8 +92,8 @@ def test_a_better_schedule_is_offered_with_its_method(started):
     run = started(channel)
     run.know(beginning(100))
     wait_until(lambda: channel.offers)
-    assert [(one.value, one.source) for one in channel.offers] == [(99, "swap")]
-    assert [one.value for one in run.starts] == [99, 100]
+    assert [(one.value, one.source) for one in channel.offers] == [(99, "auto")]
+    assert [one.value for one in run.starts] == [99]
 
 
 def test_what_the_run_has_already_is_not_offered(started):
@@ -119,7 +119,7 @@ def test_threads_end_when_there_are_to_be_fewer(started):
 
     run = started(Channel(noted), threads=3)
     run.know(beginning(100))
-    wait_until(lambda: len(running) == 3)
+    wait_until(lambda: len(running) == 2)  # two of the three work together
     run.resize(1)
     wait_until(lambda: len(searching()) == 1)
     assert run.n_threads == 1
@@ -134,16 +134,62 @@ def test_a_thread_without_a_start_waits_and_ends_at_once(started):
     wait_until(lambda: not searching())
 
 
+def test_most_threads_work_together(started):
+    searches = []
+
+    def noted(method, start, search):
+        searches.append((method, search.threads, start.value))
+        return until_stopped(method, start, search)
+
+    run = started(Channel(noted), threads=9)
+    run.know(beginning(100))
+    run.add([beginning(150, 3, 2, 1, 0)])
+    wait_until(lambda: len(searches) == 3)
+    assert run.n_threads == 9
+    assert sorted(searches)[0] == ("auto", 7, 100)
+    assert [one[:2] for one in sorted(searches)[1:]] == [("swap", 1)] * 2
+
+
+def test_a_single_thread_takes_both_kinds_in_turn(started):
+    methods = []
+
+    def noted(method, start, search):
+        methods.append((method, search.threads))
+        return Incumbent(start.value, start.permutation, method)
+
+    started(Channel(noted)).know(beginning(100))
+    wait_until(lambda: len(methods) > 8)
+    assert methods[:8] == [*[("auto", 1)] * 3, ("swap", 1)] * 2
+
+
+def test_searches_together_take_longer_and_longer(started):
+    clock, seconds = SimpleNamespace(now=0.0), []
+
+    def noted(method, start, search):
+        if method == "auto":
+            seconds.append(search.deadline - clock.now)
+            clock.now = search.deadline
+            return Incumbent(start.value, start.permutation, method)
+        return until_stopped(method, start, search)
+
+    run = started(Channel(noted), threads=2, clock=lambda: clock.now)
+    run.know(beginning(100))
+    wait_until(lambda: len(seconds) > 6)
+    assert seconds[:6] == [20.0, 40.0, 80.0, 160.0, 300.0, 300.0]
+
+
 def test_searches_have_seeds_and_limits_of_their_own(started):
     clock = SimpleNamespace(now=0.0)
     searches = []
 
     def noted(method, start, search):
+        if method == "auto":
+            return until_stopped(method, start, search)
         searches.append(search)
         clock.now += 100.0
         return Incumbent(start.value, start.permutation, method)
 
-    run = started(Channel(noted), clock=lambda: clock.now)
+    run = started(Channel(noted), threads=2, clock=lambda: clock.now)
     run.know(beginning(100))
     wait_until(lambda: len(searches) > 30)
     run.resize(0)
@@ -159,12 +205,13 @@ def test_the_limit_of_a_start_may_be_given(started):
     lengths = []
 
     def noted(method, start, search):
-        lengths.append(search.deadline)
+        if method != "auto":
+            lengths.append(search.deadline)
         return until_stopped(method, start, search)
 
     channel = Channel(noted)
     channel.run.options.heuristic_start_s = 7.5
-    started(channel, clock=lambda: 3.0).know(beginning(100))
+    started(channel, threads=2, clock=lambda: 3.0).know(beginning(100))
     wait_until(lambda: lengths)
     assert lengths == [10.5]
 
@@ -178,7 +225,7 @@ def test_a_method_that_fails_is_left_out(started, caplog):
             raise ZeroDivisionError
         return until_stopped(method, start, search)
 
-    run = started(Channel(failing, ("bad", "good")))
+    run = started(Channel(failing, ("bad", "good")), threads=2)
     run.know(beginning(100))
     wait_until(lambda: "good" in calls)
     assert "bad fails" in caplog.text

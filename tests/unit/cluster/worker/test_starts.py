@@ -22,14 +22,24 @@ def values(pool):
     return [one.value for one in pool.beginnings]
 
 
-def test_only_the_best_stay():
-    pool = pool_of(3, 30, 10, 20)
-    assert values(pool) == [10, 20, 30]
+def test_only_the_best_stay_besides_the_incumbent():
+    pool = pool_of(4, 30, 10, 20)
+    pool.lead(beginning(5))
+    assert values(pool) == [5, 10, 20, 30]
     assert pool.add(beginning(15))
     assert not pool.add(beginning(40))
-    assert values(pool) == [10, 15, 20]
-    pool.resize(1)
-    assert values(pool) == [10]
+    assert values(pool) == [5, 10, 15, 20]
+    pool.resize(2)
+    assert values(pool) == [5, 10]
+
+
+def test_there_is_one_incumbent():
+    pool = pool_of(4, 30)
+    for value in (9, 7):
+        pool.lead(beginning(value))
+    assert values(pool) == [7, 30]
+    assert pool.incumbent.value == 7
+    assert not pool.add(beginning(7))
 
 
 def test_a_schedule_is_there_once():
@@ -41,19 +51,20 @@ def test_a_schedule_is_there_once():
 
 
 def test_starts_are_used_in_turn_the_best_first():
-    pool = pool_of(3, 30, 10, 20, most_uses=9)
+    pool = pool_of(4, 30, 10, 20, most_uses=9)
     taken = [pool.take("ig").value for _ in range(6)]
     assert taken == [10, 20, 30, 10, 20, 30]
 
 
 def test_each_method_has_the_best_first():
-    pool = pool_of(2, 10, 20, most_uses=9)
+    pool = pool_of(3, 10, 20, most_uses=9)
     taken = [pool.take(method).value for method in ("a", "a", "b", "a", "b")]
     assert taken == [10, 20, 10, 10, 20]
 
 
-def test_what_was_used_up_makes_room_but_for_the_best():
-    pool = pool_of(2, 10, 20, most_uses=1)
+def test_what_was_used_up_makes_room_but_for_the_incumbent():
+    pool = pool_of(2, 20, most_uses=1)
+    pool.lead(beginning(10))
     assert [pool.take("ig").value for _ in range(2)] == [10, 20]
     assert values(pool) == [10]
     assert pool.add(beginning(50))
