@@ -67,9 +67,18 @@ def test_lists(gpu, tabu, neighbourhood):
     same_on_both(shop(17, 4, 3), gpu.Shape(block=64), 20, **changes)
 
 
-@pytest.mark.parametrize("way", WAYS[:4])
-@pytest.mark.parametrize(("n_machines", "longest"), [(1, 9), (40, 9), (4, 30_000)])
-def test_one_machine_many_machines_large_times(gpu, way, n_machines, longest):
+SHAPES = [
+    *((40, 9, way) for way in WAYS[:4]),
+    *(
+        (n_machines, most, way)
+        for n_machines, most in ((1, 9), (4, 30_000))
+        for way in WAYS[2:4]
+    ),
+]
+
+
+@pytest.mark.parametrize(("n_machines", "longest", "way"), SHAPES)
+def test_one_machine_many_machines_large_times(gpu, n_machines, longest, way):
     instance = shop(20, n_machines, longest)
     same_on_both(instance, gpu.Shape(block=64), 6, **way)
 

@@ -32,8 +32,9 @@ TILE_SIDE = 8
 SLOTS = 3
 BATCH = 8
 BLOCKS = (128, 256, 512)
-LAUNCH_OPERATIONS = 2e12
-"""Operations of all searches in one launch: some tenths of a second on an H200."""
+LAUNCH_OPERATIONS = 1e12
+LAUNCH_GENERATIONS = 2000
+"""Of all searches in one launch, at most: some tenths of a second on an H200."""
 
 SHARING = {"none": 0, "prefix": 1, "both": 2}
 TABU = {Tabu.PAIRS: 0, Tabu.PERMUTATIONS: 1, Tabu.POSITIONS: 2}
@@ -349,6 +350,7 @@ class GpuSearch:
         """
         operations = self._rules.operations(self._shape[1]) * self._shape[0]
         part = max(1, int(LAUNCH_OPERATIONS / max(1.0, operations)))
+        part = min(part, LAUNCH_GENERATIONS)
         while state.generation < generations and not over():
             first = state.generation + 1
             last = min(generations, first + part - 1)

@@ -81,7 +81,7 @@ class Rules:
         """Return the operations of one generation of one search, about."""
         m = int(self.times.shape[1])
         if self.insert:
-            return 3.0 * n_jobs * n_jobs * m
+            return 10.0 * n_jobs * n_jobs * m
         share = {Sharing.NONE: 2, Sharing.PREFIX: 3, Sharing.BOTH: 6}[self.sharing]
         return float(n_jobs) ** 3 / share * m
 
