@@ -24,7 +24,7 @@ def start_at(instance, order=None):
     return Incumbent(FlowShopProblem(instance).evaluate(order), order, "initial")
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(oracle.problems(max_jobs=7), st.randoms(use_true_random=False))
 def test_uncut_beam_proves_the_optimum(tiny, random):
     """Seven jobs fit into the widest beam: the result is proved and optimal."""
@@ -37,7 +37,7 @@ def test_uncut_beam_proves_the_optimum(tiny, random):
     assert found.value == best == tiny.evaluate(found.permutation)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(oracle.problems(max_jobs=7), st.integers(1, 3))
 def test_proof_is_never_claimed_for_less_than_the_optimum(tiny, runs):
     best, _ = oracle.best_orders(tiny.times)
@@ -48,7 +48,7 @@ def test_proof_is_never_claimed_for_less_than_the_optimum(tiny, runs):
         assert found.value == best
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(oracle.problems(max_jobs=7), st.data())
 def test_kept_jobs_stay_and_the_rest_is_best(tiny, data):
     """An uncut beam finds the best schedule with these ends; of others it says none."""

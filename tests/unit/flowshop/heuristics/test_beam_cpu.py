@@ -56,7 +56,7 @@ def levels_of():
     return make
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(oracle.problems(max_jobs=7), st.data())
 def test_candidates_have_the_bounds_and_guides_of_the_problem(levels_of, tiny, data):
     """Along a random path: which children live, on which side, and their keys."""
@@ -101,7 +101,7 @@ def test_candidates_have_the_bounds_and_guides_of_the_problem(levels_of, tiny, d
         np.testing.assert_allclose(level.weights[0], expected, rtol=1e-5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(oracle.problems(max_jobs=7), st.integers(1, 40), st.data())
 def test_a_run_keeps_the_best_and_knows_when_it_cut(levels_of, tiny, width, data):
     """By bounds alone a plain beam of exact numbers keeps the same nodes."""

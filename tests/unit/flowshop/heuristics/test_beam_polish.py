@@ -10,7 +10,7 @@ from dpbb.problem import Incumbent
 from tests import oracle
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(oracle.problems(max_jobs=7), st.data())
 def test_nodes_become_schedules_with_the_kept_ends(tiny, data):
     """Whatever is missing; and no job can be moved to a better place, afterwards."""

@@ -16,7 +16,7 @@ def start_at(problem, order):
     return Incumbent(problem.evaluate(np.array(order)), np.array(order), "initial")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(oracle.problems(max_jobs=7), st.data())
 def test_kept_jobs_stay_and_the_rest_is_best(tiny, data):
     """With room for all nodes it is exhaustive; a proof is only of the whole tree."""
