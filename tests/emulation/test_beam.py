@@ -1,11 +1,15 @@
 """The beam's kernels, lane by lane on the host: exactly the nodes of the CPU's."""
 
+import numpy as np
 import pytest
 
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.heuristics import beam_gpu
 from dpbb.flowshop.heuristics.beam import beam
+from dpbb.flowshop.heuristics.beam_levels import Guide, Root
 from dpbb.flowshop.heuristics.neh import neh
 from dpbb.flowshop.heuristics.search import Search
+from tests import oracle
 from tests.parity.beams import SHAPES, SMALL, same_runs
 
 pytestmark = pytest.mark.timeout(600)
@@ -52,3 +56,45 @@ def test_memory_limits_the_width(emulated, monkeypatch):
     search = Search(SMALL, 0)
     beam_gpu.beam(search, neh(search))
     assert 1 <= max(widths) < 32
+
+
+def test_exhausted_targets_are_lower_bounds(emulated):
+    """Random shops of one shape: few different times, zeros, equal jobs."""
+    rng = np.random.default_rng(7)
+    uncut = set()
+    for longest in (1, 1, 4, 4, 20, 99):
+        times = rng.integers(0, longest + 1, (5, 3))
+        times[1] = times[0]
+        best, _ = oracle.best_orders(times.tolist())
+        problem = FlowShopProblem(FlowShopInstance("tiny", times))
+        nothing = np.zeros(0, np.intp)
+        root = Root.of(problem, nothing, nothing)
+        levels = beam_gpu.GpuLevels(problem, root, problem.trivial_ub, 0)
+        for target in {1, max(best, 1), best + 1, problem.trivial_ub}:
+            for width in (1, 4, 20):
+                run = levels.run(width, target, Guide.WALPHA, 1, lambda: False)
+                assert run.value is None or best <= run.value < target
+                if run.uncut:
+                    assert best >= target if run.value is None else best == run.value
+                    uncut.add(run.value is None)
+    assert uncut == {False, True}
+
+
+def test_no_memory_ends_the_search_without_a_proof(emulated, monkeypatch):
+    import cupy
+
+    def full(*how):
+        raise cupy.cuda.memory.OutOfMemoryError
+
+    search = Search(SMALL, 0)
+    start = neh(search)
+    run = beam_gpu.GpuLevels._run
+
+    def fail(levels, *how):
+        monkeypatch.setattr(cupy, "empty", full)
+        return run(levels, *how)
+
+    monkeypatch.setattr(beam_gpu.GpuLevels, "_run", fail)
+    found = beam_gpu.beam(search, start)
+    assert found.value == start.value
+    assert not found.proved

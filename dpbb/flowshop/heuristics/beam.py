@@ -26,12 +26,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpbb.errors import InvariantError
 from dpbb.flowshop.heuristics.beam_cpu import CpuLevels
 from dpbb.flowshop.heuristics.beam_levels import Guide, Levels, Root
 from dpbb.flowshop.heuristics.beam_polish import MOST_POLISHED, POLISHED_SHARE, Polish
 from dpbb.flowshop.heuristics.neh import neh
 from dpbb.flowshop.heuristics.search import Search, improve
 from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.flowshop.makespan import makespan
 from dpbb.flowshop.problem import FlowShopProblem
 
 if TYPE_CHECKING:
@@ -105,9 +107,9 @@ def widen(
             else:
                 depth //= 4
         width *= 2
-    if runs.lower_bound >= runs.incumbent.value and not first and not last:
-        return replace(runs.incumbent, proved=True)
-    return runs.incumbent
+    if first or last or runs.lower_bound < runs.incumbent.value:
+        return runs.incumbent
+    return replace(runs.incumbent, proved=True)
 
 
 class _Runs:
@@ -158,13 +160,24 @@ class _Runs:
             self._ended = True
             return False
         self._count += 1
-        n_jobs = self._search.instance.n_jobs - sum(self._search.kept)
-        found = len(run.moves) > 0 and run.moves.shape[1] == n_jobs
         before = self.incumbent.value
-        for one in self._polish(run.moves, alone=run.uncut):
+        found = self._polish(run.moves, alone=run.uncut)
+        if run.value is not None:
+            value = makespan(self._search.instance.times, found[0])
+            if value != run.value:
+                raise InvariantError(
+                    f"beam: the bound of a complete schedule is {run.value}, its "
+                    f"makespan {value}"
+                )
+        for one in found:
             self.incumbent = improve(self._search, self.incumbent, one, "beam")
         if run.uncut:
-            self.lower_bound = self.incumbent.value if found else target
+            self.lower_bound = target if run.value is None else run.value
+            if self.incumbent.value < self.lower_bound and not any(self._search.kept):
+                raise InvariantError(
+                    f"beam: no schedule is below {self.lower_bound}, but there is one "
+                    f"of {self.incumbent.value}"
+                )
         logger.debug(
             "beam of %d, %s below %d: %d nodes, depth %d, uncut %d, incumbent %d",
             *(width, guide.name, target, run.nodes, run.moves.shape[1], run.uncut),

@@ -123,7 +123,9 @@ class CpuLevels:
         best = best_of(taken[: nodes if depth else 0], rows)
         paths = np.empty((len(best), depth), np.uint16)
         trace(parents, moves, best, paths)
-        return Outcome(paths, uncut, expanded)
+        whole = depth == n_levels and len(best) > 0
+        value = int(taken[best[0]]) if whole else None
+        return Outcome(paths, uncut, expanded, value)
 
     def _level(self, root: Root) -> Level:
         model = self._model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from dpbb.flowshop.heuristics.search import Search
     from dpbb.flowshop.problem import FlowShopProblem
     from dpbb.problem import Incumbent
+
+logger = logging.getLogger(__name__)
 
 __all__ = ["GpuLevels", "beam", "load"]
 
@@ -159,7 +162,16 @@ class GpuLevels:
     def run(
         self, width: int, ub: int, guide: Guide, rows: int, over: Callable[[], bool]
     ) -> Outcome | None:
-        """See ``Levels``."""
+        """See ``Levels``; None, too, if there is no memory left for the width."""
+        try:
+            return self._run(width, ub, guide, rows, over)
+        except self._cupy.cuda.memory.OutOfMemoryError:
+            logger.info("no device memory for a beam of %d nodes", width)
+            return None
+
+    def _run(
+        self, width: int, ub: int, guide: Guide, rows: int, over: Callable[[], bool]
+    ) -> Outcome | None:
         empty = self._cupy.empty
         n_levels = len(self._root.jobs)
         chunks = -(-width // CHUNK)
@@ -205,8 +217,15 @@ class GpuLevels:
                     *(np.int32(nodes), below),
                 )
                 records = below
-        best = best_of(taken.get()[: nodes if depth else 0], rows)
-        return Outcome(self._trace(parents, moves, width, depth, best), uncut, expanded)
+        found = taken.get()[: nodes if depth else 0]
+        best = best_of(found, rows)
+        whole = depth == n_levels and len(best) > 0
+        return Outcome(
+            self._trace(parents, moves, width, depth, best),
+            uncut,
+            expanded,
+            int(found[best[0]]) if whole else None,
+        )
 
     def _record(self, root: Root) -> NDArray[np.uint32]:
         """Record of the root, as the kernels have it."""

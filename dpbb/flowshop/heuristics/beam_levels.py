@@ -114,11 +114,14 @@ class Outcome(NamedTuple):
         they are not complete.
     nodes
         Nodes expanded.
+    value
+        Bound of the best node if it is complete: its makespan. Else None.
     """
 
     moves: NDArray[np.uint16]
     uncut: bool
     nodes: int
+    value: int | None
 
 
 class Levels(Protocol):

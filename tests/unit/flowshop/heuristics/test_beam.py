@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpbb.errors import InvariantError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem, taillard_instance
 from dpbb.flowshop.bounds.lb1 import root_bound
 from dpbb.flowshop.heuristics import beam_cpu
@@ -71,13 +72,55 @@ def test_kept_jobs_stay_and_the_rest_is_best(tiny, data):
 
 
 @pytest.mark.parametrize(
-    "name", ["ta001", "ta007", "ta019", "ta031", "ta035", "ta044", "ta070", "ta091"]
+    "name",
+    ["ta001", "ta007", "ta019", "ta031", "ta035", "ta044", "ta070", "ta091", "ta105"],
 )
-def test_optima_of_shops_with_few_machines_are_found_and_proved(name):
+def test_optima_are_found_and_proved(name):
     instance = taillard_instance(name)
     found = beam(search(instance, threads=2))
     assert found.proved
     assert found.value == instance.best_known.upper_bound
+
+
+@settings(max_examples=60, deadline=None)
+@given(oracle.problems(max_jobs=6), st.data())
+def test_proofs_hold_whatever_the_start_and_the_limits(tiny, data):
+    """Lower bounds that are given, schedules found elsewhere, a stop."""
+    best, _ = oracle.best_orders(tiny.times)
+    instance = FlowShopInstance("tiny", tiny.times)
+    order = data.draw(st.permutations(range(tiny.n_jobs)))
+    elsewhere = start_at(instance, data.draw(st.permutations(range(tiny.n_jobs))))
+    left = data.draw(st.integers(0, 40))
+    asked = []
+
+    def should_stop():
+        asked.append(True)
+        return len(asked) > left
+
+    limited = Search(
+        instance,
+        data.draw(st.integers(0, best)),
+        should_stop=should_stop,
+        elsewhere=lambda: elsewhere,
+    )
+    found = beam(limited, start_at(instance, order))
+    assert found.value == tiny.evaluate(found.permutation) >= best
+    if found.proved:
+        assert found.value == best
+
+
+def test_a_wrong_bound_is_no_proof(monkeypatch):
+    """A bound that is not the makespan of what is complete would make false proofs."""
+    run = beam_cpu.CpuLevels.run
+
+    def wrong(*how):
+        found = run(*how)
+        return found._replace(value=found.value and found.value + 1)
+
+    monkeypatch.setattr(beam_cpu.CpuLevels, "run", wrong)
+    instance = taillard_instance("ta001")
+    with pytest.raises(InvariantError, match="makespan"):
+        beam(Search(instance, 0), start_at(instance))
 
 
 def test_threads_change_nothing(monkeypatch):

@@ -137,6 +137,37 @@ def test_a_run_keeps_the_best_and_knows_when_it_cut(levels_of, tiny, width, data
     assert run.moves.tolist() == [paths[i] for i in best]
 
 
+@settings(max_examples=60, deadline=None)
+@given(oracle.problems(max_jobs=6), st.data())
+def test_an_exhausted_target_is_a_lower_bound(levels_of, tiny, data):
+    """Or the best schedule below it is the optimum; cut runs say nothing."""
+    problem = FlowShopProblem(FlowShopInstance("tiny", tiny.times))
+    best, _ = oracle.best_orders(tiny.times)
+    levels = levels_of(problem)
+    for _ in range(5):
+        target = data.draw(st.integers(1, problem.trivial_ub) | st.just(best))
+        width = data.draw(st.integers(1, 20))
+        guide = data.draw(st.sampled_from((Guide.WALPHA, Guide.GAP)))
+        run = levels.run(width, target, guide, 1, lambda: False)
+        assert run.value is None or best <= run.value < target
+        if run.uncut:
+            assert best >= target if run.value is None else best == run.value
+
+
+@pytest.mark.parametrize("after", [0, 1, 3, 5])
+def test_a_run_that_is_stopped_says_nothing(levels_of, after):
+    problem = FlowShopProblem(FlowShopInstance("x", [[3, 5], [2, 2], [4, 1]]))
+    asked = []
+
+    def over():
+        asked.append(True)
+        return len(asked) > after
+
+    run = levels_of(problem).run(9, problem.trivial_ub, Guide.WALPHA, 1, over)
+    assert (run is None) == (len(asked) > after)
+    assert run is None or run.uncut
+
+
 def test_limit_and_quota_take_what_is_wanted():
     keys = np.array([4, 2, NO_KEY, 2, 7, 2], np.int32)
     assert limit_of(keys, 1) == (2, 1)
