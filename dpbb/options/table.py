@@ -182,7 +182,8 @@ class SolveOptions:
         None,
         kinds.optional(kinds.name("the name of a bound"), "the problem's own"),
         Where.TREE,
-        "lower bound that prunes, one that the problem has: lb1 of flow shops",
+        "lower bound that prunes, one that the problem has: of flow shops lb1, or lb2 "
+        "(engine reference alone)",
     )
     upper_bound: int | None = row(
         None,

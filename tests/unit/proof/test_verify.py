@@ -43,6 +43,27 @@ def test_a_benchmark_is_proved_at_its_root(tmp_path, both):
     assert both(Certificate.read(path).content)[0]
 
 
+def test_a_run_ends_with_the_schedule_that_the_root_bound_proves(tmp_path, both):
+    """Equal times on both machines: its tree would take for ever."""
+    times = np.repeat(np.random.default_rng(1).integers(1, 20, (30, 1)), 2, axis=1)
+    path = tmp_path / "root.json.gz"
+    result = dpbb.solve(times, heuristics="none", certificate=str(path), **QUIET)
+    assert (result.termination, result.proof) == ("root_bound", "root_bound")
+    assert result.decomposed > 0
+    assert "no more tree was needed" in result.summary()
+    assert both(Certificate.read(path).content)[0]
+
+
+@pytest.mark.parametrize(
+    ("cutoff", "status"), [(1278, "infeasible_cutoff"), (1279, "optimal")]
+)
+def test_a_cutoff_has_its_tree_whole(cutoff, status):
+    """LB2 of the root says as much, but nobody asked for it."""
+    result = dpbb.solve("ta001", cutoff=cutoff, **QUIET)
+    assert (result.status, result.proof) == (status, "tree_exhausted")
+    assert result.decomposed == {1278: 7}.get(cutoff, result.decomposed) > 0
+
+
 def shifted(name, by):
     def change(content):
         content["result"][name] += by
