@@ -36,7 +36,7 @@ SHRINKING_BATCHES = 1024
 def warp_bytes(shape: KernelShape) -> int:
     """Bytes of a warp in the shared memory of ``explore``."""
     n = shape.n_jobs
-    return up(4 * n + 4 * n + 4 * (n + 1) + 2 * 2 * LANES + n, 4)
+    return up(4 * n + 4 * n + 4 * (n + 1) + 2 * 2 * LANES + 2 * n, 4)
 
 
 class Exploding:

@@ -4,7 +4,9 @@
 // (pages.cuh) and always decomposes a whole page: the deepest full one, so that memory
 // stays bounded as in a depth-first search; when no page is full, the shallowest one,
 // which makes the most new nodes. So all lanes have a node, and all nodes of a page have
-// equally many children. This is the interval-vector-matrix search of Gmys, Mezmaz,
+// equally many children. Of a page with very many survivors, near the tree's root, only a
+// few nodes are decomposed at a time: the rest of the page waits. They are a small part of
+// all nodes, and most of the open ones would hang below them. This is the interval-vector-matrix search of Gmys, Mezmaz,
 // Melab and Tuyttens (EJOR 284(3), 2020) with its rows taken 32 at a time; counts do not
 // depend on the order of nodes at a fixed upper bound.
 //
@@ -27,6 +29,7 @@ struct Explorer {
   u32 closed[N + 1];  // closed subtrees by depth, this launch
   u16 ready[2 * LANES];  // children to be made: parent's lane | job << 5
   u8 fill[N];         // records in the open page, 0 (no page) to 31
+  u8 rest[N];         // records left of the first full page; 0: all
 };
 
 __device__ __forceinline__ void add_u64(u64 *address, u64 value) {
@@ -72,9 +75,13 @@ struct Levels {
   __device__ __forceinline__ int pop(int depth, u32 &page) {
     page = own.full[depth];
     int records = LANES;
+    if (page != NONE && own.rest[depth]) records = own.rest[depth];
     __syncwarp();
     if (page != NONE) {
-      if (lane == 0) own.full[depth] = __ldcg(arena.next + page);
+      if (lane == 0) {
+        own.full[depth] = __ldcg(arena.next + page);
+        own.rest[depth] = 0;
+      }
       --n_full;
     } else {
       page = own.open[depth];
@@ -105,6 +112,14 @@ struct Levels {
       }
       ++n_open;
     }
+    __syncwarp();
+  }
+
+  // Put back what is left of a page that was popped: it is the next one of its depth, as
+  // no page is added there before.
+  __device__ __forceinline__ void push_rest(int depth, u32 page, int records) {
+    push(depth, page, LANES);
+    if (lane == 0) own.rest[depth] = (u8)records;
     __syncwarp();
   }
 };
@@ -232,7 +247,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
 #endif
   for (int i = lane; i < N; i += LANES) {
     own.full[i] = NONE;
-    own.fill[i] = 0;
+    own.fill[i] = own.rest[i] = 0;
   }
   for (int i = lane; i <= N; i += LANES) own.closed[i] = 0;
   __syncthreads();
@@ -328,7 +343,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     const Node node = node_of(state_of_record(page, slot));
     // the tree's root is decomposed whatever its bound (architecture I4)
     const bool alive = lane < records && (depth == 0 || node_bound(node) < ub);
-    const int n_alive = __popc(__ballot_sync(ALL_LANES, alive));
+    int n_alive = __popc(__ballot_sync(ALL_LANES, alive));
 
     // ---- bound the children on both sides -------------------------------------------------
     u32 front[N_MASK], back[N_MASK];
@@ -377,7 +392,23 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
       front[w] = !alive ? 0 : goes_back ? back[w] : front[w];
       survivors += __popc(front[w]);
     }
-    const int total = warp_sum(survivors);
+    int total = warp_sum(survivors);
+    int rest = 0;  // records that wait
+    if (total > MOST_CHILDREN) {
+      int behind = survivors;  // of this lane and all after it
+#pragma unroll
+      for (int step = 1; step < LANES; step *= 2) {
+        const int more = __shfl_sync(ALL_LANES, behind, (lane + step) % LANES);
+        if (lane + step < LANES) behind += more;
+      }
+      const u32 fit = __ballot_sync(ALL_LANES, behind <= FEW_CHILDREN);
+      rest = min(fit ? __ffs(fit) - 1 : LANES, records - 1);
+      total = __shfl_sync(ALL_LANES, behind, rest);
+      n_alive = __popc(__ballot_sync(ALL_LANES, alive && lane >= rest));
+#pragma unroll
+      for (int w = 0; w < N_MASK; ++w)
+        if (lane < rest) front[w] = 0;
+    }
 
     // ---- make the surviving children, 32 at a time ---------------------------------------
     const int depth_below = depth + 1;
@@ -392,7 +423,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     }
     decomposed += n_alive;
     if (lane == 0) {
-      own.closed[depth] += records - n_alive;
+      own.closed[depth] += records - rest - n_alive;
       own.closed[depth_below] += n_alive * (N - depth) - total;
     }
     if (filled && total) --levels.n_open;  // in hand until it is put back below
@@ -498,7 +529,10 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
       __syncwarp();
       if (filled) levels.push(depth_below, target, filled);
     }
-    cache.give(arena, page_id, lane);
+    if (rest)
+      levels.push_rest(depth, page_id, rest);
+    else
+      cache.give(arena, page_id, lane);
   }
 
   // ---- leave everything in order for the next launch --------------------------------------

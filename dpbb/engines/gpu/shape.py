@@ -16,6 +16,10 @@ SHARED_ROWS_LIMIT = 32 * 1024
 """Bytes up to which the job table is copied to shared memory, once a block."""
 LEAST_GIFT = 4
 """A page is given to an idle warp only if its nodes have this many jobs left."""
+MOST_CHILDREN = 128
+"""With more surviving children than this only a part of a page is decomposed:"""
+FEW_CHILDREN = 64
+"""nodes with so many of them, or one node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,4 +100,6 @@ class KernelShape:
             "MIN_BLOCKS": self.min_blocks,
             "SHARED_ROWS": int(self.shared_rows),
             "LEAST_GIFT": LEAST_GIFT,
+            "MOST_CHILDREN": MOST_CHILDREN,
+            "FEW_CHILDREN": FEW_CHILDREN,
         }
