@@ -265,6 +265,9 @@ def _checkpoints(saved: CheckpointSnapshot, now: float, *, over: bool) -> str:
         elif saved.next_s is not None:
             due = f"in {duration(saved.next_s - now)}"
         rows.append(("next", f"{due} (every {duration(saved.interval_s)})"))
+        most = f"{duration(saved.promised_s)} at most"
+        risk = f"work of {duration(saved.at_risk_s)} ({most}, if all goes well)"
+        rows.append(("at risk", risk))
     rows.append(("written", f"{saved.written:,}"))
     if saved.failures:
         when = ""

@@ -248,7 +248,8 @@ def _age(checkpoint: CheckpointSnapshot, seconds: float) -> str:
         return f"failed: {clean(checkpoint.error or '')}"
     if checkpoint.last_s is None:
         return f"none yet, {url}"
-    return f"{format_seconds(max(0.0, seconds - checkpoint.last_s))} old, {url}"
+    age = format_seconds(max(0.0, seconds - checkpoint.last_s))
+    return f"{age} old, at risk {format_seconds(checkpoint.at_risk_s)}, {url}"
 
 
 def _events(snapshot: Snapshot, offset_s: float) -> Iterator[Text]:

@@ -80,7 +80,8 @@ def _facts(snapshot: Snapshot) -> Iterator[tuple[str, object]]:
     checkpoint = snapshot.checkpoint
     if checkpoint is not None and checkpoint.last_s is not None:
         age = format_seconds(max(0.0, snapshot.seconds - checkpoint.last_s))
-        yield "checkpoint", f"{age} old, {checkpoint.url}"
+        risk = format_seconds(checkpoint.at_risk_s)
+        yield "checkpoint", f"{age} old, work of {risk} at risk, {checkpoint.url}"
     if snapshot.error is not None:
         yield "error", snapshot.error
 

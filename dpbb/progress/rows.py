@@ -51,6 +51,7 @@ COLUMNS = (
     Column("Gap", 7, 8, 1),
     Column("Units", 5, 1, 2),
     Column("Seats", 5, 2, 2),
+    Column("AtRisk", 6, 0, 2),
     Column("Left", 7, 5, 2),
 )
 
@@ -116,6 +117,8 @@ def format_row(
         cells["BestSol"] = str(snapshot.value)
     if snapshot.gap is not None:
         cells["Gap"] = f"{snapshot.gap:.2%}"
+    if snapshot.checkpoint is not None:
+        cells["AtRisk"] = format_seconds(snapshot.checkpoint.at_risk_s)
     if snapshot.estimate_s is not None:
         cells["Left"] = format_left(snapshot.estimate_s)
     return format_cells(cells, columns, mark=mark)

@@ -34,6 +34,10 @@ GAUGES = {
     "requeues": "Leases lost so far",
     "seats_lost": "Seats that went away with their workers, since the start or resume",
     "checkpoint_age_seconds": "Time since the last checkpoint was written",
+    "work_at_risk_seconds": (
+        "Age of the oldest exploration that the newest checkpoint does not have"
+    ),
+    "promised_loss_seconds": "What that is at most, as far as the seats can do it",
     "checkpoint_failures": "Checkpoints that could not be written",
     "estimate_seconds": "Estimated time until the end",
 }
@@ -93,6 +97,8 @@ def values_of(snapshot: Snapshot) -> dict[str, float]:
     saved = snapshot.checkpoint
     if saved is not None:
         values["checkpoint_failures"] = saved.failures
+        values["work_at_risk_seconds"] = saved.at_risk_s
+        values["promised_loss_seconds"] = saved.promised_s
         if saved.last_s is not None:
             values["checkpoint_age_seconds"] = snapshot.seconds - saved.last_s
     return {name: value for name, value in values.items() if value is not None}

@@ -46,7 +46,12 @@ BUSY = replace(
         EventRecord(100.0, "seat-lost", "tcp://10.0.0.9:4000/cpu0 left"),
     ),
     checkpoint=CheckpointSnapshot(
-        url="/scratch/run", host="here", interval_s=30.0, last_s=3711.0, written=9
+        url="/scratch/run",
+        host="here",
+        interval_s=30.0,
+        last_s=3711.0,
+        written=9,
+        at_risk_s=15.0,
     ),
     seats_lost=1,
     estimate_s=11_100.0,

@@ -55,7 +55,8 @@ def test_everything_has_its_place():
     assert (name, share) == ("explored", "3.10%")
     assert strip == "".join(sorted(strip, key="█▒░".index))
     assert strip.count("█") == pytest.approx(len(strip) / 2, abs=1)
-    assert text[5].split() == ["checkpoint", "14.0s", "old,", "/scratch/run"]
+    where = "checkpoint 14.0s old, at risk 15.0s, /scratch/run"
+    assert text[5].split() == where.split()
     assert text[6].split() == ["dashboard", "http://127.0.0.1:8787/dpbb"]
     # what has a row or a line elsewhere is not told again
     assert [line.strip() for line in text[7:]] == [

@@ -131,7 +131,7 @@ def test_a_page_of_a_run_has_what_is_asked_for():
         "41.2 M, 3.30 M a second",
         "about 3h05m",
         "8 of 8 busy",
-        "14.0s old, /scratch/run",
+        "14.0s old, work of 15.0s at risk, /scratch/run",
         "href='http://host/dpbb'",
         "3.10% of n! explored",
     ):
