@@ -36,6 +36,11 @@ class DaskProcesses:
         Of the scheduler; None: a free one.
     logs
         Folder of what they print, a file each; None: nobody keeps it.
+
+    Attributes
+    ----------
+    environ
+        Environment of the processes that are started from now on.
     """
 
     def __init__(
@@ -46,7 +51,7 @@ class DaskProcesses:
         logs: Path | None = None,
     ) -> None:
         self._common = ("--no-dashboard", *common)
-        self._environ = {**os.environ, **(environ or {})}
+        self.environ = {**os.environ, **(environ or {})}
         self._logs = logs
         self._started = 0
         self.port = free_port() if port is None else port
@@ -95,7 +100,7 @@ class DaskProcesses:
                 [*command, *options, *self._common],
                 stdout=log,
                 stderr=log,
-                env=self._environ,
+                env=self.environ,
             )
 
 

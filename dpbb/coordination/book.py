@@ -141,6 +141,9 @@ class UnitBook:
             open leaves no longer make up n!.
         """
         self._forget_ahead(lease)
+        if not lease.seq:  # compiling, or loading, may have taken long before
+            began = now - report.explore_s - max(0.0, report.age_s)
+            lease.safe_at = max(lease.safe_at, began)
         shown = lease.shown_nodes
         nodes = report.decomposed + report.leaves - lease.decomposed - lease.leaves
         if now > lease.heard:

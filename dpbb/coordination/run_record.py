@@ -41,6 +41,9 @@ MANY_SEATS = 256
 
 SEATS_AGE_S = 2.0
 
+UNHEARD_S = 1.0
+"""A seat explores less than this before its first report."""
+
 
 @dataclass(slots=True, eq=False)
 class RunRecord:
@@ -224,7 +227,7 @@ class RunRecord:
             counters=book.counters,
             units=tuple(SavedUnit.of(unit) for unit in book.units.values()),
             seconds=self.seconds(now),
-            covered_s=min(map(self.seconds, [now, *(x.safe_at for x in leases)])),
+            covered_s=self.seconds(min([now, *(_safe_at(x, now) for x in leases)])),
             explore_s=book.explore_s + sum(lease.explore_s for lease in leases),
             energy_j=sum(energy) if energy else None,
             donations=self.donations,
@@ -293,6 +296,14 @@ class RunRecord:
             self._seats = tuple(record.snapshot() for record in records)
             self._seats_from = now
         return self._seats
+
+
+def _safe_at(lease: LeaseRecord, now: float) -> float:
+    """Until when a lease's exploration is in the ledger.
+
+    A seat that has not been heard of yet compiles, or waits for its first answer.
+    """
+    return lease.safe_at if lease.seq else max(lease.safe_at, now - UNHEARD_S)
 
 
 def _share(part: int, whole: int) -> float:

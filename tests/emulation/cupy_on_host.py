@@ -91,6 +91,10 @@ class DeviceArray(np.ndarray):
         queue.wait()
         return np.array(self)
 
+    def max(self, *arguments, **options):
+        queue.wait()
+        return super().max(*arguments, **options)
+
     def set(self, values):
         queue.wait()
         assert values.shape == self.shape
@@ -111,6 +115,16 @@ def zeros(shape, dtype):
 
 def asarray(values):
     return np.array(values).view(DeviceArray)
+
+
+def on_host(function):
+    """A function of NumPy, after what the device has to do."""
+
+    def run(values):
+        queue.wait()
+        return np.ascontiguousarray(function(values)).view(DeviceArray)
+
+    return run
 
 
 def alloc_pinned_memory(n_bytes):
@@ -316,10 +330,12 @@ def modules(folder):
         RawModule=Modules(folder).raw_module,
         asarray=asarray,
         cuda=found["cupy.cuda"],
+        cumsum=on_host(np.cumsum),
         empty=empty,
         get_default_memory_pool=lambda: pool,
-        lexsort=np.lexsort,
+        lexsort=on_host(np.lexsort),
         ndarray=DeviceArray,
+        uint64=np.uint64,
         zeros=zeros,
     )
     nvrtc = SimpleNamespace(getVersion=lambda: (13, 0))

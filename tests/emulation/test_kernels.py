@@ -9,6 +9,8 @@ import pytest
 
 from dpbb.engines import explore_to_end
 from dpbb.engines.gpu import explode as explode_module
+from dpbb.engines.gpu import roots as roots_module
+from dpbb.engines.gpu import shape as shape_module
 from dpbb.engines.gpu.device import DeviceError
 from dpbb.engines.gpu.explode import Exploding
 from dpbb.engines.gpu.kernels import Kernels
@@ -403,3 +405,56 @@ def test_shrinking_ends_when_few_roots_are_open(pages):
         part = session.advance(ub, 3600.0, 2 * before)
         assert not part.exhausted
         assert part.open_roots <= 2 * before
+
+
+@pytest.mark.parametrize("name", ["ta041", "ta111"])
+def test_lists_that_the_device_sorts_and_packs_are_those_of_the_host(
+    gpu, monkeypatch, name
+):
+    """With 500 jobs digits are of 16 bits."""
+    problem = problem_of(name)
+    if name == "ta111" and steals(gpu):
+        pytest.skip("explorers of this arm need more memory than there is")
+    if name == "ta111":
+        have(monkeypatch, 5000)
+        monkeypatch.setattr(PageLayout, "pages_per_warp", 100)
+    ub = problem.trivial_ub
+    with gpu.session(problem, TreeOptions(), ub=ub) as session:
+        session.advance(ub, 0.0)
+        wanted = session.remaining()
+        monkeypatch.setattr(roots_module, "SORTED_BY_HOST", 0)
+        found = session.remaining()
+    assert len(wanted) > 1
+    assert found == wanted
+    found.check()
+
+
+def test_parts_of_pages_lose_nothing(pages, monkeypatch):
+    """Even where hardly a page is decomposed whole."""
+    monkeypatch.setattr(shape_module, "MOST_CHILDREN", 20)
+    monkeypatch.setattr(shape_module, "FEW_CHILDREN", 6)
+    for name, ub, expected in (TA014, TA016, TA041):
+        problem = problem_of(name)
+        assert counted(pages.explore(problem, TreeOptions(), ub)) == expected
+        total, best, _ = churn(
+            *(pages, problem, TreeOptions(), ub, random.Random(name)), slice_s=0.02
+        )
+        assert (total.decomposed, total.leaves) == expected
+        assert best is None
+
+
+def test_parts_of_pages_leave_fewer_roots(pages, monkeypatch):
+    problem = problem_of("ta041")
+    ub = problem.trivial_ub  # little is pruned: every page has very many children
+    found = []
+    for most in (1 << 30, 40):
+        monkeypatch.setattr(shape_module, "MOST_CHILDREN", most)
+        monkeypatch.setattr(shape_module, "MOST_AT_THE_TOP", most)
+        with pages.session(problem, TreeOptions(), ub=ub) as session:
+            session.advance(ub, 0.0)
+            decomposed = 0
+            while decomposed < 4000:
+                part = session.advance(ub, 0.05)
+                decomposed += part.decomposed
+            found.append(part.open_roots)
+    assert found[1] < found[0] / 2

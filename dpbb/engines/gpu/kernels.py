@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 BRANCHING = Path(dpbb.tree.__file__).with_name("branching.cuh")
 
+ROW_THREADS = 256
+"""Threads of a block of a kernel that has a thread for each row."""
+
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
@@ -136,6 +139,17 @@ class Kernels:
         block = (self.shape.threads if threads is None else threads,)
         with stream:
             self._function(name)((blocks,), block, arguments, shared_mem=shared_bytes)
+
+    def launch_rows(
+        self,
+        name: str,
+        stream: Any,  # noqa: ANN401
+        n_rows: int,
+        arguments: Sequence[Any],
+    ) -> None:
+        """Launch a kernel of a thread for each row."""
+        blocks = -(-n_rows // ROW_THREADS)
+        self.launch(name, stream, blocks, arguments, threads=ROW_THREADS)
 
     def _function(self, name: str) -> Any:  # noqa: ANN401
         if name not in self._functions:

@@ -273,8 +273,16 @@ class PagePool:
             arguments = (self.arena, *arrays, np.uint32(len(pages)), digits)
             self._launch("paths", 4, arguments)
             depths = np.repeat((meta >> 8).astype(np.uint16), count)
-            units.append(unit_of_device_paths(n_jobs, cupy.asarray(depths), digits))
+            units.append(self.unit_of(cupy.asarray(depths), digits))
         return units[0] if len(units) == 1 else WorkUnit.concatenate(units)
+
+    def unit_of(self, depths: Any, digits: Any) -> WorkUnit:  # noqa: ANN401
+        """Return roots that a kernel has written; see ``unit_of_device_paths``."""
+
+        def launch(name: str, n_rows: int, arguments: tuple[Any, ...]) -> None:
+            self._kernels.launch_rows(name, self.stream, n_rows, arguments)
+
+        return unit_of_device_paths(self.layout.n_jobs, depths, digits, launch)
 
     # -- kernels ----------------------------------------------------------------------
 

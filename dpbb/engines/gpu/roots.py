@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.engines.gpu.layout import LANES
+from dpbb.tree.packing import narrow
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 SORTED_BY_HOST = 200_000
@@ -61,23 +64,43 @@ def unit_of_paths(
     return WorkUnit(n_jobs, depths[order], np.ascontiguousarray(digits[order, :width]))
 
 
-def unit_of_device_paths(n_jobs: int, depths: Any, digits: Any) -> WorkUnit:  # noqa: ANN401
-    """Do as ``unit_of_paths`` with CuPy arrays, which it sorts where they are.
+def unit_of_device_paths(
+    n_jobs: int,
+    depths: Any,  # noqa: ANN401
+    digits: Any,  # noqa: ANN401
+    launch: Callable[[str, int, tuple[Any, ...]], None],
+) -> WorkUnit:
+    """Do as ``unit_of_paths`` with CuPy arrays: sort and pack them where they are.
 
-    Sorting is most of the work of a list of millions. The host sorts short lists, and
+    A few bytes of each root then cross the bus. The host does it for short lists, and
     where the device has no memory left for it.
+
+    Parameters
+    ----------
+    depths, digits
+        As there, on the device.
+    launch
+        ``launch(kernel, threads, arguments)`` of ``transfer.cu``: a thread a row.
     """
     import cupy
 
-    if len(depths) <= SORTED_BY_HOST:
+    n_rows = len(depths)
+    if n_rows <= SORTED_BY_HOST:
         return unit_of_paths(n_jobs, depths.get(), digits.get())
-    width = max(1, int(depths.max()))
+    kind = narrow(n_jobs)
     try:
-        order = cupy.lexsort(_sort_keys(cupy, n_jobs, digits[:, :width]))
-        depths, digits = depths[order], digits[order, :width]
+        order = cupy.lexsort(_sort_keys(cupy, n_jobs, digits[:, : int(depths.max())]))
+        depths, digits = depths[order], digits[order]
+        shared = cupy.empty(n_rows, kind)
+        own = cupy.empty(n_rows, np.int64)
+        rows = np.uint32(n_rows)
+        launch("share", n_rows, (digits, depths, rows, shared, own))
+        ends = cupy.cumsum(own)
+        tails = cupy.empty(int(ends[-1]), kind)
+        launch("tail", n_rows, (digits, shared, ends, rows, tails))
     except cupy.cuda.memory.OutOfMemoryError:
         return unit_of_paths(n_jobs, depths.get(), digits.get())
-    return WorkUnit(n_jobs, depths.get(), np.ascontiguousarray(digits.get()))
+    return WorkUnit.of_packed(n_jobs, *(x.get() for x in (depths, shared, tails)))
 
 
 def _sort_keys(numpy: Any, n_jobs: int, digits: Any) -> Any:  # noqa: ANN401

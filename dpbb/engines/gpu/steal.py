@@ -20,7 +20,6 @@ from dpbb.engines.gpu.intervals import (
 from dpbb.engines.gpu.kernels import Exploration
 from dpbb.engines.gpu.layout import up
 from dpbb.engines.gpu.page_budget import PageBudget
-from dpbb.engines.gpu.roots import unit_of_device_paths
 from dpbb.errors import InvariantError
 from dpbb.tree.work_unit import WorkUnit
 
@@ -43,7 +42,7 @@ PHASE_S = (0.004, 0.016)
 """A phase without stealing is made longer below, shorter above these times."""
 QUANTUM = (64, 1 << 16)
 """Least and largest number of steps of an explorer in a phase."""
-LIST_ROWS = 1 << 20
+LIST_ROWS = 1 << 22
 """Roots listed at a time."""
 
 
@@ -219,7 +218,7 @@ class Stealing:
                 depths = cupy.empty(rows, np.uint16)
                 row_of = cupy.asarray(starts.astype(np.uint64))
                 self._list(first, last - first, (row_of, digits, depths))
-                units.append(unit_of_device_paths(n_jobs, depths, digits))
+                units.append(self.pool.unit_of(depths, digits))
             first = last
         return WorkUnit.concatenate(units)
 

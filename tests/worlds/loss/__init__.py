@@ -1,0 +1,1 @@
+"""What a kill of everything costs a run with checkpoints."""

@@ -1,0 +1,267 @@
+"""What a kill costs: at every instant of a run by its timestamps, and by a real kill.
+
+A run each with a scheduler and workers of its own, which are processes of Dask's own
+commands. Its checkpoints are all kept: they say until when they hold the work of every
+seat, and the folder, since when they have been there. After some intervals, at a moment
+that is drawn, all processes are killed (SIGKILL), and the newest checkpoint is compared
+with what had been explored by then.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dpbb
+from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
+from dpbb.errors import OptionError
+from dpbb.options.table import EngineName
+from tests.processes import DaskProcesses
+from tests.worlds.loss.timeline import losses, newest, read_folder
+
+if TYPE_CHECKING:
+    import argparse
+
+TREES = {"cpu": ("ta056", 3679), "gpu": ("VFR30_20_5", 2672)}
+"""Instance and cutoff; none of them is explored within the hour."""
+
+SLACK_S = 2.0
+"""A kill may cost an interval and this."""
+
+KEPT = 100_000
+START_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A run: so many seats of a kind, and seconds between checkpoints."""
+
+    kind: str
+    seats: int
+    interval_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What a run has shown; seconds, if nothing else is said.
+
+    Parameters
+    ----------
+    checkpoints
+        Written before the kill.
+    worst_s, mean_s
+        Lost at the worst instant and on the mean of all, by the timestamps.
+    promised_s
+        What the run said that it was at most.
+    killed_s
+        When everything was killed.
+    lost_s
+        Age of what the newest checkpoint covers then.
+    explored, saved
+        Nodes then, by the reports until half a second before and the rate; nodes of
+        that checkpoint.
+    lost_by_nodes_s
+        Their difference, by the rate.
+    took_s, n_bytes, n_roots
+        Of the largest checkpoint: from its asking for reports to its being there.
+    """
+
+    checkpoints: int
+    worst_s: float
+    mean_s: float
+    promised_s: float
+    killed_s: float
+    lost_s: float
+    explored: int
+    saved: int
+    lost_by_nodes_s: float
+    took_s: float
+    n_bytes: int
+    n_roots: int
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the suite's arguments."""
+    parser.add_argument(
+        "--seats", type=int, nargs="+", default=[1, 2, 4], help="CPU seats (1 2 4)"
+    )
+    parser.add_argument(
+        "--gpus", type=int, nargs="*", default=[], help="GPU seats, such as 1 2"
+    )
+    parser.add_argument(
+        "--intervals",
+        type=float,
+        nargs="+",
+        default=[5.0, 15.0, 60.0],
+        metavar="SECONDS",
+        help="between checkpoints (5 15 60)",
+    )
+    parser.add_argument(
+        "--periods",
+        type=float,
+        default=3.0,
+        help="intervals before the kill, which comes up to one interval later (3)",
+    )
+    parser.add_argument(
+        "--repeat", type=int, default=1, metavar="N", help="kills of every case"
+    )
+    parser.add_argument(
+        "--side-by-side", type=int, default=1, metavar="N", help="CPU runs at a time"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="draws the moments")
+    parser.add_argument("--data", metavar="FOLDER", help="VRF files, for GPUs")
+    parser.add_argument("--json", type=Path, help="file of all rows")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run all cases; returns 1 if one has lost more than its interval and 2 s."""
+    if min([*args.seats, *args.gpus, args.repeat, args.side_by_side]) < 1:
+        raise OptionError("--seats, --gpus, --repeat, --side-by-side: expected >= 1")
+    cpu, gpu = (
+        [Case(*case) for case in product([kind], seats, args.intervals)] * args.repeat
+        for kind, seats in (("cpu", args.seats), ("gpu", args.gpus))
+    )
+    rng = random.Random(args.seed)  # noqa: S311 - no secret
+    rows = []
+    print(
+        " seats interval | written   worst    mean promised | killed at    lost  "
+        "by nodes | explored     saved | took      bytes      roots"
+    )
+
+    def one(case: Case, share: float) -> tuple[Case, Loss]:
+        found = killed(case, share, args.periods, args.data)
+        print(line(case, found), flush=True)
+        return case, found
+
+    for cases, at_a_time in ((cpu, args.side_by_side), (gpu, 1)):
+        shares = [rng.random() for _ in cases]
+        with ThreadPoolExecutor(at_a_time) as threads:
+            rows += list(threads.map(one, cases, shares))
+    if args.json is not None:
+        table = [asdict(case) | asdict(found) for case, found in rows]
+        args.json.write_text(json.dumps(table, indent=1))
+    return int(any(f.worst_s > case.interval_s + SLACK_S for case, f in rows))
+
+
+def line(case: Case, found: Loss) -> str:
+    """Return a row of the table."""
+    return (
+        f"{case.seats} {case.kind} {case.interval_s:6.0f} s | {found.checkpoints:7} "
+        f"{found.worst_s:5.2f} s {found.mean_s:5.2f} s {found.promised_s:6.1f} s | "
+        f"{found.killed_s:7.2f} s {found.lost_s:5.2f} s "
+        f" {found.lost_by_nodes_s:5.2f} s | {found.explored:9.3e} "
+        f"{found.saved:9.3e} | {found.took_s:.2f} s "
+        f"{found.n_bytes:10,} {found.n_roots:10,}"
+    )
+
+
+def killed(case: Case, share: float, periods: float, data: str | None) -> Loss:
+    """Run a case, kill all of it, and see what is left.
+
+    Parameters
+    ----------
+    share
+        Of an interval, after ``periods`` of them: the moment of the kill.
+    """
+    from distributed import Client
+
+    name, cutoff = TREES[case.kind]
+    instance = dpbb.read_instance(name, data_dir=data)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "run"
+        dask = DaskProcesses(environ={"DPBB_SEATS": case.kind})
+        try:
+            dask.start_scheduler()
+            for n in range(case.seats):
+                if case.kind == "gpu":
+                    dask.environ["CUDA_VISIBLE_DEVICES"] = str(n)
+                dask.add_worker()
+            with Client(dask.address, timeout=60, set_as_default=False) as client:
+                client.wait_for_workers(case.seats, timeout=START_S)
+                submitted = dpbb.submit(
+                    instance,
+                    client=client,
+                    engine=EngineName(case.kind),
+                    cutoff=cutoff,
+                    heuristics="none",
+                    checkpoint=str(folder),
+                    checkpoint_interval_s=case.interval_s,
+                    checkpoint_keep=KEPT,
+                    estimates="off",
+                )
+                opened = _until_all_explore(submitted, case)
+                end = opened + (periods + share) * case.interval_s
+                seen: list[tuple[float, Any]] = []
+                while True:
+                    shot = submitted.snapshot()
+                    seen.append((time.time(), shot))
+                    left = end - time.time()
+                    if left <= 0:
+                        break
+                    time.sleep(min(0.2, left))
+                moment = _kill_all(dask)
+        finally:
+            dask.end_all()
+        shown, shot = seen[-1]
+        opened = min(at - seen_shot.seconds for at, seen_shot in seen)
+        since, before = next(
+            (at, old) for at, old in seen if at >= shown - 5 or old is shot
+        )
+        nodes = _nodes(shot)
+        rate = (nodes - _nodes(before)) / max(shown - since, 1e-9)
+        killed_s = moment - opened
+        explored = int(nodes + rate * (moment - shown))
+        saved = read_folder(folder, opened)
+        last = newest(saved, killed_s)
+        if last is None or shot.checkpoint is None:
+            raise OptionError("--periods: expected enough for a checkpoint")
+        kept = load_checkpoint(str(folder)).counters.nodes
+        worst_s, mean_s = losses(saved, killed_s)
+        largest = max(saved, key=lambda one: one.n_bytes)
+        return Loss(
+            checkpoints=len(saved),
+            worst_s=worst_s,
+            mean_s=mean_s,
+            promised_s=shot.checkpoint.promised_s,
+            killed_s=killed_s,
+            lost_s=killed_s - last.covered_s,
+            explored=explored,
+            saved=kept,
+            lost_by_nodes_s=(explored - kept) / max(rate, 1e-9),
+            took_s=largest.durable_s - largest.covered_s,
+            n_bytes=largest.n_bytes,
+            n_roots=largest.n_roots,
+        )
+
+
+def _until_all_explore(submitted: Any, case: Case) -> float:  # noqa: ANN401
+    """Wait until every seat has reported; return when, in seconds since the epoch."""
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline:
+        seats = submitted.snapshot().seats
+        if len(seats) == case.seats and all(seat.decomposed > 0 for seat in seats):
+            return time.time()
+        time.sleep(0.1)
+    raise OptionError(f"expected {case.seats} {case.kind} seats to explore, got fewer")
+
+
+def _nodes(shot: Any) -> int:  # noqa: ANN401
+    return int(shot.decomposed + shot.leaves)
+
+
+def _kill_all(dask: DaskProcesses) -> float:
+    """Kill everything at once; return when, in seconds since the epoch."""
+    processes = [p for p in [dask.scheduler, *dask.workers] if p is not None]
+    moment = time.time()
+    for process in processes:
+        os.kill(process.pid, signal.SIGKILL)
+    return moment
