@@ -397,6 +397,8 @@ class GpuSearch:
             given += [ctypes.c_uint64(places[name]) for name in PLACES]
             addresses = (ctypes.c_void_p * len(given))(*map(ctypes.addressof, given))
             stream = cupy.cuda.get_current_stream()
+            # others of the same kernel may have said less
+            self._kernel.max_dynamic_shared_size_bytes = self._shared
             cupy.cuda.driver.launchCooperativeKernel(
                 self._kernel.kernel.ptr,
                 *(self._groups * self._group, 1, 1),
