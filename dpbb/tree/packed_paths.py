@@ -28,7 +28,6 @@ def survey(
     shared: Narrow,
     tails: Narrow,
     n_jobs: int,
-    version: int = 0,
 ) -> tuple[int, int, int]:
     """Check packed paths, and sum up the trailing zeros of their digits.
 
@@ -81,7 +80,6 @@ def find_homes(
     other_shared: Narrow,
     other_tails: Narrow,
     homes: NDArray[np.int64],
-    version: int = 0,
 ) -> None:
     """Say for every path which of some others it is, or lies below.
 
@@ -148,7 +146,6 @@ def touch_cells(
     widths: NDArray[np.float64],
     slack: float,
     edges: NDArray[np.int64],
-    version: int = 0,
 ) -> None:
     """Count where the intervals of leaves of paths begin and end on a map of cells.
 
@@ -187,7 +184,6 @@ def spread(
     shared: Narrow,
     tails: Narrow,
     digits: NDArray[np.uint16],
-    version: int = 0,
 ) -> None:
     """Write checked, packed paths as a table of digits, padded with zeros.
 
@@ -216,7 +212,6 @@ def gather(
     digits: NDArray[np.uint16],
     shared: Narrow,
     tails: Narrow,
-    version: int = 0,
 ) -> int:
     """Pack a table of digits; see ``dpbb.tree.packing.pack``.
 
