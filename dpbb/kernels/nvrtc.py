@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 CUDA_DIRECTORY = Path(__file__).parent / "cuda"
 
+_COMPUTE_MODE = 20  # cudaDevAttrComputeMode; 0: default
+
 _modules: dict[tuple[int, str], Any] = {}
 _locks: defaultdict[tuple[int, str], threading.Lock] = defaultdict(threading.Lock)
 """Two threads that want the same module compile it once."""
@@ -41,6 +43,16 @@ def require_gpu(device: int = 0) -> Any:  # noqa: ANN401 (the module)
     if not 0 <= device < count:
         raise EngineUnavailable(f"GPU: expected a device below {count}, got {device}")
     return cupy
+
+
+def is_shared(device: int = 0) -> bool:
+    """Whether several processes may use a device at a time, as far as is known."""
+    try:
+        runtime = require_gpu(device).cuda.runtime
+        mode = runtime.deviceGetAttribute(_COMPUTE_MODE, device)
+    except (EngineUnavailable, RuntimeError):
+        return False
+    return bool(mode == 0)
 
 
 def source_digest(directories: Sequence[Path]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
@@ -14,11 +15,13 @@ from dpbb.cluster.storage.checkpoint_folder import resumed_id
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.sections import to_bytes
 from dpbb.coordination.snapshot import WAITING_S, RunState
-from dpbb.engines.registry import explain_engines
-from dpbb.errors import DpbbError, OptionError, UnwrittenError
+from dpbb.engines.registry import explain_engines, is_replaced
+from dpbb.errors import DpbbError, EngineUnavailable, OptionError, UnwrittenError
 from dpbb.flowshop.family import read_problem
+from dpbb.kernels.nvrtc import is_shared
 from dpbb.options import (
     EngineName,
+    Heuristics,
     ProgressStyle,
     SolveOptions,
     Strategy,
@@ -58,6 +61,12 @@ SHORT_S = 5.0
 HEAD_START_S = 1.0
 """Seconds that a cluster waits, at most, for the first schedule: its start is a second
 of imports, beside which a heuristic of milliseconds takes as long on a busy machine."""
+
+
+logger = logging.getLogger(__name__)
+
+GPU_JOBS = 50
+"""From so many jobs on, the start heuristics have the GPU as well."""
 
 
 @dataclass(slots=True)
@@ -185,16 +194,7 @@ class Call:
     def plan(self) -> Plan:
         """Run the start heuristics, and decide on the strategy."""
         try:
-            plan = make_plan(
-                self.problem,
-                self.name,
-                self.options,
-                began=self.began,
-                on_incumbent=self._found,
-                should_stop=self.should_stop,
-                tree_waits=self._tree_waits,
-                on_note=self.progress.waiting,
-            )
+            plan = self._with_heuristics(self._start_device())
         finally:
             self.answered.set()
         if plan.proved or plan.within_gap:
@@ -213,6 +213,44 @@ class Call:
         if strategy is Strategy.FROM_BELOW:
             plan = replace(plan, step=Step(1, plan.root_bound))
         return plan
+
+    def _with_heuristics(self, device: str) -> Plan:
+        """Run the start heuristics; on the cores alone if the GPU refuses."""
+        waits = self._tree_waits if device == "cpu" else lambda: False
+        try:
+            return make_plan(
+                self.problem,
+                self.name,
+                self.options,
+                began=self.began,
+                on_incumbent=self._found,
+                should_stop=self.should_stop,
+                tree_waits=waits,
+                on_note=self.progress.waiting,
+                device=device,
+            )
+        except (EngineUnavailable, RuntimeError, MemoryError) as error:
+            if device == "cpu":
+                raise
+            logger.warning("no heuristics on the GPU: %s", error)
+            return self._with_heuristics("cpu")
+
+    def _start_device(self) -> str:
+        """Where the start heuristics run: on a GPU as well if it has no tree yet.
+
+        Trees of few jobs are explored in seconds, in which the GPU had better begin.
+        """
+        options = self.options
+        wanted = (
+            self.embedded
+            and self.engine == EngineName.GPU
+            and not is_replaced("gpu")
+            and self.problem.n_jobs >= GPU_JOBS
+            and options.heuristics == Heuristics.AUTO
+            and options.heuristic_time_s is None
+            and options.cutoff is None
+        )
+        return "gpu" if wanted and is_shared() else "cpu"
 
     def _tree_waits(self) -> bool:
         """Whether a GPU is there to explore, beside which the heuristics go on."""

@@ -32,6 +32,12 @@ if TYPE_CHECKING:
     from dpbb.problem import Incumbent, Problem
 
 
+GPU_START_S = 15.0
+GPU_START_SHARE = 0.2
+"""Seconds, and the part of a time limit, that a GPU's beams have before the tree: they
+prove much, and a tree is several times as large at an upper bound one unit higher."""
+
+
 def check_fit(problem: Problem[Any], options: SolveOptions) -> None:
     """Raise OptionError for an option that does not fit the instance.
 
@@ -103,6 +109,7 @@ def make_plan(
     on_incumbent: Callable[[Improvement, int], None] = lambda _step, _bound: None,
     should_stop: Callable[[], bool] = lambda: False,
     tree_waits: Callable[[], bool] = lambda: False,
+    device: str = "cpu",
     on_note: Callable[[str], None] = lambda _text: None,
 ) -> Plan:
     """Run the start heuristics.
@@ -117,6 +124,8 @@ def make_plan(
         Polled every few milliseconds; True ends the heuristics early.
     tree_waits
         Polled, too: see ``StartSearch``.
+    device
+        ``"gpu"``: one that nobody explores on yet may search, too.
     on_note
         Called with what is waited for, see ``StartSearch``.
 
@@ -142,13 +151,19 @@ def make_plan(
         return replace(plan, makespan=known).within_gap or should_stop()
 
     now = time.monotonic()
-    limit, wait = _times(options, plan.seconds_left(now))
+    left = plan.seconds_left(now)
+    limit, wait = _times(options, left)
+    if device == "gpu":
+        limit = (
+            GPU_START_S if left is None else min(GPU_START_S, GPU_START_SHARE * left)
+        )
     incumbent = problem.first_incumbent(
         StartSearch(
             Heuristics.NONE if options.cutoff is not None else options.heuristics,
             time_limit_s=limit,
             end=None if wait is None else now + wait,
             threads=options.threads,
+            device=device,
             seed=options.seed,
             initial=options.initial,
             lower_bound=bound,

@@ -137,3 +137,19 @@ def test_a_tree_that_waits_ends_the_heuristics_unless_they_may_prove():
     few = FlowShopProblem(taillard_instance("ta001"))
     limit = SolveOptions(heuristic_time_s=0.1)
     make_plan(few, "ta001", limit, began=0.0, tree_waits=pytest.fail)
+
+
+def test_a_gpu_that_has_no_tree_yet_searches_for_a_part_of_the_time():
+    searches = []
+
+    class Shop(type(PROBLEM)):
+        def first_incumbent(self, search):
+            searches.append(search)
+
+    shop = Shop(PROBLEM.instance)
+    for limit in (None, 50.0):
+        now = time.monotonic()
+        make_plan(shop, "", SolveOptions(time_limit_s=limit), began=now, device="gpu")
+    assert [search.device for search in searches] == ["gpu", "gpu"]
+    assert searches[0].time_limit_s == 15.0
+    assert 9.0 < searches[1].time_limit_s <= 10.0
