@@ -1,0 +1,50 @@
+"""What the kernels of tabu search are given and compiled for; needs no device."""
+
+import numpy as np
+import pytest
+
+from dpbb.bench.tabu import instance_of
+from dpbb.flowshop.heuristics.tabu.gpu import HERE, Rows
+from dpbb.kernels.nvrtc import translation_unit
+from tests.unit.engines.gpu.compiling import compile_unit
+
+
+@pytest.mark.parametrize("insert", [False, True])
+def test_the_paper_s_largest_shop_fits_into_16_bits(insert):
+    times = instance_of("40x900", 101).times
+    assert not Rows(times, insert=insert).wide
+    assert Rows(times * 20, insert=insert).wide
+    assert Rows(times, flow=True).wide
+
+
+@pytest.mark.parametrize("scale", [1, 5000])
+def test_cells_are_sums_behind_and_before_a_machine(scale):
+    times = np.array([[3, 2, 4], [1, 4, 2]]) * scale
+    rows = Rows(times)
+    assert rows.wide == (scale > 1)
+    cells = rows.cells.view(np.int32 if rows.wide else np.int16).reshape(3, 4, 2)
+    for job, (first, second, third) in enumerate(times):
+        assert cells[job, :2, 0].tolist() == [second, second + third]
+        assert cells[job, :2, 1].tolist() == [-first, -first - second]
+    assert not cells[2].any()
+
+
+def test_insertions_have_lanes_of_as_many_machines_each():
+    for n_machines in (1, 2, 33, 34, 40, 61, 100):
+        rows = Rows(np.ones((3, n_machines), np.int64), insert=True)
+        n_cells = rows.n_machines - 1
+        assert n_cells % rows.lanes == 0
+        assert rows.lanes <= 32
+        assert rows.times.sum() == 3 * n_machines
+        assert rows.totals == (3, 3 if n_machines > 1 else 0)
+
+
+@pytest.mark.parametrize("wide", [0, 1])
+@pytest.mark.parametrize("name", ["swaps", "insertions"])
+def test_kernels_compile(name, wide):
+    for sharing, tabu in ((2, 0), (1, 1), (0, 2)):
+        defines = {"N_MACHINES": 41, "WIDE": wide, "SHARING": sharing, "TABU": tabu}
+        defines |= {"FLOW": int(wide and sharing < 2), "BLOCK": 512, "LEAVING": 4}
+        defines |= {"BLOCKS_PER_SM": 1, "STEPS_SHARED": 1}
+        text, options = translation_unit([HERE / f"{name}.cu"], defines)
+        compile_unit(text, [*options, "--gpu-architecture=compute_90"])
