@@ -40,8 +40,8 @@ FEW_JOBS = 60
 FEW_MACHINES = 20
 """Up to here beams are better than local search with more jobs than few."""
 
-LOADED_POLL_S = 0.005
-"""How often it is looked whether a heuristic is loaded."""
+VERY_FEW_MACHINES = 10
+"""Up to here beams often prove the optimum in a second."""
 
 NOTE_S = 1.0
 """Seconds that are waited for compiled code before a word is said about it."""
@@ -164,12 +164,10 @@ def first_incumbent(
     for names, until in stages:
         paths = [path_of(name, device) for name in names]
         if iterations is None:  # else it could not be repeated
-            incumbent = _until_loaded(search, incumbent, loading, paths[0], on_note)
+            incumbent = _until_loaded(search, incumbent, loading, paths, on_note)
         if incumbent.proved or search.over:
             break
-        parts = [_when_loaded(loading, path) for path in paths]
-        if len(parts) == 1:
-            loading.heuristic(paths[0])
+        parts = [loading.heuristic(path) for path in paths]
         started = time.monotonic()
         left = until * time_limit_s - spent
         limited = replace(search, deadline=started + left)
@@ -183,19 +181,6 @@ def first_incumbent(
     return incumbent
 
 
-def _when_loaded(loading: Loading, path: str) -> Heuristic:
-    """Return a heuristic that begins when it is loaded, if that is in time."""
-
-    def heuristic(search: Search, start: Incumbent | None = None) -> Incumbent:
-        while not loading.ready(path):
-            if start is not None and search.over:
-                return start
-            time.sleep(LOADED_POLL_S)
-        return loading.heuristic(path)(search, start)
-
-    return heuristic
-
-
 def _shared(threads: int, device: str, parts: list[Heuristic]) -> list[Part]:
     """Divide the threads: a beam on a GPU needs few, other heuristics as many each."""
     others = max(1, threads // (4 if device == "gpu" else len(parts)))
@@ -207,23 +192,27 @@ def _until_loaded(
     search: Search,
     incumbent: Incumbent,
     loading: Loading,
-    path: str,
+    paths: list[str],
     on_note: Callable[[str], None],
 ) -> Incumbent:
-    """Search without compiled code until there is some, or until a stop."""
+    """Search with what there is until all is loaded, or until a stop."""
     started = time.monotonic()
     noted = False
+    heuristic: Heuristic = plain_search
+    for path in paths:
 
-    def over() -> bool:
-        nonlocal noted
-        if not noted and time.monotonic() - started > NOTE_S:
-            on_note("compiling the heuristics; NumPy searches meanwhile")
-            noted = True
-        return loading.ready(path) or search.over
+        def over(path: str = path) -> bool:
+            nonlocal noted
+            if not noted and time.monotonic() - started > NOTE_S:
+                on_note("compiling the heuristics; another search runs meanwhile")
+                noted = True
+            return loading.ready(path) or search.over
 
-    waiting = replace(search, should_stop=over)
-    if not loading.ready(path):
-        incumbent = plain_search(waiting, incumbent)
+        if not loading.ready(path):
+            incumbent = heuristic(replace(search, should_stop=over), incumbent)
+        if incumbent.proved or search.over:
+            break
+        heuristic = loading.heuristic(path)
     if noted:
         on_note("")
     return incumbent
@@ -248,6 +237,7 @@ def _stages(
         return (((method,), 1.0),)
     local = "vbih" if n_jobs <= FEW_JOBS else "ils"
     for_beams = n_jobs > FEW_JOBS and n_machines <= FEW_MACHINES
-    if in_turn or (for_beams and device == "cpu"):
+    proves = n_machines <= VERY_FEW_MACHINES
+    if in_turn or (device == "cpu" and (for_beams or proves)):
         return (("beam",), 0.85 if for_beams else 0.5), ((local,), 1.0)
     return (((local, "beam"), 1.0),)

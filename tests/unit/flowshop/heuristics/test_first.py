@@ -132,7 +132,7 @@ def test_numpy_searches_until_the_code_is_compiled_and_a_word_says_so(
     )
     assert found == ["neh", "insertion"]
     assert best.source == "insertion"
-    assert notes == ["compiling the heuristics; NumPy searches meanwhile", ""]
+    assert notes == ["compiling the heuristics; another search runs meanwhile", ""]
 
 
 def test_a_large_shop_has_an_order_before_neh(monkeypatch):
@@ -150,6 +150,7 @@ def test_a_large_shop_has_an_order_before_neh(monkeypatch):
     [
         ("cpu", (50, 20), False, "vbih+beam"),
         ("cpu", (50, 20), True, "beam vbih"),
+        ("cpu", (50, 10), False, "beam vbih"),
         ("cpu", (100, 20), False, "beam ils"),
         ("gpu", (100, 20), False, "ils+beam"),
         ("cpu", (100, 40), False, "ils+beam"),
@@ -199,3 +200,33 @@ def test_on_a_gpu_beam_and_local_search_run_at_once(monkeypatch, ta001):
     found = first_incumbent(ta001, device="gpu", threads=4, time_limit_s=60)
     assert found.value == 1278
     assert found.proved
+
+
+def test_what_is_loaded_first_searches_until_the_rest_is(monkeypatch, ta001):
+    """The second is loaded when the first is asked to stop the third time."""
+    asked, found = [], []
+
+    def local(search, start):
+        while not search.over:
+            asked.append(True)
+        return start
+
+    def beam(search, start):
+        found.append(search.threads)
+        return replace(start, proved=True)
+
+    class Slow:
+        def __init__(self, paths):
+            self.paths = list(paths)
+
+        def ready(self, path):
+            return path == self.paths[0] or len(asked) > 2
+
+        def heuristic(self, path):
+            return local if path == self.paths[0] else beam
+
+    monkeypatch.setattr(first, "Loading", Slow)
+    best = first_incumbent(ta001, device="gpu", threads=2, time_limit_s=60)
+    assert best.proved
+    assert len(asked) > 2
+    assert found == [1]
