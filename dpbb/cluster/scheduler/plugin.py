@@ -131,6 +131,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         self._answers: dict[LeaseId, asyncio.Future[Order]] = {}
         self._ticker: asyncio.Task[None] | None = None
         self._closing = False
+        self._prepared = False
         handlers: dict[str, Callable[..., Awaitable[Any]]] = {
             "hello": self.hello,
             "open": self.open,
@@ -211,6 +212,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         if worker in self.scheduler.workers:  # else it has left in the meantime
             host = str(versions["host"])
             self.hub.hello(worker, nthreads, seats, host=host, cores=cores)
+            self._prepare_for(seats)
 
     async def spec(self, run_id: RunId) -> bytes:
         """Return the pickled RunSpec."""
@@ -364,6 +366,12 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         self.monitor.changed(run_id)
         self.calls.changed(run_id)
 
+    def _prepare_for(self, seats: list[dict[str, Any]]) -> None:
+        """Compile the checks of reports of millions of roots, which GPUs send."""
+        if not self._prepared and any(seat["kind"] == "cuda" for seat in seats):
+            self._prepared = True
+            self._threads.submit(_prepare)
+
     # -- inside ---------------------------------------------------------------------
 
     def _send(self, worker: str, message: dict[str, Any]) -> None:
@@ -402,3 +410,10 @@ def _decode_and_check(
     """Decode a report with roots, and check it unless its answer is known already."""
     report = decode_report(unwrap(body))
     return report, None if basis is None else check_report(basis, report)
+
+
+def _prepare() -> None:
+    """Import Numba, which runs on cores alone do without here, and compile."""
+    from dpbb.tree.packed_paths import prepare
+
+    prepare()
