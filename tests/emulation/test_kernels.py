@@ -449,7 +449,6 @@ def test_parts_of_pages_leave_fewer_roots(pages, monkeypatch):
     found = []
     for most in (1 << 30, 40):
         monkeypatch.setattr(shape_module, "MOST_CHILDREN", most)
-        monkeypatch.setattr(shape_module, "MOST_AT_THE_TOP", most)
         with pages.session(problem, TreeOptions(), ub=ub) as session:
             session.advance(ub, 0.0)
             decomposed = 0

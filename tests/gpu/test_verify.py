@@ -73,6 +73,9 @@ def test_a_false_unit_is_found_on_a_gpu(gpu, dealt):
 
 def test_a_certificate_of_trillions_of_nodes(gpu, shared):
     """Of another schema, too: it is answered within a minute."""
-    found = verify(shared / "results" / CLOSED, engine="gpu", nodes=200_000_000, seed=1)
+    path = shared / "results" / CLOSED
+    if not path.exists():
+        pytest.skip(f"needs {path}")
+    found = verify(path, engine="gpu", nodes=200_000_000, seed=1)
     assert found.verdict in ("audited", "not checked enough"), found.summary()
     assert "16,567,791,313,329 nodes" in found.summary()

@@ -394,7 +394,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     }
     int total = warp_sum(survivors);
     int rest = 0;  // records that wait
-    if (total > (depth < N / 3 ? MOST_AT_THE_TOP : MOST_CHILDREN)) {
+    if (total > MOST_CHILDREN) {
       int behind = survivors;  // of this lane and all after it
 #pragma unroll
       for (int step = 1; step < LANES; step *= 2) {

@@ -16,13 +16,10 @@ SHARED_ROWS_LIMIT = 32 * 1024
 """Bytes up to which the job table is copied to shared memory, once a block."""
 LEAST_GIFT = 4
 """A page is given to an idle warp only if its nodes have this many jobs left."""
-MOST_CHILDREN = 96
+MOST_CHILDREN = 128
 """With more surviving children than this only a part of a page is decomposed:"""
-FEW_CHILDREN = 32
+FEW_CHILDREN = 64
 """nodes with so many of them, or one node."""
-MOST_AT_THE_TOP = 64
-"""As ``MOST_CHILDREN``, in the first third of the depths: few nodes are there, and most
-open ones would hang below them. At all depths it cost 7 % of the rate (30x20, H200)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,5 +102,4 @@ class KernelShape:
             "LEAST_GIFT": LEAST_GIFT,
             "MOST_CHILDREN": MOST_CHILDREN,
             "FEW_CHILDREN": FEW_CHILDREN,
-            "MOST_AT_THE_TOP": min(MOST_AT_THE_TOP, MOST_CHILDREN),
         }
