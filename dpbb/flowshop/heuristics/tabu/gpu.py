@@ -181,6 +181,7 @@ class GpuSearch:
     ) -> None:
         self._cupy = require_gpu(device)
         self._device = device
+        self._enter()
         self._rules = rules
         shape = shape or Shape()
         flow = rules.objective is Objective.FLOW_TIME
@@ -197,6 +198,10 @@ class GpuSearch:
         self._shape = (n_searches, n_jobs)
         self._compile(shape)
         self._allocate(starts)
+
+    def _enter(self) -> None:
+        """Give this thread the device's context: calls of the driver need one."""
+        self._cupy.cuda.runtime.setDevice(self._device)
 
     def _compile(self, shape: Shape) -> None:
         rows, rules = self._rows, self._rules
@@ -369,6 +374,7 @@ class GpuSearch:
         """Run the generations from first to end - 1; return history and moves."""
         cupy, rules, rows = self._cupy, self._rules, self._rows
         n_searches, n_jobs = self._shape
+        self._enter()  # in the caller's thread, which may be another one
         with _alone, cupy.cuda.Device(self._device):
             history = cupy.zeros((n_searches, end - first), np.uint32)
             moves = cupy.zeros((n_searches, end - first), np.int32)
