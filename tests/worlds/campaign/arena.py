@@ -116,6 +116,7 @@ class Arena:
             environ={
                 "DASK_DPBB__RESUME": f"{self._url}{runs}",
                 "PYTHONPATH": paths,
+                "DPBB_SEATS": "cpu",  # GPUs of this host may be measured meanwhile
                 HOLD: str(self._hold),
             },
             port=port,
