@@ -13,6 +13,7 @@ from dpbb.cluster.client.connect import connect
 from dpbb.flowshop.heuristics.spread import n_tasks, results
 from dpbb.flowshop.heuristics.tabu.search import (
     DEVICES,
+    MOST_GENERATIONS,
     check_choice,
     check_number,
     joined,
@@ -110,7 +111,7 @@ def tabu_search(
     """
     shop = read_shop(instance)
     rules = make_rules(shop, tenure, neighbourhood, sharing, tabu, objective)
-    check_number("generations", generations, 0)
+    check_number("generations", generations, 0, MOST_GENERATIONS)
     check_number("searches", searches, 1)
     check_number("seed", seed, 0)
     if threads is not None:

@@ -57,10 +57,12 @@ def test_one_job_has_no_neighbours():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"generations": -1}, "generations: expected a whole number of at least 0"),
+        ({"generations": -1}, "generations: expected a whole number from 0 to"),
         ({"generations": 2.5}, "generations: expected a whole number"),
         ({"searches": 0}, "searches: expected a whole number of at least 1, got 0"),
-        ({"tenure": -3}, "tenure: expected a whole number of at least 0, got -3"),
+        ({"tenure": -3}, "tenure: expected a whole number from 0 to .*, got -3"),
+        ({"tenure": 2**31}, "tenure: expected .* 0 to 1,000,000, got 2147483648"),
+        ({"generations": 10**10}, "generations: expected .* 0 to 1,000,000,000, got"),
         ({"threads": True}, "threads: expected a whole number of at least 1, got True"),
         ({"neighbourhood": "2opt"}, "neighbourhood: expected swap, insert, got '2opt'"),
         ({"sharing": "all"}, "sharing: expected none, prefix, both, got 'all'"),
@@ -80,6 +82,7 @@ def test_one_job_has_no_neighbours():
             "sharing: expected both .* with insertions, got prefix",
         ),
         ({"start": [0, 1, 1, 2]}, "start: expected every job once, got job 1 again"),
+        ({"start": [[0, 1, 2, 3], [1, 0]]}, "start: expected 4 jobs, got 2"),
         ({"start": [[0, 1, 2, 3]] * 3}, "at most one for each of 1 searches, got 3"),
         ({"client": 5}, "client: expected a distributed.Client, got 5"),
     ],

@@ -42,6 +42,12 @@ if TYPE_CHECKING:
 Choice = TypeVar("Choice", bound=StrEnum)
 
 DEVICES = ("auto", "cpu", "gpu")
+MOST_GENERATIONS = 10**9
+"""With a tenure they are counted in 32 bits."""
+
+MOST_TENURE = 10**6
+"""The list of permutations has so many entries for each search."""
+
 STARTS_SWAPS = 0.25
 """Random swaps, as a share of the jobs, that set a further search's start apart."""
 
@@ -230,7 +236,7 @@ def make_rules(
         )
     if tenure is None:
         tenure = default_tenure(shop.n_jobs)
-    check_number("tenure", tenure, 0)
+    check_number("tenure", tenure, 0, MOST_TENURE)
     return Rules(
         shop.times, moves, share, _choice(Tabu, "tabu", tabu), what, int(tenure), kept
     )
@@ -249,7 +255,7 @@ def make_starts(
 
         given = [neh(Search(shop, lower_bound=0)).permutation]
     else:
-        given = list(start) if np.ndim(start) == 2 else [start]
+        given = list(start) if _are_several(start) else [start]
         given = [
             np.array(check_permutation(one, "start", shop.n_jobs)) for one in given
         ]
@@ -269,6 +275,14 @@ def make_starts(
     return starts
 
 
+def _are_several(start: object) -> bool:
+    """Whether these are permutations, and not one."""
+    try:
+        return np.ndim(start) == 2  # type: ignore[arg-type]
+    except ValueError:  # rows of different lengths
+        return True
+
+
 def _choice(kind: type[Choice], name: str, value: object) -> Choice:
     try:
         return kind(value)  # type: ignore[arg-type]
@@ -283,10 +297,10 @@ def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
         raise OptionError(f"{name}: expected {', '.join(allowed)}, got {shown(value)}")
 
 
-def check_number(name: str, value: object, least: int) -> None:
-    """Refuse what is no whole number of at least ``least``."""
+def check_number(name: str, value: object, least: int, most: int | None = None) -> None:
+    """Refuse what is no whole number from ``least`` to ``most``."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or value < least:  # type: ignore[operator]
-        raise OptionError(
-            f"{name}: expected a whole number of at least {least}, got {shown(value)}"
-        )
+    if whole and least <= value and (most is None or value <= most):  # type: ignore[operator]
+        return
+    limits = f"of at least {least}" if most is None else f"from {least} to {most:,}"
+    raise OptionError(f"{name}: expected a whole number {limits}, got {shown(value)}")
