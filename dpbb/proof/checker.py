@@ -235,7 +235,8 @@ def paths_of(row, n_jobs):
     values, paths, at = struct.unpack(f"<{len(data) // 2}H", data), [], 0
     while at < len(values):
         end = at + 1 + values[at]
-        expect(end <= len(values), f"{name}: damaged roots")
+        ok = end <= len(values) and len(paths) < n_roots
+        expect(ok, f"{name}: damaged roots")
         paths.append(list(values[at + 1 : end]))
         at = end
     return paths

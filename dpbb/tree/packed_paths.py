@@ -243,8 +243,9 @@ def gather(
 
 
 def prepare() -> None:
-    """Compile what the checks of a report need, so that the first one need not wait."""
+    """Compile what reports and lost leases need, so that the first need not wait."""
     none, cells = np.zeros(0, np.uint8), np.zeros(2, np.int64)
     survey(none, none, none, 1)
     find_homes(none, none, none, none, none, none, cells[:0])
     touch_cells(none, none, none, np.ones(1), 0.0, cells)
+    spread(none, none, none, np.zeros((0, 1), np.uint16))

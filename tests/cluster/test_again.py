@@ -1,9 +1,11 @@
 """What a certificate claims, explored again on a cluster, unit by unit."""
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client, Event, Future, LocalCluster
 
 import dpbb
 from dpbb.cluster.client import again
@@ -68,6 +70,49 @@ def test_what_cannot_run_there_is_told(content, client):
             Certificate(content),
             everything=True,
             elsewhere=partial(explore_on, client, "gpu"),
+        )
+
+
+def never_ends(*_):
+    from distributed import Event
+
+    Event("asked for").set()
+    Event("never").wait(20)
+
+
+def dies(*_):
+    from distributed import KilledWorker
+
+    raise KilledWorker("a task", SimpleNamespace(address="tcp://w"), 3)
+
+
+def test_tasks_that_somebody_cancels_are_told(content, client, monkeypatch):
+    """Or that a scheduler forgot when it ended: nothing is said of the claim."""
+    monkeypatch.setattr(again, "explore_again", never_ends)
+
+    def cancel():
+        Event("asked for", client=client).wait(30)
+        client.cancel([Future(key, client) for key in client.futures], force=True)
+
+    with ThreadPoolExecutor(1) as thread:
+        cancelled = thread.submit(cancel)
+        with pytest.raises(ClusterError, match="expected the cluster to stay"):
+            verify(
+                Certificate(content),
+                everything=True,
+                elsewhere=partial(explore_on, client, "cpu"),
+            )
+        cancelled.result()
+    Event("never", client=client).set()
+
+
+def test_workers_that_die_again_and_again_are_told(content, client, monkeypatch):
+    monkeypatch.setattr(again, "explore_again", dies)
+    with pytest.raises(ClusterError, match="expected the cluster to stay"):
+        verify(
+            Certificate(content),
+            everything=True,
+            elsewhere=partial(explore_on, client, "cpu"),
         )
 
 

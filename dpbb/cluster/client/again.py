@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from distributed import as_completed
+from distributed import KilledWorker, as_completed
 
 from dpbb.cluster.versions import check_versions, versions
 from dpbb.cluster.worker.again import explore_again
@@ -34,6 +34,8 @@ PIECES = 16
 """A larger part becomes so many pieces for each thread of the cluster, or fewer of
 ``SMALL`` nodes."""
 
+STAY = "expected the cluster to stay until everything is explored again"
+
 
 def explore_on(
     client: Client,
@@ -55,7 +57,8 @@ def explore_on(
     Raises
     ------
     ClusterError
-        There is no worker, or it has another dpbb.
+        There is no worker, or it has another dpbb; the cluster ended, somebody
+        cancelled the tasks, or workers died of one again and again.
     EngineUnavailable
         A worker cannot run the engine.
     """
@@ -74,7 +77,11 @@ def explore_on(
     ]
     sums, left, told = [Found()] * len(tasks), [*map(len, pieces)], set()
     try:
-        for _, answers in as_completed(futures, with_results=True, loop=client.loop):
+        for future, answers in as_completed(
+            futures, with_results=True, loop=client.loop
+        ):
+            if future.cancelled():
+                raise ClusterError(f"{STAY}, got {future.key} cancelled")
             for number, part in answers:
                 sums[number] = sums[number].plus(part)
                 left[number] -= 1
@@ -85,6 +92,8 @@ def explore_on(
                     yield number, sums[number]
             if len(told) == len(tasks):
                 return
+    except KilledWorker as error:
+        raise ClusterError(f"{STAY}: {error}") from error
     finally:
         client.cancel(futures)
 

@@ -6,7 +6,7 @@ from contextlib import closing, nullcontext
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from distributed import get_worker
+from distributed import Reschedule, get_worker
 
 from dpbb.engines.base import Device
 from dpbb.engines.registry import choose_engine
@@ -33,21 +33,32 @@ def explore_again(
 
     With one thread: a worker runs as many such tasks at a time as it has. On a GPU one
     after the other.
+
+    Raises
+    ------
+    Reschedule
+        The task was cancelled, so a piece may not be whole: if somebody wants it after
+        all, Dask repeats it.
     """
     chosen, _ = choose_engine(engine, problem, tree)
     device = next(iter(chosen.devices(1)), Device("cpu", "verify"))
     worker: Any = get_worker()
     key = worker.get_current_task()
 
+    cancelled = False
+
     def is_cancelled() -> bool:
+        nonlocal cancelled
         state = worker.state.tasks.get(key)
-        return state is None or state.state == "cancelled"
+        cancelled |= state is None or state.state == "cancelled"
+        return cancelled
 
     explorer = Explorer(problem, tree, all_optima, chosen, device)
     found = []
     with _gpu if device.kind == "cuda" else nullcontext(), closing(explorer):
         for number, task in tasks:
-            if is_cancelled():
-                break  # nobody waits for it
-            found.append((number, explorer.explore(task, is_cancelled)))
+            if not is_cancelled():
+                found.append((number, explorer.explore(task, is_cancelled)))
+            if cancelled:
+                raise Reschedule
     return found

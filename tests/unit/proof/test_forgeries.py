@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import gzip
 import json
 import random
 import time
+import zlib
 from math import factorial
 from pathlib import Path
 
@@ -466,6 +468,13 @@ def test_units_of_many_roots_are_packed():
         if damaged != text:
             with pytest.raises(checker.Failed, match="damaged roots"):
                 checker.paths_of([2, 1, "0", len(paths), damaged], 13)
+
+
+def test_packed_roots_are_no_more_than_the_unit_says():
+    """Eleven kilobytes became four million lists before they were counted."""
+    many = base64.b64encode(zlib.compress(bytes(2 * 4096 * 14))).decode()
+    with pytest.raises(checker.Failed, match="damaged roots"):
+        checker.paths_of([2, 1, "0", 4096, many], 13)
 
 
 def test_a_scheduler_is_for_the_whole_tree(optimal):
