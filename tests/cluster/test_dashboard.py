@@ -165,6 +165,13 @@ def test_names_of_this_host(host, is_own):
         assert is_own_name("evil.example:1", "tcp://127.0.0.1:8786")
 
 
+def test_names_are_looked_up_once(monkeypatch):
+    """A name service may take seconds, in which the scheduler would do nothing."""
+    is_own_name("evil.example", "tcp://127.0.0.1:8786")
+    monkeypatch.delattr(socket, "getfqdn")
+    assert not is_own_name("evil.example", "tcp://127.0.0.1:8786")
+
+
 def asked(url, host):
     """Status and text of a page that is asked for under a name."""
     request = urllib.request.Request(url, headers={"Host": host})  # noqa: S310

@@ -129,7 +129,7 @@ def is_own_name(host: str, address: str) -> bool:
     known = dask.config.get(HOSTS, None) or ()
     known = [known] if isinstance(known, str) else known
     contact = address.rpartition("//")[2].rpartition(":")[0].strip("[]")
-    own = {"localhost", contact, socket.gethostname(), socket.getfqdn(), *known}
+    own = {"localhost", contact, *_names_here(), *known}
     if name in {str(one).lower() for one in own}:
         return True
     try:
@@ -137,6 +137,12 @@ def is_own_name(host: str, address: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+@functools.cache
+def _names_here() -> tuple[str, str]:
+    """Names that this host has; a name service is asked once."""
+    return socket.gethostname(), socket.getfqdn()
 
 
 def _loops(host: str) -> bool:
