@@ -1,11 +1,14 @@
 """What a kill costs by the timestamps of a run's checkpoints."""
 
+import argparse
 import json
 import os
+import threading
 
 import pytest
 
 from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder
+from dpbb.errors import OptionError
 from tests.unit.coordination.world import World, spec_of, tiny
 from tests.worlds.loss import suite
 from tests.worlds.loss.timeline import Saved, losses, newest, read_folder
@@ -54,11 +57,34 @@ def test_a_folder_says_what_its_checkpoints_cover(tmp_path):
     assert two.nodes >= one.nodes
 
 
+def test_runs_beside_each_other_share_gpus_out():
+    devices = suite.Devices(["0", "1", "2"])
+    with devices.taken(1) as one, devices.taken(2) as two:
+        assert [*one, *two] == ["0", "1", "2"]
+        assert devices.free == []
+        third = threading.Thread(target=take_and_leave, args=(devices,))
+        third.start()
+        assert third.is_alive()  # until there is one
+    third.join(timeout=30)
+    assert sorted(devices.free) == ["0", "1", "2"]
+
+
+def take_and_leave(devices):
+    with devices.taken(3):
+        pass
+
+
+def test_gpus_are_refused_that_are_too_few():
+    parser = argparse.ArgumentParser()
+    suite.add_arguments(parser)
+    words = ["--seats", "--gpus", "2", "--devices", "3"]
+    with pytest.raises(OptionError, match="--devices: expected 2 or more"):
+        suite.run(parser.parse_args(words))
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_real_kill_costs_an_interval_at_most(tmp_path, capsys):
-    import argparse
-
     parser = argparse.ArgumentParser()
     suite.add_arguments(parser)
     file = tmp_path / "loss.json"

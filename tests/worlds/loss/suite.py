@@ -9,11 +9,13 @@ with what had been explored by then.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
 import signal
 import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -30,6 +32,7 @@ from tests.worlds.loss.timeline import losses, newest, read_folder
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable, Iterator, Sequence
 
 TREES = {"cpu": ("ta056", 3679), "gpu": ("VFR30_20_5", 2672)}
 """Instance and cutoff; none of them is explored within the hour."""
@@ -92,10 +95,18 @@ class Loss:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the suite's arguments."""
     parser.add_argument(
-        "--seats", type=int, nargs="+", default=[1, 2, 4], help="CPU seats (1 2 4)"
+        "--seats", type=int, nargs="*", default=[1, 2, 4], help="CPU seats (1 2 4)"
     )
     parser.add_argument(
         "--gpus", type=int, nargs="*", default=[], help="GPU seats, such as 1 2"
+    )
+    parser.add_argument(
+        "--devices",
+        nargs="+",
+        default=[],
+        metavar="GPU",
+        help="as in CUDA_VISIBLE_DEVICES: runs on GPUs go side by side as far as these "
+        "are enough (as many as the largest run has seats, from 0)",
     )
     parser.add_argument(
         "--intervals",
@@ -126,6 +137,10 @@ def run(args: argparse.Namespace) -> int:
     """Run all cases; returns 1 if one has lost more than its interval and 2 s."""
     if min([*args.seats, *args.gpus, args.repeat, args.side_by_side]) < 1:
         raise OptionError("--seats, --gpus, --repeat, --side-by-side: expected >= 1")
+    most = max(args.gpus, default=0)
+    devices = Devices(args.devices or [str(n) for n in range(most)])
+    if len(devices.free) < most:
+        raise OptionError(f"--devices: expected {most} or more, got {args.devices}")
     cpu, gpu = (
         [Case(*case) for case in product([kind], seats, args.intervals)] * args.repeat
         for kind, seats in (("cpu", args.seats), ("gpu", args.gpus))
@@ -138,11 +153,12 @@ def run(args: argparse.Namespace) -> int:
     )
 
     def one(case: Case, share: float) -> tuple[Case, Loss]:
-        found = killed(case, share, args.periods, args.data)
+        with devices.taken(case.seats if case.kind == "gpu" else 0) as its_own:
+            found = killed(case, share, args.periods, args.data, its_own)
         print(line(case, found), flush=True)
         return case, found
 
-    for cases, at_a_time in ((cpu, args.side_by_side), (gpu, 1)):
+    for cases, at_a_time in ((cpu, args.side_by_side), (gpu, len(devices.free) or 1)):
         shares = [rng.random() for _ in cases]
         with ThreadPoolExecutor(at_a_time) as threads:
             rows += list(threads.map(one, cases, shares))
@@ -150,6 +166,27 @@ def run(args: argparse.Namespace) -> int:
         table = [asdict(case) | asdict(found) for case, found in rows]
         args.json.write_text(json.dumps(table, indent=1))
     return int(any(f.worst_s > case.interval_s + SLACK_S for case, f in rows))
+
+
+class Devices:
+    """GPUs that runs beside each other share out."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.free = list(names)
+        self._changed = threading.Condition()
+
+    @contextlib.contextmanager
+    def taken(self, count: int) -> Iterator[list[str]]:
+        """Wait until so many are free; they are taken until the end of the block."""
+        with self._changed:
+            self._changed.wait_for(lambda: len(self.free) >= count)
+            names = [self.free.pop(0) for _ in range(count)]
+        try:
+            yield names
+        finally:
+            with self._changed:
+                self.free += names
+                self._changed.notify_all()
 
 
 def line(case: Case, found: Loss) -> str:
@@ -164,13 +201,17 @@ def line(case: Case, found: Loss) -> str:
     )
 
 
-def killed(case: Case, share: float, periods: float, data: str | None) -> Loss:
+def killed(
+    case: Case, share: float, periods: float, data: str | None, devices: Sequence[str]
+) -> Loss:
     """Run a case, kill all of it, and see what is left.
 
     Parameters
     ----------
     share
         Of an interval, after ``periods`` of them: the moment of the kill.
+    devices
+        A GPU for every seat, if they are GPUs.
     """
     from distributed import Client
 
@@ -183,7 +224,7 @@ def killed(case: Case, share: float, periods: float, data: str | None) -> Loss:
             dask.start_scheduler()
             for n in range(case.seats):
                 if case.kind == "gpu":
-                    dask.environ["CUDA_VISIBLE_DEVICES"] = str(n)
+                    dask.environ["CUDA_VISIBLE_DEVICES"] = devices[n]
                 dask.add_worker()
             with Client(dask.address, timeout=60, set_as_default=False) as client:
                 client.wait_for_workers(case.seats, timeout=START_S)
