@@ -18,6 +18,7 @@ WORLDS = {
     "campaign": "the same on real processes, a cluster each run; can be resumed",
     "cold": "the first second after an installation: no schedule worse than NEH's",
     "loss": "what a kill of everything costs: by timestamps, and by real kills",
+    "checkpoints": "how large those of real seats are, and what every step takes",
     "page": "what a run loses while its page is open in browsers",
 }
 """What there is; a world is a folder with ``suite.py``, as those of ``dpbb.bench``."""

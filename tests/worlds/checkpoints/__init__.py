@@ -1,0 +1,1 @@
+"""How large the checkpoints of real seats are, and what they take."""
