@@ -1,9 +1,10 @@
 """Cold processes: from ``dpbb solve NAME`` at the prompt to the printed proof.
 
 Wall time of the whole process, interpreter, heuristics, cluster and kernels from their
-cache included, with no hints. The first process after an installation compiles those
-kernels; it is run beforehand and not counted. The exit code is 1 when a makespan is
-not the best known or a run ends without a proof.
+cache included, with no hints. The first process after an installation, and on a GPU the
+first of each shape, compiles those kernels; a short one is run beforehand and not
+counted. The exit code is 1 when a makespan is not the best known or a run ends without
+a proof.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from dpbb.errors import OptionError
+from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.best_known import best_known
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.own_process import command_of
@@ -33,6 +34,9 @@ EASY = [
 """Instances that one workstation proves in seconds."""
 
 
+WARM_S = 30.0
+"""Time limit of the process that compiles, before those that count."""
+
 AUTO = "auto"
 """Heuristics beside the tree with as many threads as suit the machine."""
 
@@ -41,9 +45,12 @@ AUTO = "auto"
 class ColdRun:
     """All repetitions of one instance with one number of heuristic threads.
 
-    ``seconds`` is the wall time of each process; all else is of the last one:
-    ``before_s`` of it were over when the tree was opened, ``exploring_s`` the seats
-    explored, and the makespan was known after ``found_s``, by ``found_by``.
+    ``seconds`` is the wall time of each process; all else is of the last one: after
+    ``import_s`` dpbb was there, after ``first_s`` a schedule, after ``before_s`` the
+    tree was opened (without one it was the end); then the seats explored for
+    ``exploring_s`` and loaded or waited for ``idle_s``. The makespan was known after
+    ``found_s``, by ``found_by``; ``trajectory`` has all incumbents, in seconds since
+    the import.
     """
 
     instance: str
@@ -57,10 +64,14 @@ class ColdRun:
     decomposed: int
     leaves: int
     seconds: tuple[float, ...]
+    import_s: float
+    first_s: float
     before_s: float
+    idle_s: float
     exploring_s: float
     found_s: float
     found_by: str
+    trajectory: tuple[dict[str, Any], ...]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,12 +97,16 @@ def run(args: argparse.Namespace) -> int:
     results: list[ColdRun] = []
     print(
         "instance  beside  makespan   bound  proved  best known   decomposed  median s"
-        "   least    most  before  exploring  found s  by"
+        "   least    most  import   first  before    idle  exploring  found s  by"
     )
+    compiled: set[tuple[int, ...]] = set()
     for name in args.instances:
+        shape = taillard_instance(name).times.shape
         for threads in args.heuristic_threads:
-            if not results:  # the first process of all compiles
-                _solve(name, args.limit_s, _options(threads, args.engine))
+            if shape not in compiled:
+                compiled.add(shape)
+                warm_s = min(WARM_S, args.limit_s)
+                _solve(name, warm_s, _options(threads, args.engine))
             result = measure(name, threads, args.engine, args.repeat, args.limit_s)
             results.append(result)
             print(_row(result), flush=True)
@@ -107,8 +122,9 @@ def _row(result: ColdRun) -> str:
         f"{result.lower_bound:>8}{_yes(result.proved):>8}"
         f"{_yes(result.best_known):>12}{result.decomposed:>13}"
         f"{statistics.median(result.seconds):>10.2f}{min(result.seconds):>8.2f}"
-        f"{max(result.seconds):>8.2f}{result.before_s:>8.2f}"
-        f"{result.exploring_s:>11.2f}{result.found_s:>9.2f}  {result.found_by}"
+        f"{max(result.seconds):>8.2f}{result.import_s:>8.2f}{result.first_s:>8.2f}"
+        f"{result.before_s:>8.2f}{result.idle_s:>8.2f}{result.exploring_s:>11.2f}"
+        f"{result.found_s:>9.2f}  {result.found_by}"
     )
 
 
@@ -124,7 +140,9 @@ def measure(
         result = _solve(name, limit_s, _options(threads, engine))
         seconds.append(time.perf_counter() - began)
     started_s = seconds[-1] - result["seconds"]  # the interpreter, before any clock
-    last = result["trajectory"][-1] if result["trajectory"] else {}
+    steps = result["trajectory"]
+    last = steps[-1] if steps else {}
+    exploring_s = result["explore_seconds"] / max(1, len(result["seats"]))
     return ColdRun(
         instance=instance.name,
         digest=instance.digest,
@@ -137,10 +155,14 @@ def measure(
         decomposed=result["decomposed"],
         leaves=result["leaves"],
         seconds=tuple(seconds),
+        import_s=started_s,
+        first_s=started_s + (steps[0]["seconds"] if steps else 0.0),
         before_s=started_s + result["seconds"] - result["tree_seconds"],
-        exploring_s=result["explore_seconds"] / max(1, len(result["seats"])),
+        idle_s=max(0.0, result["tree_seconds"] - exploring_s),
+        exploring_s=exploring_s,
         found_s=started_s + last.get("seconds", 0.0),
         found_by=last.get("source", "nobody"),
+        trajectory=tuple(steps),
     )
 
 
@@ -150,7 +172,7 @@ def _options(threads: str, engine: str) -> list[str]:
 
 
 def _solve(name: str, limit_s: float, options: list[str]) -> dict[str, Any]:
-    """Run one process; return the result that it prints."""
+    """Run one process; return the result that it prints, DpbbError without one."""
     command = command_of("dpbb", "solve", name, "--json", "--quiet", *options)
     done = subprocess.run(  # noqa: S603 - our own command
         [*command, "--time-limit", str(limit_s)],
@@ -158,6 +180,11 @@ def _solve(name: str, limit_s: float, options: list[str]) -> dict[str, Any]:
         check=False,
         timeout=limit_s + 60,
     )
+    if not done.stdout:
+        raise DpbbError(
+            f"dpbb solve {name}: expected a result, got none and exit code "
+            f"{done.returncode}; what it said stands above"
+        )
     return cast("dict[str, Any]", json.loads(done.stdout))
 
 

@@ -32,7 +32,7 @@ from dpbb.flowshop.taillard import generate
 from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -53,7 +53,7 @@ PAPER: dict[str, tuple[str, str, str]] = {
 GENERATIONS = (10, 100, 1000)
 SEEDS = (101, 202, 303)
 WAYS = ("none", "prefix", "both", "insert")
-PARTS = ("grid", "batch", "cpu", "list", "arms")
+PARTS = ("grid", "batch", "cpu", "list", "carveout", "arms")
 ARM_SIZES = ("25x350", "40x900")
 CPU_S = 0.7
 
@@ -159,6 +159,7 @@ class Bench:
             "grid": self._grid,
             "list": self._list,
             "batch": self._batch,
+            "carveout": self._carveouts,
             "arms": self._arms,
         }
         for name, plan in parts.items():
@@ -214,23 +215,34 @@ class Bench:
                 for way in self.args.ways:
                     self._on_cores(size, seed, way)
 
+    def _carveouts(self) -> None:
+        """Plan the paper's 16 and 48 KB of shared memory, of 256 KiB there are."""
+        from dpbb.flowshop.heuristics.tabu.gpu import Shape
+
+        self._shapes(
+            "carveout", [Shape(shared_steps=False, carveout=c) for c in (7, 21)]
+        )
+
     def _arms(self) -> None:
         from dpbb.flowshop.heuristics.tabu.gpu import Shape
 
         arms = [Shape(block=b) for b in (128, 256, 512, 1024)]
-        # of a first-level cache of 256 KiB: the papers' 16 and 48 KB of shared memory
-        arms += [Shape(shared_steps=False, carveout=c) for c in (7, 21)]
         arms += [Shape(block=256, blocks_per_sm=2)]
         leaving = [Shape(leaving=jobs) for jobs in (1, 2, 4)]
-        for size in self.args.sizes:
+        self._shapes("arms", arms, leaving)
+
+    def _shapes(
+        self, part: str, arms: list[Shape], for_insert: Sequence[Shape] = ()
+    ) -> None:
+        for size, seed in self._instances():
             if size not in ARM_SIZES:
                 continue
             for way in self.args.ways:
-                for arm in arms + leaving * (way == "insert"):
+                for arm in [None, *arms, *(for_insert if way == "insert" else ())]:
                     for many in (1, self.args.searches):
+                        generations = 50 if many == 1 else 2
                         self._gpu(
-                            *("arms", size, self.args.seeds[0], way),
-                            50 if many == 1 else 2,
+                            *(part, size, seed, way, generations),
                             searches=many,
                             shape=arm,
                         )
@@ -356,7 +368,7 @@ class Bench:
                 self.failures.append(f"other moves: {row.key} and {other.key}")
 
     def _print(self) -> None:
-        for part in ("grid", "list", "batch"):
+        for part in ("grid", "list", "batch", "carveout", "arms"):
             lines = list(self._table(part))
             if lines:
                 print(f"\n{part}: mean (worst) over seeds {self.args.seeds}")
@@ -371,16 +383,16 @@ class Bench:
     def _table(self, part: str) -> Iterator[str]:
         head = "| machines x jobs | G | searches | us/G none | prefix | both | insert |"
         head += " prefix over none | paper | both over none | best neighbours/s swap |"
-        head += " insert |"
-        groups: dict[tuple[str, int, int], list[Row]] = {}
+        head += " insert | arm |"
+        groups: dict[tuple[str, int, int, str], list[Row]] = {}
         for row in self.rows:
             if row.part == part:
-                key = row.size, row.generations, row.searches
+                key = row.size, row.generations, row.searches, row.arm
                 groups.setdefault(key, []).append(row)
         if groups:
             yield head
             yield "|---" * head[1:-1].count("|") + "|---|"
-        for (size, generations, many), rows in groups.items():
+        for (size, generations, many, arm), rows in groups.items():
             micro = {
                 way: [1e6 * r.seconds / generations for r in rows if r.way == way]
                 for way in WAYS
@@ -397,11 +409,15 @@ class Bench:
             ]
             cells = [
                 *(size, f"{generations:,}", f"{many:,}"),
-                *(f"{np.mean(v):,.1f}" if v else "-" for v in micro.values()),
+                *(
+                    f"{np.mean(v):,.1f} ({max(v):,.1f})" if v else "-"
+                    for v in micro.values()
+                ),
                 _gain(rows, "prefix"),
                 paper,
                 _gain(rows, "both"),
                 *(f"{rate:.3g}" if rate else "-" for rate in rates),
+                arm or "usual",
             ]
             yield "| " + " | ".join(cells) + " |"
 

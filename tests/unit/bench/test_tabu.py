@@ -30,15 +30,33 @@ def test_the_table_has_means_and_the_worst(capsys):
     args = tabu.argparse.ArgumentParser()
     tabu.add_arguments(args)
     bench = tabu.Bench(args.parse_args(["--seeds", "1", "2"]))
-    for seed, seconds in ((1, 4.0), (2, 6.0)):
-        for way, share in (("none", 1), ("prefix", 0.8), ("both", 0.5 / seed)):
-            bench.rows.append(
-                tabu.Row(
-                    *("grid", "40x900", seed, way, 10, 1, "gpu", ""),
-                    *(seconds * share, 1e9, 5, 5),
+    for part, arm in (("grid", ""), ("carveout", "(carveout=7)")):
+        for seed, seconds in ((1, 4.0), (2, 6.0)):
+            for way, share in (("none", 1), ("prefix", 0.8), ("both", 0.5 / seed)):
+                bench.rows.append(
+                    tabu.Row(
+                        *(part, "40x900", seed, way, 10, 1, "gpu", arm),
+                        *(seconds * share, 1e9, 5, 5),
+                    )
                 )
-            )
     bench._print()
     out = capsys.readouterr().out
-    assert "| 40x900 | 10 | 1 | 500,000.0 | 400,000.0 | 175,000.0 | - " in out
-    assert "| 1.25 (1.25) | 1.31 | 3.00 (2.00) |" in out
+    micro = "| 500,000.0 (600,000.0) | 400,000.0 (480,000.0) | 175,000.0 (200,000.0) "
+    assert out.count(f"| 40x900 | 10 | 1 {micro}| - | 1.25 (1.25) | 1.31 | 3.00 ") == 2
+    assert "| 1e+09 | - | usual |\n" in out
+    assert "| 1e+09 | - | (carveout=7) |\n" in out
+
+
+def test_the_paper_s_shared_memory_is_compared_with_all_seeds():
+    args = tabu.argparse.ArgumentParser()
+    tabu.add_arguments(args)
+    bench = tabu.Bench(args.parse_args(["--seeds", "1", "2", "--ways", "none"]))
+    bench.device = "a GPU"
+    bench._carveouts()
+    rows = [row for row, _, _ in bench.planned]
+    assert {(row.size, row.seed) for row in rows} == {
+        (size, seed) for size in tabu.ARM_SIZES for seed in (1, 2)
+    }
+    kinds = {(row.searches, row.arm) for row in rows}
+    assert len(kinds) == 6  # one and many, as usual and two shares
+    assert len(rows) == 24
