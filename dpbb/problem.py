@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from dpbb.errors import InstanceError, OptionError
+from dpbb.errors import InstanceError, OptionError, shown
 from dpbb.options import LB1, Heuristics
 
 if TYPE_CHECKING:
@@ -186,12 +186,11 @@ class BoundsAll(Protocol):
 class HasBounds(Protocol):
     """Can be made with one of several bounds."""
 
-    @property
-    def bounds(self) -> Sequence[str]:
-        """Their names."""
-
     def with_bound(self, bound: str) -> Problem[Any]:
-        """Return the same problem with one of them."""
+        """Return the same problem with one of them; OptionError if it has it not.
+
+        Its ``bound`` may be a longer text: that is what runs and files name it by.
+        """
 
 
 @runtime_checkable
@@ -499,14 +498,12 @@ def with_bound(problem: Problem[Any], bound: str | None) -> Problem[Any]:
     OptionError
         It has no such bound.
     """
-    known: Sequence[str] = (bound_of(problem),)
-    if bound is None or bound in known:
+    own = bound_of(problem)
+    if bound is None or bound == own:
         return problem
     if isinstance(problem, HasBounds):
-        known = problem.bounds
-        if bound in known:
-            return problem.with_bound(bound)
-    raise OptionError(f"bound: expected one of {', '.join(known)}, got {bound!r}")
+        return problem.with_bound(bound)
+    raise OptionError(f"bound: expected {own}, got {shown(bound)}")
 
 
 def instance_name_of(problem: Problem[Any]) -> str:

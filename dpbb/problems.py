@@ -139,8 +139,17 @@ def model_of(problem: Problem[Any], engine: str, bound: str) -> Any:  # noqa: AN
     None if there is none: the engine has to refuse the problem.
     """
     family = family_of(problem.name)
-    path = None if family is None else family.models.get((engine, bound))
+    key = engine, name_of_bound(bound)
+    path = None if family is None else family.models.get(key)
     return None if path is None else load(path)
+
+
+def name_of_bound(bound: str) -> str:
+    """Return the part of a bound's text that is its name: all before a first colon.
+
+    What follows the colon are numbers that a model or a problem reads.
+    """
+    return bound.partition(":")[0]
 
 
 def models_known(problem: Problem[Any], engine: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ that it shares no code and no shortcut with the package.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import pairwise, permutations
+from itertools import combinations, pairwise, permutations
 from math import factorial
 from typing import NamedTuple
 
@@ -102,6 +102,45 @@ class TinyFlowShop:
             start = max(start + times[job][k - 1], front[k]) if k else front[0]
             bounds.append(start + sum(times[j][k] for j in left) + back_[k])
         return max(bounds)
+
+
+def longest_stay(times, u, v, sequence):
+    """End on v of jobs that need the time between u and v after u; from 0 on."""
+    on_u = on_v = 0
+    for job in sequence:
+        on_u += times[job][u]
+        on_v = max(on_v, on_u + sum(times[job][u + 1 : v])) + times[job][v]
+    return on_v
+
+
+@dataclass(frozen=True)
+class TightFlowShop(TinyFlowShop):
+    """The shop with two-machine bounds of children at some depths, by definition."""
+
+    depths: tuple[int, ...] = ()
+    pairs: tuple[tuple[int, int], ...] = ()
+
+    def tight_bound(self, state, job, *, back):
+        times, machines = self.times, range(len(self.times[0]))
+        child = self.extend(state, job, back=back)
+        done = child.prefix + child.suffix
+        if len(done) not in self.depths:
+            return -1
+        rest = [j for j in range(self.n_jobs) if j not in done]
+        heads = [min(sum(row[:k]) for row in times) for k in machines]
+        tails = [min(sum(row[k + 1 :]) for row in times) for k in machines]
+        if child.prefix:
+            heads = [
+                makespan([r[: k + 1] for r in times], child.prefix) for k in machines
+            ]
+        if child.suffix:
+            tails = [makespan([r[k:] for r in times], child.suffix) for k in machines]
+        return max(
+            heads[u]
+            + min(longest_stay(times, u, v, order) for order in permutations(rest))
+            + tails[v]
+            for u, v in self.pairs
+        )
 
 
 @dataclass
@@ -225,3 +264,17 @@ def cuts(draw, n_jobs, max_parts=5):
     inner = draw(st.lists(st.integers(0, last), max_size=max_parts - 1))
     points = [0, *sorted(inner), last]
     return list(pairwise(points))
+
+
+@st.composite
+def cascades(draw, max_jobs=5, max_machines=4):
+    """Draw a shop, some depths FIRST, LAST and pairs of machines; each at least one."""
+    n_jobs = draw(st.integers(2, max_jobs))
+    n_machines = draw(st.integers(2, max_machines))
+    shop = draw(problems(shape=(n_jobs, n_machines)))
+    first = draw(st.integers(1, n_jobs - 1))
+    last = draw(st.integers(first, n_jobs - 1))
+    every = [*combinations(range(n_machines), 2)]
+    pairs = draw(st.lists(st.sampled_from(every), min_size=1, unique=True))
+    depths = tuple(range(first, last + 1))
+    return TightFlowShop(shop.times, depths=depths, pairs=tuple(pairs))

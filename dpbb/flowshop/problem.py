@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.errors import OptionError
 from dpbb.flowshop.bounds import lb1, lb2
-from dpbb.flowshop.bounds.table import BOUNDS
+from dpbb.flowshop.bounds.cascade import resolved
+from dpbb.flowshop.bounds.table import row_of
 from dpbb.flowshop.makespan import (
     append_job,
     heads,
@@ -65,9 +65,10 @@ class FlowShopProblem:
     instance
         The processing times; all else follows from them.
     bound
-        Name of the lower bound, a row of ``dpbb.flowshop.bounds.table``; the cost does
-        not depend on it. With a bound that tightens LB1 the problem has ``tighten``,
-        too, see ``dpbb.problem.Tightens``.
+        The lower bound: ``"lb1"``, ``"lb2"``, the text of a cascade
+        (``dpbb.flowshop.bounds.cascade``), or ``"cascade"``, which becomes the text of
+        one; the cost does not depend on it. With a bound that tightens LB1 the problem
+        has ``tighten``, too, see ``dpbb.problem.Tightens``.
     least_heads, least_tails : ndarray of int64, shape (n_machines,)
         Minimum over all jobs of the time needed before (after) each machine: stands
         in for the front (back) of an empty prefix (suffix) in bounds, and there only.
@@ -79,14 +80,13 @@ class FlowShopProblem:
     least_tails: NDArray[np.int64] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.bound not in BOUNDS:
-            raise OptionError(
-                f"bound: expected one of {', '.join(BOUNDS)}, got {self.bound!r}"
-            )
-        tighten = BOUNDS[self.bound].tighten
-        if tighten is not None:
-            object.__setattr__(self, "tighten", load(tighten)(self.instance))
         times = self.instance.times
+        row_of(self.bound)
+        bound = resolved(self.bound, *times.shape)
+        object.__setattr__(self, "bound", bound)
+        tighten = row_of(bound).tighten
+        if tighten is not None:
+            object.__setattr__(self, "tighten", load(tighten)(self.instance, bound))
         object.__setattr__(self, "least_heads", heads(times).min(axis=0))
         object.__setattr__(self, "least_tails", tails(times).min(axis=0))
 
@@ -99,11 +99,6 @@ class FlowShopProblem:
     def objective(self) -> str:
         """What the cost is called."""
         return "makespan"
-
-    @property
-    def bounds(self) -> tuple[str, ...]:
-        """Names of all bounds of flow shops."""
-        return tuple(BOUNDS)
 
     def with_bound(self, bound: str) -> FlowShopProblem:
         """Return the problem of the same instance with another bound."""

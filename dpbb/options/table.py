@@ -111,7 +111,7 @@ class TreeOptions:
         Fixed value that MinBranch compares bounds with; required by it, ignored by
         the other rules.
     bound
-        Name of the lower bound.
+        The lower bound: its name, and after a colon its numbers if it has some.
     root_order
         Jobs in the order in which siblings are numbered; None is 0, 1, ..., n-1.
     """
@@ -182,8 +182,9 @@ class SolveOptions:
         None,
         kinds.optional(kinds.name("the name of a bound"), "the problem's own"),
         Where.TREE,
-        "lower bound that prunes, one that the problem has: of flow shops lb1, or lb2 "
-        "(engine reference alone)",
+        "lower bound that prunes, one that the problem has: of flow shops lb1; lb2, "
+        "with two-machine bounds of the children that it leaves; cascade, with some of "
+        "them, or cascade:FIRST-LAST:u-v,u-v,... (depths; pairs of machines from 0)",
     )
     upper_bound: int | None = row(
         None,
@@ -465,7 +466,8 @@ class SolveOptions:
             Upper bound after the start heuristics or cutoff: what MinBranch compares
             with unless ``branching_ub`` is given. None when there is neither.
         bound
-            The problem's own (``dpbb.problem.bound_of``), if the options name none.
+            That of the problem (``dpbb.problem.bound_of``), which may be a longer text
+            than the option.
         """
         branching_ub = ub if self.branching_ub is None else self.branching_ub
         if self.branching is not BranchingRule.MINBRANCH:
@@ -475,9 +477,7 @@ class SolveOptions:
                 "branching_ub: expected a value, as minbranch compares bounds with it "
                 "and neither a heuristic nor upper_bound, cutoff or initial gives one"
             )
-        return TreeOptions(
-            self.branching, branching_ub, self.bound or bound, self.root_order
-        )
+        return TreeOptions(self.branching, branching_ub, bound, self.root_order)
 
 
 OPTIONS = rows_of(SolveOptions)

@@ -30,7 +30,14 @@ FORMAT, RULE_VERSION = "dpbb-certificate", 1
 SCHEMA, OLD_SCHEMA = 2, 1  # the old one has no bounds, and lists 64 roots at most
 ROOT_SCHEMA = 3  # of a run that needed no tree, or not all of it: no books
 MOST_STEPS = 2_000_000  # pairs of machines times jobs: of more no LB2 is computed
-KIND, BOUND = "flowshop-makespan", "lb1"  # all that this file can explore
+KIND = "flowshop-makespan"  # all that this file can explore
+KNOWN = (
+    "lb1",
+    "lb2",
+    "cascade",
+)  # bounds; the last in full: cascade:FIRST-LAST:u-v,u-v,...
+PAIR = r"\d{1,4}-\d{1,4}"
+CASCADE = re.compile(rf"cascade:(\d{{1,4}})-(\d{{1,4}}):({PAIR}(?:,{PAIR})*)")
 MOST_JOBS = MOST_MACHINES = 1024
 MOST_TIME = 2**30  # of all operations together
 RULES = ("minmin", "minbranch", "maxsum", "alternate", "front", "back")
@@ -333,7 +340,7 @@ def check_name(certificate):
 
 
 class Tree:
-    """The search tree: LB1, and the branching rules, by their definitions."""
+    """The search tree: its bounds, and the branching rules, by their definitions."""
 
     def __init__(self, certificate):
         tree = certificate["tree"]
@@ -346,6 +353,9 @@ class Tree:
         self.machines = range(n_machines)
         self.heads = [min(sum(row[:k]) for row in self.times) for k in self.machines]
         self.tails = [min(sum(row[:k]) for row in self.mirror) for k in self.machines]
+        self.depths, pairs = cascade_of(tree["bound"], self.n_jobs, n_machines)
+        sums = [[0, *accumulate(row)] for row in self.times]
+        self.pairs = [(u, v, johnson(self.times, sums, u, v)) for u, v in pairs]
 
     def explore(self, roots, ub, most, at_claim=True):
         """Explore subtrees to their end at a fixed upper bound.
@@ -360,7 +370,7 @@ class Tree:
             node = (self.order, (), ())
             for depth, digit in enumerate(path):
                 decomposed += depth >= owned_from
-                side, lower = self.children(node)
+                side, lower = self.children(node, ub)
                 if lower[digit] >= ub:
                     closed[len(path)] += 1
                     break
@@ -379,7 +389,7 @@ class Tree:
                     expect(ok, f"a schedule of makespan {value} below {ub} was missed")
                 else:
                     decomposed += 1
-                    side, lower = self.children(node)
+                    side, lower = self.children(node, ub)
                     closed[depth + 1] += sum(bound >= ub for bound in lower)
                     stack += [
                         self.child(node, digit, side)
@@ -410,7 +420,7 @@ class Tree:
         """
         node, path, widths = (self.order, (), ()), [], []
         while len(node[0]) > 1:
-            side, lower = self.children(node)
+            side, lower = self.children(node, ub)
             digits = [digit for digit, bound in enumerate(lower) if bound < ub]
             if not digits:
                 break
@@ -425,8 +435,11 @@ class Tree:
         rest, job = jobs[:digit] + jobs[digit + 1 :], (jobs[digit],)
         return (rest, prefix, job + suffix) if side else (rest, prefix + job, suffix)
 
-    def children(self, node):
-        """Return the side that is taken (1: back), and its children's bounds."""
+    def children(self, node, ub=inf):
+        """Return the side that is taken (1: back), and its children's bounds.
+
+        The side is that of LB1; then those below ``ub`` are tightened.
+        """
         jobs, prefix, suffix = node
         front, back = self.heads, self.tails[::-1]
         if prefix:
@@ -437,7 +450,21 @@ class Tree:
         ahead = lower_bounds(front, back, remain, jobs, self.times)
         behind = lower_bounds(back[::-1], front[::-1], remain[::-1], jobs, self.mirror)
         side = self.back_is_taken(ahead, behind, self.n_jobs - len(jobs))
-        return side, behind if side else ahead
+        lower = behind if side else ahead
+        if self.n_jobs - len(jobs) + 1 in self.depths:
+            for digit, job in enumerate(jobs):
+                begin, follow = front, back
+                if side:
+                    follow = ends_of(self.mirror, (*suffix[::-1], job))[::-1]
+                else:
+                    begin = ends_of(self.times, (*prefix, job))
+                rest = {*jobs} - {job}
+                for pair in self.pairs:
+                    if lower[digit] >= ub:
+                        break
+                    found = two_machine_bound(pair, begin, follow, rest)
+                    lower[digit] = max(lower[digit], found)
+        return side, lower
 
     def back_is_taken(self, ahead, behind, depth):
         """Whether the back children are taken."""
@@ -464,6 +491,47 @@ def lower_bounds(front, back, remain, jobs, times):
             end = start + time
         found.append(bound)
     return found
+
+
+def cascade_of(bound, n_jobs, n_machines):
+    """Return depths at which children have two-machine bounds, and the pairs."""
+    if bound == "lb1":
+        return range(0), []
+    machines = range(n_machines)
+    if bound == "lb2":
+        return range(n_jobs), [(u, v) for u in machines for v in machines[u + 1 :]]
+    found = CASCADE.fullmatch(bound)
+    expect(found, f"expected a bound of {KNOWN}, got {bound!a}")
+    first, last = int(found[1]), int(found[2])
+    ok = 1 <= first <= last < n_jobs
+    expect(ok, f"expected depths 1 to {n_jobs - 1} of a cascade, got {first}-{last}")
+    pairs = [tuple(map(int, pair.split("-"))) for pair in found[3].split(",")]
+    ok = all(u < v < n_machines for u, v in pairs) and len({*pairs}) == len(pairs)
+    expect(ok, f"expected pairs of {n_machines} machines, u < v, each once")
+    return range(first, last + 1), pairs
+
+
+def johnson(times, sums, u, v):
+    """Return all jobs in Johnson's order of two machines, with their three times.
+
+    They are that on u, between the two, which counts as a lag, and on v.
+    """
+    lags = [row[v] - row[u + 1] for row in sums]
+    rows = [(row[u], lags[j], row[v], j) for j, row in enumerate(times)]
+    ahead = sorted((a + lag, a, lag, b, j) for a, lag, b, j in rows if a <= b)
+    behind = sorted((-b - lag, a, lag, b, j) for a, lag, b, j in rows if a > b)
+    return [row[1:] for row in ahead + behind]
+
+
+def two_machine_bound(pair, begin, follow, jobs):
+    """Bound of a node with unscheduled jobs, by Johnson's rule for two machines."""
+    u, v, order = pair
+    on_first, on_second = begin[u], begin[v]
+    for first, lag, second, job in order:
+        if job in jobs:
+            on_first += first
+            on_second = max(on_second, on_first + lag) + second
+    return on_second + follow[v]
 
 
 def sizes_of(widths):
@@ -506,7 +574,9 @@ def check_instance(certificate):
     times = check_times(certificate)
     said = certificate["tree"].get("n_jobs", len(times))
     expect(said == len(times), f"expected {len(times)} jobs, got {said}")
-    check_options(certificate, BOUND)
+    bound = certificate["instance"].get("bound", "lb1")
+    check_options(certificate, bound)
+    cascade_of(bound, len(times), len(times[0]))
     check_claim(certificate, lambda order: ends_of(times, order)[-1], "makespan")
     check_name(certificate)
 
@@ -594,21 +664,8 @@ def root_bound_of(times):
     sums = [[0, *accumulate(row)] for row in times]
     for u in machines:
         for v in machines[u + 1 :]:
-            first, second = [row[u] for row in times], [row[v] for row in times]
-            lag = [row[v] - row[u + 1] for row in sums]
-            ahead = sorted(
-                (job for job in jobs if first[job] <= second[job]),
-                key=lambda job: first[job] + lag[job],
-            )
-            behind = sorted(
-                (job for job in jobs if first[job] > second[job]),
-                key=lambda job: -second[job] - lag[job],
-            )
-            on_first, on_second = heads[u], heads[v]
-            for job in ahead + behind:
-                on_first += first[job]
-                on_second = max(on_second, on_first + lag[job]) + second[job]
-            bound = max(bound, on_second + tails[v])
+            pair = u, v, johnson(times, sums, u, v)
+            bound = max(bound, two_machine_bound(pair, heads, tails, jobs))
     return bound
 
 

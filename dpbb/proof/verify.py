@@ -23,7 +23,7 @@ from dpbb.problem import (
     objective_of,
     proving_bound,
 )
-from dpbb.problems import decoded, encoded, family_of
+from dpbb.problems import decoded, encoded, family_of, name_of_bound
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
 from dpbb.proof.pieces import Explorer, Found, Task
@@ -319,10 +319,12 @@ def _check_form(content: dict[str, Any]) -> str:
 def _check_instance(content: dict[str, Any], _notes: list[str]) -> str:
     """Check problem, options and claim.
 
-    The checker knows flow shops with LB1; of others the problem's own word is taken.
+    The checker knows flow shops with their own bounds; of others the problem's own word
+    is taken.
     """
     known, tree = _known(content), content["tree"]
-    shop = known["kind"] == checker.KIND and known.get("bound", LB1) == LB1
+    bound = name_of_bound(known.get("bound", LB1))
+    shop = known["kind"] == checker.KIND and bound in checker.KNOWN
     if shop:
         checker.check_instance(content)
     problem = decoded(known)

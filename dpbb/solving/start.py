@@ -52,9 +52,7 @@ def check_fit(problem: Problem[Any], options: SolveOptions) -> None:
             )
     any_ub = 0  # whether there is one for MinBranch is asked below
     own = bound_of(problem)
-    tree = TreeOptions(
-        options.branching, any_ub, options.bound or own, options.root_order
-    )
+    tree = TreeOptions(options.branching, any_ub, own, options.root_order)
     reason = refusal(problem, tree)
     if reason is not None:
         raise OptionError(reason)

@@ -22,6 +22,7 @@ import numpy as np
 
 from dpbb.errors import OptionError, shown
 from dpbb.flowshop.bounds import lb1
+from dpbb.flowshop.bounds.cascade import cascade_of
 from dpbb.flowshop.makespan import append_job, heads, tails
 
 if TYPE_CHECKING:
@@ -222,17 +223,27 @@ def root_bound(times: NDArray[np.int64]) -> int:
     return bound
 
 
-class Lb2:
-    """LB2 of all pairs as a bound that tightens LB1; see ``dpbb.problem.Tightens``.
+class TwoMachineBounds:
+    """Two-machine bounds that tighten LB1 in a tree; see ``dpbb.problem.Tightens``.
 
-    On an empty side it has the heads (tails) that LB1 has there in a tree: the least
+    On an empty side they have the heads (tails) that LB1 has there in a tree: the least
     ones of all jobs of the instance.
+
+    Parameters
+    ----------
+    bound
+        ``"lb2"`` or the text of a cascade.
     """
 
-    def __init__(self, instance: FlowShopInstance) -> None:
+    def __init__(self, instance: FlowShopInstance, bound: str) -> None:
         times = instance.times
+        cascade = cascade_of(bound, *times.shape)
+        self._depths = range(0)
+        if cascade is not None:
+            self._depths = range(cascade.first, cascade.last + 1)
+        pairs = () if cascade is None else cascade.pairs
         self._times = times
-        self._tables = JohnsonTables.of(times, machine_pairs(times.shape[1]))
+        self._tables = JohnsonTables.of(times, machine_pairs(times.shape[1], pairs))
         self._heads = heads(times).min(axis=0)
         self._tails = tails(times).min(axis=0)
 
@@ -248,7 +259,8 @@ class Lb2:
         """Bound the children whose LB1 is below ``ub``."""
         tight = bounds.copy()
         below = np.flatnonzero(bounds < ub)
-        if not below.size or not len(self._tables.pairs):
+        depth = len(self._times) - len(jobs) + 1
+        if not below.size or depth not in self._depths:
             return tight
         times = self._times[jobs[below]]
         front = self._heads if state.prefix_empty else state.front

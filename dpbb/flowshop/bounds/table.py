@@ -11,6 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from dpbb.errors import OptionError, shown
+from dpbb.problems import name_of_bound
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -22,8 +25,9 @@ class FlowShopBound:
     Parameters
     ----------
     tighten
-        Path of a function or class: ``tighten(instance)`` is what the problem has as
-        its method of this name, see ``dpbb.problem.Tightens``. None: LB1 alone.
+        Path of a function or class: ``tighten(instance, bound)`` is what the problem
+        has as its method of this name, see ``dpbb.problem.Tightens``; ``bound`` is the
+        whole text. None: LB1 alone.
     models
         Path of the model for an engine (``"cpu"``, ``"cuda"``).
     """
@@ -39,6 +43,17 @@ BOUNDS = {
             "cuda": "dpbb.flowshop.models.lb1_cuda:Lb1",
         }
     ),
-    "lb2": FlowShopBound(tighten="dpbb.flowshop.bounds.lb2:Lb2"),
+    "lb2": FlowShopBound(tighten="dpbb.flowshop.bounds.lb2:TwoMachineBounds"),
+    "cascade": FlowShopBound(tighten="dpbb.flowshop.bounds.lb2:TwoMachineBounds"),
 }
-"""The bounds by name."""
+"""The bounds by name: what a text has before its first colon, if there is one."""
+
+
+def row_of(bound: str) -> FlowShopBound:
+    """Return the row of a bound; OptionError if there is none."""
+    row = BOUNDS.get(name_of_bound(bound))
+    if row is None:
+        raise OptionError(
+            f"bound: expected one of {', '.join(BOUNDS)}, got {shown(bound)}"
+        )
+    return row

@@ -1,5 +1,4 @@
 import csv
-from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -7,16 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpbb.engines import get_engine
-from dpbb.engines.base import Device
-from dpbb.engines.driver import explore_to_end
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.bounds import lb1, lb2
 from dpbb.flowshop.bounds.lb2 import (
     JohnsonTables,
-    Lb2,
     Pairs,
+    TwoMachineBounds,
     machine_pairs,
     pair_bounds,
     root_bound,
@@ -24,22 +20,12 @@ from dpbb.flowshop.bounds.lb2 import (
 )
 from dpbb.flowshop.bounds.nodes import Nodes
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.tree.work_unit import WorkUnit
 from tests import oracle
-from tests.oracle import makespan, naive_tree
+from tests.oracle import makespan
 
 
 def shop_of(tiny):
     return FlowShopInstance("shop", np.array(tiny.times))
-
-
-def longest_stay(times, u, v, sequence):
-    """End on v of jobs that need the time between u and v after u; from 0 on."""
-    on_u = on_v = 0
-    for job in sequence:
-        on_u += times[job][u]
-        on_v = max(on_v, on_u + sum(times[job][u + 1 : v])) + times[job][v]
-    return on_v
 
 
 def test_pairs_by_name():
@@ -81,7 +67,9 @@ def test_johnsons_order_is_the_best_for_every_subset(tiny, data):
     nothing = np.zeros((1, n_machines), np.int64)
     (found,) = pair_bounds(tables, nothing, nothing, free)
     best = [
-        min(longest_stay(tiny.times, u, v, order) for order in permutations(jobs))
+        min(
+            oracle.longest_stay(tiny.times, u, v, order) for order in permutations(jobs)
+        )
         for u, v in machine_pairs(n_machines)
     ]
     assert found.tolist() == best
@@ -149,52 +137,9 @@ def test_what_is_below_the_ub_does_not_depend_on_it(tiny, ub):
         assert (some[some < ub] == everything[some < ub]).all()
 
 
-class TightShop(oracle.TinyFlowShop):
-    """LB2 of the children, by its definition, for ``naive_tree``."""
-
-    def tight_bound(self, state, job, *, back):
-        times, machines = self.times, range(len(self.times[0]))
-        child = self.extend(state, job, back=back)
-        rest = [j for j in range(self.n_jobs) if j not in child.prefix + child.suffix]
-        heads = [min(sum(row[:k]) for row in times) for k in machines]
-        tails = [min(sum(row[k + 1 :]) for row in times) for k in machines]
-        if child.prefix:
-            heads = [
-                makespan([r[: k + 1] for r in times], child.prefix) for k in machines
-            ]
-        if child.suffix:
-            tails = [makespan([r[k:] for r in times], child.suffix) for k in machines]
-        return max(
-            (
-                heads[u]
-                + min(longest_stay(times, u, v, order) for order in permutations(rest))
-                + tails[v]
-                for u in machines
-                for v in machines
-                if u < v
-            ),
-            default=0,
-        )
-
-
-@given(oracle.problems(max_jobs=5), st.data())
-def test_the_tree_is_the_one_of_the_definition(tiny, data):
-    tree = data.draw(oracle.trees(tiny))
-    ub = data.draw(st.integers(1, tiny.trivial_ub))
-    expected = naive_tree(TightShop(tiny.times), tree, ub, live=True)
-    problem = FlowShopProblem(shop_of(tiny), "lb2")
-    session = get_engine("reference").open(
-        problem, replace(tree, bound="lb2"), Device("cpu", "a"), ub=ub
-    )
-    session.load(WorkUnit.whole(problem.n_jobs))
-    counters = explore_to_end(session, ub).counters
-    assert counters.decomposed == len(expected.decomposed)
-    assert counters.leaves == len(expected.leaves)
-
-
 def test_a_bound_of_one_machine_has_nothing_to_add():
     times = np.array([[3], [4], [2]])
-    bound = Lb2(FlowShopInstance("one", times))
+    bound = TwoMachineBounds(FlowShopInstance("one", times), "lb2")
     problem = FlowShopProblem(FlowShopInstance("one", times))
     jobs = np.arange(3)
     loose = problem.child_bounds(problem.root_state(), jobs, back=False)
