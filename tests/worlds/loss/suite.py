@@ -25,9 +25,11 @@ from typing import TYPE_CHECKING, Any
 
 import dpbb
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
+from dpbb.engines.registry import REPLACEMENTS
 from dpbb.errors import OptionError
 from dpbb.options.table import EngineName
 from tests.processes import DaskProcesses
+from tests.worlds.loss.frontier import VARIABLE, FrontierEngine
 from tests.worlds.loss.timeline import losses, newest, read_folder
 
 if TYPE_CHECKING:
@@ -46,11 +48,24 @@ START_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A run: so many seats of a kind, and seconds between checkpoints."""
+    """A run: so many seats of a kind, and seconds between checkpoints.
+
+    ``roots``: seats pretend, and have so many open roots each (``frontier.py``).
+    """
 
     kind: str
     seats: int
     interval_s: float
+    roots: int | None = None
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """What its processes are told by their environment."""
+        environ = {"DPBB_SEATS": self.kind}
+        if self.roots is not None:
+            found = f"{FrontierEngine.__module__}:{FrontierEngine.__name__}"
+            environ |= {REPLACEMENTS: f"cpu={found}", VARIABLE: str(self.roots)}
+        return environ
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +124,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "are enough (as many as the largest run has seats, from 0)",
     )
     parser.add_argument(
+        "--frontier",
+        type=int,
+        metavar="ROOTS",
+        help="CPU seats pretend: they have so many open roots each, such as 10000000",
+    )
+    parser.add_argument(
         "--intervals",
         type=float,
         nargs="+",
@@ -135,15 +156,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run all cases; returns 1 if one has lost more than its interval and 2 s."""
-    if min([*args.seats, *args.gpus, args.repeat, args.side_by_side]) < 1:
-        raise OptionError("--seats, --gpus, --repeat, --side-by-side: expected >= 1")
+    roots = [] if args.frontier is None else [args.frontier]
+    if min([*args.seats, *args.gpus, *roots, args.repeat, args.side_by_side]) < 1:
+        raise OptionError(
+            "--seats, --gpus, --frontier, --repeat, --side-by-side: expected >= 1"
+        )
     most = max(args.gpus, default=0)
     devices = Devices(args.devices or [str(n) for n in range(most)])
     if len(devices.free) < most:
         raise OptionError(f"--devices: expected {most} or more, got {args.devices}")
     cpu, gpu = (
-        [Case(*case) for case in product([kind], seats, args.intervals)] * args.repeat
-        for kind, seats in (("cpu", args.seats), ("gpu", args.gpus))
+        [Case(*case) for case in product([kind], seats, args.intervals, [roots])]
+        * args.repeat
+        for kind, seats, roots in (
+            ("cpu", args.seats, args.frontier),
+            ("gpu", args.gpus, None),
+        )
     )
     rng = random.Random(args.seed)  # noqa: S311 - no secret
     rows = []
@@ -219,7 +247,7 @@ def killed(
     instance = dpbb.read_instance(name, data_dir=data)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "run"
-        dask = DaskProcesses(environ={"DPBB_SEATS": case.kind})
+        dask = DaskProcesses(environ=case.environ)
         try:
             dask.start_scheduler()
             for n in range(case.seats):
@@ -239,8 +267,8 @@ def killed(
                     checkpoint_keep=KEPT,
                     estimates="off",
                 )
-                opened = _until_all_explore(submitted, case)
-                end = opened + (periods + share) * case.interval_s
+                there = _until_all_explore(submitted, case)
+                end = there + (periods + share) * case.interval_s
                 seen: list[tuple[float, Any]] = []
                 while True:
                     shot = submitted.snapshot()
@@ -266,7 +294,9 @@ def killed(
         if last is None or shot.checkpoint is None:
             raise OptionError("--periods: expected enough for a checkpoint")
         kept = load_checkpoint(str(folder)).counters.nodes
-        worst_s, mean_s = losses(saved, killed_s)
+        # seats that pretend are at a loss for as long as they make their roots up
+        since = 0.0 if case.roots is None else there + case.interval_s - opened
+        worst_s, mean_s = losses(saved, killed_s, since)
         largest = max(saved, key=lambda one: one.n_bytes)
         return Loss(
             checkpoints=len(saved),
@@ -289,7 +319,10 @@ def _until_all_explore(submitted: Any, case: Case) -> float:  # noqa: ANN401
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
         seats = submitted.snapshot().seats
-        if len(seats) == case.seats and all(seat.decomposed > 0 for seat in seats):
+        least = 0 if case.roots is None else case.roots // 2
+        if len(seats) == case.seats and all(
+            seat.decomposed > 0 and seat.open_roots > least for seat in seats
+        ):
             return time.time()
         time.sleep(0.1)
     raise OptionError(f"expected {case.seats} {case.kind} seats to explore, got fewer")

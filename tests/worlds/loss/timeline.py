@@ -71,7 +71,9 @@ def newest(saved: Sequence[Saved], moment: float) -> Saved | None:
     )
 
 
-def losses(saved: Sequence[Saved], until: float) -> tuple[float, float]:
+def losses(
+    saved: Sequence[Saved], until: float, since: float = 0.0
+) -> tuple[float, float]:
     """Return what is lost at the worst instant, and on the mean of all instants.
 
     The loss grows with the time, and falls when a checkpoint is in the folder: to the
@@ -82,14 +84,19 @@ def losses(saved: Sequence[Saved], until: float) -> tuple[float, float]:
     saved
         Checkpoints of a run.
     until
-        The last instant; the first is that of the first checkpoint.
+        The last instant.
+    since
+        The first; that of the first checkpoint, if that is later.
     """
     steps = sorted((one.durable_s, one.covered_s) for one in saved)
     steps = [step for step in steps if step[0] < until]
     if not steps:
         raise ValueError("expected a checkpoint before the end, got none")
     worst, area = 0.0, 0.0
+    first = max(since, steps[0][0])
     for (begin, covered), (end, _) in pairwise([*steps, (until, 0.0)]):
-        worst = max(worst, end - covered)
-        area += (end - begin) * ((begin + end) / 2 - covered)
-    return worst, area / (until - steps[0][0])
+        start = max(begin, first)
+        if start < end:
+            worst = max(worst, end - covered)
+            area += (end - start) * ((start + end) / 2 - covered)
+    return worst, area / (until - first)
