@@ -294,6 +294,9 @@ class StartSearch:
     on_note
         Called in the caller's thread with what is waited for longer than a second, such
         as compiled code, and with an empty text when that is over.
+    on_bound
+        Called in the caller's thread with lower bounds of all permutations that a
+        search shows by leaving nothing out.
     """
 
     method: str = Heuristics.AUTO
@@ -309,6 +312,7 @@ class StartSearch:
     should_stop: Callable[[], bool] = lambda: False
     tree_waits: Callable[[], bool] = lambda: False
     on_note: Callable[[str], None] = lambda _text: None
+    on_bound: Callable[[int], None] = lambda _bound: None
 
 
 @runtime_checkable
@@ -361,6 +365,8 @@ class BesideSearch:
         Called in the caller's thread with every incumbent better than the beginning.
     should_stop
         Polled in the caller's thread every few milliseconds; True ends the search.
+    on_bound
+        As of ``StartSearch``.
     """
 
     lower_bound: int
@@ -369,6 +375,7 @@ class BesideSearch:
     seed: int = 0
     on_improvement: Callable[[Incumbent], None] = lambda _incumbent: None
     should_stop: Callable[[], bool] = lambda: False
+    on_bound: Callable[[int], None] = lambda _bound: None
 
 
 @runtime_checkable

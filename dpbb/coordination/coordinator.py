@@ -468,6 +468,22 @@ class Coordinator:
             self.fail(str(error), now)
             raise
 
+    def prove(self, bound: int, source: str, now: float) -> bool:
+        """Take a lower bound that a heuristic has shown; True if it is the best known.
+
+        Raises
+        ------
+        InvariantError
+            The incumbent costs less: the run has failed.
+        """
+        if self.finished:
+            return False
+        try:
+            return self._run.prove(bound, source, now)
+        except InvariantError as error:
+            self.fail(str(error), now)
+            raise
+
     def request_stop(self, termination: Termination, now: float) -> None:
         """End the run early, seats giving back what remains; the first reason holds."""
         if not self._run.running:

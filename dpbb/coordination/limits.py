@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from dpbb.result import Termination
@@ -38,9 +39,18 @@ class Limits:
             value = run.incumbent.value
             if value is not None and value <= spec.root_bound:
                 return Termination.ROOT_BOUND
+            if value is not None and value <= _shown(run.spec):
+                return Termination.UNCUT_BEAM
         if options.gap_limit is not None:  # else not asked for: it looks at every unit
             gap = run.gap
             # at 0 nothing is left but to prune the open roots: let them be exhausted
             if gap is not None and 0 < gap <= options.gap_limit:
                 return Termination.GAP_LIMIT
         return None
+
+
+def _shown(spec: RunSpec) -> float:
+    """What uncut beams have shown, where a certificate needs no tree beyond that."""
+    if spec.uncut_bound is None or spec.certificate:
+        return -math.inf
+    return spec.uncut_bound

@@ -54,6 +54,8 @@ class Outcome:
         For a certificate; None if the run kept none.
     engines
         The engines of ``seats``, each once.
+    uncut_bound
+        What uncut beams have shown; see ``RunSpec``.
     """
 
     termination: Termination
@@ -76,3 +78,4 @@ class Outcome:
     engines: tuple[str, ...] = ()
     journal: Journal | None = None
     energy_j: float | None = None
+    uncut_bound: int | None = None

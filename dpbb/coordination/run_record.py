@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -86,13 +86,14 @@ class RunRecord:
         engine has bounded stand with the bound of the tree's root. Never above the
         incumbent's value or the cutoff, and the smaller of them when nothing is
         open. Depth-first search leaves roots near the top open for long, so this
-        rises late and in leaps. What was proved before the run counts, too.
+        rises late and in leaps. What was proved before the run counts, too, and what
+        uncut beams show.
         """
         units = self.work.book.units.values()
         best = self.incumbent.optimum_if_exhausted
         least = min([best, *(unit.least_lb for unit in units)])
-        proved = self.spec.proved_bound
-        return least if proved is None else max(least, proved)
+        known = self.spec.proved_bound, self.spec.uncut_bound
+        return max([least, *(bound for bound in known if bound is not None)])
 
     @property
     def gap(self) -> float | None:
@@ -152,6 +153,26 @@ class RunRecord:
         if self.work.book.journal is not None:
             self.work.book.journal.pruned_at(self.incumbent.ub, self.incumbent.origin)
         self.events.add(now, "incumbent", f"{candidate.value} by {source}")
+        return True
+
+    def prove(self, bound: int, source: str, now: float) -> bool:
+        """Take a lower bound that a heuristic has shown; True if it is the best known.
+
+        Raises
+        ------
+        InvariantError
+            The incumbent costs less.
+        """
+        value = self.incumbent.value
+        if value is not None and value < bound:
+            raise InvariantError(
+                f"{source}: that nothing is below {bound} cannot be, as there is a "
+                f"permutation of cost {value}"
+            )
+        if bound <= self.lower_bound:
+            return False
+        self.spec = replace(self.spec, uncut_bound=bound)
+        self.events.add(now, "bound", f"nothing is below {bound}: {source}")
         return True
 
     def abandon(self, lease: LeaseRecord) -> None:
@@ -243,13 +264,17 @@ class RunRecord:
         book, incumbent = self.work.book, self.incumbent
         if self.ended is None or self.termination is None:
             raise ValueError(f"expected run {self.spec.run_id} to be over, it goes on")
+        exhausted = self.error is None and not book.units
         return Outcome(
             termination=self.termination,
-            exhausted=self.error is None and not book.units,
+            exhausted=exhausted,
             value=incumbent.value,
             permutation=incumbent.permutation,
             ub=incumbent.ub,
-            lower_bound=self.lower_bound,
+            lower_bound=self.incumbent.optimum_if_exhausted
+            if exhausted
+            else self.lower_bound,
+            uncut_bound=self.spec.uncut_bound,
             counters=self.explored,
             trajectory=tuple(incumbent.trajectory),
             seconds=self.ended - self.opened,

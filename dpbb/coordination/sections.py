@@ -288,6 +288,7 @@ def encode_header(
             **{name: getattr(spec, name) for name in _SPEC_FIELDS},
             "proved_bound": spec.proved_bound,
             "root_bound": spec.root_bound,
+            "uncut_bound": spec.uncut_bound,
         },
         "options": asdict(spec.options),
         "tuning": asdict(spec.tuning),
@@ -441,6 +442,7 @@ def _decode(
         permutation=_jobs(incumbent["permutation"]),
         request=header["request"],
         proved_bound=header["spec"].get("proved_bound"),  # new after schema 2 was
+        uncut_bound=header["spec"].get("uncut_bound"),  # newer still
         **{
             **{name: header["spec"][name] for name in _SPEC_FIELDS},
             "run_id": RunId(header["spec"]["run_id"]),

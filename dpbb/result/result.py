@@ -42,6 +42,7 @@ class Termination(StrEnum):
     NODE_LIMIT = "node_limit"
     GAP_LIMIT = "gap_limit"
     ROOT_BOUND = "root_bound"  # of the incumbent: the rest of the tree is not needed
+    UNCUT_BEAM = "uncut_beam"  # proved the incumbent: the rest is not needed
     STOPPED = "stopped"
     DONE = "done"  # of a heuristic that came to its own end
 
@@ -397,7 +398,8 @@ class Result:
                 need = "no more" if self.decomposed else "no"
                 return f"the root bound equals the incumbent: {need} tree was needed"
             if self.proof is Proof.UNCUT_BEAM:
-                return "a beam search left no node out: no tree was needed"
+                need = "no more" if self.decomposed else "no"
+                return f"a beam search left no node out: {need} tree was needed"
             if self.proof is Proof.CUTOFF_EXHAUSTED:
                 return "the tree at that cutoff is exhausted: no schedule is below it"
             return "the bound of every open root reaches the incumbent"

@@ -32,7 +32,7 @@ from dpbb.progress import Progress, make_progress
 from dpbb.result import Termination
 from dpbb.solving.certify import certified, certified_at_root
 from dpbb.solving.from_below import Step
-from dpbb.solving.plan import run_options
+from dpbb.solving.plan import run_options, uncut_text
 from dpbb.solving.start import check_fit, make_plan
 from dpbb.solving.strategy import chosen_strategy
 from dpbb.text.files import check_writable
@@ -211,7 +211,7 @@ class Call:
         if why:
             self.progress.note(f"strategy {strategy}: {why}")
         if strategy is Strategy.FROM_BELOW:
-            plan = replace(plan, step=Step(1, plan.root_bound))
+            plan = replace(plan, step=Step(1, plan.lower_bound))
         return plan
 
     def _with_heuristics(self, device: str) -> Plan:
@@ -227,6 +227,7 @@ class Call:
                 should_stop=self.should_stop,
                 tree_waits=waits,
                 on_note=self.progress.waiting,
+                on_bound=lambda bound: self.progress.note(uncut_text(bound)),
                 device=device,
             )
         except (EngineUnavailable, RuntimeError, MemoryError) as error:

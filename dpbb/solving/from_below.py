@@ -100,6 +100,10 @@ class Step:
         width = next_width(cutoff - self.proved, self.nodes, decomposed)
         return replace(total, proved=cutoff, width=width, nodes=max(1, decomposed))
 
+    def raised(self, bound: int) -> Step:
+        """Return the step where no schedule is below ``bound``, as others proved."""
+        return replace(self, proved=max(self.proved, bound))
+
     def shown_on(self, snapshot: Snapshot) -> Snapshot:
         """Return the state of the tree with the nodes of those before it."""
         return replace(

@@ -19,7 +19,7 @@ from dpbb.problem import (
 )
 from dpbb.result import Improvement, Termination
 from dpbb.solving.call import check_client, shown_by, style_of
-from dpbb.solving.plan import Plan
+from dpbb.solving.plan import Plan, uncut_text
 from dpbb.solving.start import check_fit, with_incumbent
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ def heuristic(
     Returns
     -------
     Result
-        With the schedule, the trajectory and the root bound. Its status is optimal
-        where the bound, or a beam that was never cut, proves it.
+        With the schedule, the trajectory and a lower bound: the root's, or of beams
+        that were never cut. Its status is optimal where the bound proves it.
 
     Raises
     ------
@@ -149,13 +149,21 @@ def heuristic(
         def found(incumbent: Incumbent) -> None:
             seconds = time.monotonic() - began
             steps.append(Improvement(seconds, incumbent.value, incumbent.source))
-            shown.incumbent(seconds, incumbent.value, plan.root_bound)
+            shown.incumbent(seconds, incumbent.value, plan.lower_bound)
+
+        def bounded(value: int) -> None:
+            nonlocal plan
+            if value > plan.lower_bound:
+                plan = plan.with_uncut(value)
+                shown.note(uncut_text(value))
 
         if scheduler is not None:
             from dpbb.cluster.client.connect import connect
 
             client = stack.enter_context(connect(scheduler))
-        search = replace(search, on_improvement=found, on_note=shown.waiting)
+        search = replace(
+            search, on_improvement=found, on_note=shown.waiting, on_bound=bounded
+        )
         if client is None:
             best = problem.first_incumbent(search)
         else:

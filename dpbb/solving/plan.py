@@ -54,6 +54,11 @@ def run_options(options: SolveOptions) -> RunOptions:
     return found
 
 
+def uncut_text(bound: int) -> str:
+    """Say what an uncut beam has shown, for people."""
+    return f"nothing is below {bound}: a beam left no node out"
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """All that is known before the tree.
@@ -77,7 +82,8 @@ class Plan:
     step
         With the strategy from below: the tree to explore next; None: the one tree.
     uncut
-        A heuristic has left nothing out, and proved the schedule so: an uncut beam.
+        No permutation costs less, as heuristics have shown that left nothing out: uncut
+        beams; None: they have shown nothing.
     bounds
         What trees from below have proved.
     before
@@ -93,16 +99,20 @@ class Plan:
     permutation: tuple[int, ...] | None = None
     trajectory: tuple[Improvement, ...] = ()
     step: Step | None = None
-    uncut: bool = False
+    uncut: int | None = None
     bounds: tuple[ProvedBound, ...] = ()
     before: Result | None = None
 
     @property
     def lower_bound(self) -> int:
-        """No schedule is below, as the root says, or a tree from below has proved."""
-        if self.uncut and self.makespan is not None:
-            return self.makespan
-        return self.root_bound if self.step is None else self.step.proved
+        """No schedule is below, as the root says, a beam, or a tree from below."""
+        proved = self.root_bound if self.step is None else self.step.proved
+        return proved if self.uncut is None else max(proved, self.uncut)
+
+    @property
+    def _proved_by_trees(self) -> int:
+        """What a certificate could say: the root's bound, or of a tree from below."""
+        return self.bounds[-1].value if self.bounds else self.root_bound
 
     @property
     def proved(self) -> bool:
@@ -113,7 +123,8 @@ class Plan:
         """
         options = self.options
         wanted = options.cutoff is not None or options.all_optima
-        wanted |= self.uncut and options.certificate is not None
+        if options.certificate is not None:
+            wanted |= self.lower_bound > self._proved_by_trees
         return (
             not wanted
             and self.makespan is not None
@@ -182,7 +193,8 @@ class Plan:
             permutation=self.permutation,
             time_limit_s=self.seconds_left(now),
             certificate=options.certificate is not None,
-            proved_bound=None if self.step is None else self.step.proved,
+            proved_bound=None if self.step is None else self._proved_by_trees,
+            uncut_bound=self.uncut,
             request=self.to_request(now),
         )
 
@@ -201,6 +213,7 @@ class Plan:
             "makespan": self.makespan,
             "permutation": self.permutation,
             "trajectory": steps,
+            "uncut": self.uncut,
             "step": None if self.step is None else self.step.to_json(),
             "bounds": [[one.seconds, one.value, one.decomposed] for one in self.bounds],
         }
@@ -239,6 +252,7 @@ class Plan:
             permutation=None if jobs is None else tuple(jobs),
             trajectory=tuple(Improvement(*one) for one in request["trajectory"]),
             step=None if step is None else Step.from_json(step),
+            uncut=request.get("uncut"),  # older ones do not have it
             bounds=tuple(ProvedBound(*one) for one in request.get("bounds", ())),
         )
 
@@ -289,7 +303,14 @@ class Plan:
             leaves=outcome.counters.leaves,
             units=outcome.units,
         )
-        return replace(plan, step=step)
+        plan = plan.with_uncut(outcome.uncut_bound)
+        return replace(plan, step=step.raised(plan.lower_bound))
+
+    def with_uncut(self, bound: int | None) -> Plan:
+        """Return the plan with a lower bound of an uncut beam, if it is better."""
+        if bound is None or (self.uncut is not None and bound <= self.uncut):
+            return self
+        return replace(self, uncut=bound)
 
     def result(
         self, outcome: Outcome, *, opened: float, engine: str | None = None
@@ -339,8 +360,10 @@ class Plan:
             if makespan is not None and makespan > bound:
                 # Known from elsewhere and above the cutoff: nothing is proved of it.
                 makespan, permutation, optima = None, None, None
-        elif bound <= self.lower_bound:
-            bound, proof = self.lower_bound, self._proof
+        else:
+            plan = self.with_uncut(outcome.uncut_bound)
+            if bound <= plan.lower_bound:
+                bound, proof = plan.lower_bound, plan.proof_of_bound
         if self.options.all_optima:
             known["n_optima"] = 0 if makespan is None else outcome.n_optima
             known["optima"] = (
@@ -359,7 +382,7 @@ class Plan:
             known |= {"optima": (), "n_optima": 0}
         return self._result(
             termination,
-            self._proof,
+            self.proof_of_bound,
             self.makespan,
             self.permutation,
             self.lower_bound,
@@ -367,13 +390,12 @@ class Plan:
         )
 
     @property
-    def _proof(self) -> Proof:
+    def proof_of_bound(self) -> Proof:
         """How ``lower_bound`` was obtained."""
-        step = self.step
-        if self.uncut:
+        proved = self._proved_by_trees
+        if self.lower_bound > proved:
             return Proof.UNCUT_BEAM
-        below = step is not None and step.proved > self.root_bound
-        return Proof.CUTOFF_EXHAUSTED if below else Proof.ROOT_BOUND
+        return Proof.CUTOFF_EXHAUSTED if proved > self.root_bound else Proof.ROOT_BOUND
 
     def _result(
         self,

@@ -109,6 +109,7 @@ def make_plan(
     tree_waits: Callable[[], bool] = lambda: False,
     device: str = "cpu",
     on_note: Callable[[str], None] = lambda _text: None,
+    on_bound: Callable[[int], None] = lambda _bound: None,
 ) -> Plan:
     """Run the start heuristics.
 
@@ -117,7 +118,7 @@ def make_plan(
     problem, name, options, began
         See ``Plan``.
     on_incumbent
-        Called with every incumbent and the root bound, in this thread.
+        Called with every incumbent and the best lower bound, in this thread.
     should_stop
         Polled every few milliseconds; True ends the heuristics early.
     tree_waits
@@ -126,6 +127,8 @@ def make_plan(
         ``"gpu"``: one that nobody explores on yet may search, too.
     on_note
         Called with what is waited for, see ``StartSearch``.
+    on_bound
+        Called with every better lower bound that heuristics show.
 
     Raises
     ------
@@ -142,7 +145,13 @@ def make_plan(
     def found(incumbent: Incumbent) -> None:
         seconds = time.monotonic() - began
         steps.append(Improvement(seconds, incumbent.value, incumbent.source))
-        on_incumbent(steps[-1], bound)
+        on_incumbent(steps[-1], plan.lower_bound)
+
+    def bounded(value: int) -> None:
+        nonlocal plan
+        if value > plan.lower_bound:
+            plan = plan.with_uncut(value)
+            on_bound(value)
 
     def enough() -> bool:
         known = steps[-1].value if steps else None
@@ -169,6 +178,7 @@ def make_plan(
             should_stop=enough,
             tree_waits=tree_waits,
             on_note=on_note,
+            on_bound=bounded,
         )
     )
     return plan if incumbent is None else with_incumbent(plan, incumbent, tuple(steps))
@@ -178,13 +188,14 @@ def with_incumbent(
     plan: Plan, incumbent: Incumbent, steps: tuple[Improvement, ...]
 ) -> Plan:
     """Return the plan with what heuristics have found, and perhaps proved."""
-    return replace(
+    plan = replace(
         plan,
         makespan=incumbent.value,
         permutation=tuple(incumbent.permutation.tolist()),
         trajectory=steps,
-        uncut=incumbent.proved and incumbent.value > plan.root_bound,
     )
+    proved = incumbent.proved and incumbent.value > plan.root_bound
+    return plan.with_uncut(incumbent.value) if proved else plan
 
 
 def _times(

@@ -193,3 +193,25 @@ def test_heuristics_go_on_when_a_worker_is_killed():
         )
         run.stop()
         assert run.result().termination is Termination.STOPPED
+
+
+def test_a_bound_beside_the_tree_is_shown_and_ends_a_run_that_it_proves(monkeypatch):
+    """The optimum of ta056 is 3679; a beam that says so is believed, and named."""
+    released = threading.Event()
+
+    def improve(_self, _method, beginning, search):
+        search.on_bound(3600)
+        released.wait(60)
+        search.on_bound(beginning.value)
+        return Incumbent(beginning.value, beginning.permutation, "beam")
+
+    spec = changed(from_a_poor_start(), root_bound=0)
+    monkeypatch.setattr(type(spec.problem), "improve", improve)
+    with in_process_cluster() as (_, client), submit(client, spec) as run:
+        wait_until(lambda: run.snapshot().lower_bound == 3600)
+        (told,) = [e.text for e in run.snapshot().events if e.kind == "bound"]
+        assert told.startswith("nothing is below 3600: an uncut beam, ")
+        released.set()
+        outcome = run.result()
+    assert outcome.termination is Termination.UNCUT_BEAM
+    assert outcome.value == outcome.lower_bound == outcome.uncut_bound

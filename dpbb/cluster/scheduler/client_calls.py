@@ -55,6 +55,7 @@ class ClientCalls:
             "optima": self.optima,
             "stop": self.stop,
             "offer": self.offer,
+            "prove": self.prove,
             "runs": self.runs,
             "discard": self.discard,
             "save": self.save,
@@ -146,6 +147,16 @@ class ClientCalls:
             self._hub.result(run_id)
             return False
         is_new = run.coordinator.offer(permutation, source, time.monotonic())
+        self._hub.advance(run_id)
+        return is_new
+
+    async def prove(self, run_id: RunId, bound: int, source: str) -> bool:
+        """Take a lower bound of an uncut beam; True if it is the best that is known."""
+        run = self._hub.runs.get(run_id)
+        if run is None:
+            self._hub.result(run_id)
+            return False
+        is_new = run.coordinator.prove(bound, source, time.monotonic())
         self._hub.advance(run_id)
         return is_new
 

@@ -28,7 +28,7 @@ from dpbb.problem import (
     BesideSearch,
     ImprovesBeside,
     Incumbent,
-    root_bound,
+    proving_bound,
 )
 
 if TYPE_CHECKING:
@@ -74,6 +74,9 @@ class Channel(Protocol):
 
     def offer(self, incumbent: Incumbent) -> None:
         """Offer a schedule; blocks. A DpbbError when the run is gone."""
+
+    def prove(self, bound: int) -> None:
+        """Tell the run of a lower bound; blocks. A DpbbError when it is gone."""
 
 
 class RunHeuristics:
@@ -266,7 +269,8 @@ class RunHeuristics:
             if self._pool.incumbent is not None:
                 pool.lead(self._pool.incumbent)
             self._pool, self._problem, self._turns = pool, problem, Turns(methods)
-            self._lower_bound = root_bound(problem)
+            known = spec.uncut_bound, proving_bound(problem)
+            self._lower_bound = max(bound for bound in known if bound is not None)
             self._start_s = spec.options.heuristic_start_s
 
     def _next(
@@ -297,6 +301,7 @@ class RunHeuristics:
             seed=self._seeds.getrandbits(32),
             on_improvement=self._found,
             should_stop=stop.is_set,
+            on_bound=self._bounded,
         )
 
     def _found(self, incumbent: Incumbent) -> None:
@@ -310,6 +315,15 @@ class RunHeuristics:
                 self._turns.note(incumbent.source)
             self._changed.notify_all()
         self._channel.offer(incumbent)
+
+    def _bounded(self, bound: int) -> None:
+        """Tell the run of a better lower bound, and search no further than that."""
+        with self._changed:
+            if bound <= self._lower_bound:
+                return
+            self._lower_bound = bound
+            self._changed.notify_all()
+        self._channel.prove(bound)
 
 
 class WorkerHeuristics:

@@ -227,9 +227,15 @@ class _RunChannel:
     def offer(self, incumbent: Incumbent) -> None:
         address, jobs = self._plugin.worker.address, incumbent.permutation.tolist()
         source = f"{incumbent.source}, {address}"
-        message = {"run_id": self._link.run_id, "permutation": jobs, "source": source}
+        self._call("dpbb_offer", permutation=jobs, source=source)
+
+    def prove(self, bound: int) -> None:
+        source = f"an uncut beam, {self._plugin.worker.address}"
+        self._call("dpbb_prove", bound=bound, source=source)
+
+    def _call(self, op: str, **message: Any) -> None:
         try:
-            self._link.call("dpbb_offer", **message)
+            self._link.call(op, run_id=self._link.run_id, **message)
         except SeatClosedError as error:
             raise ClusterError("the worker is closing") from error
 

@@ -178,6 +178,8 @@ class _Runs:
                     f"beam: no schedule is below {self.lower_bound}, but there is one "
                     f"of {self.incumbent.value}"
                 )
+            if not any(self._search.kept):
+                self._search.on_bound(self.lower_bound)
         logger.debug(
             "beam of %d, %s below %d: %d nodes, depth %d, uncut %d, incumbent %d",
             *(width, guide.name, target, run.nodes, run.moves.shape[1], run.uncut),

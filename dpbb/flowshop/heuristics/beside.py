@@ -40,12 +40,11 @@ def improve_beside(
             lower_bound=limits.lower_bound,
             on_improvement=limits.on_improvement,
             should_stop=limits.should_stop,
+            on_bound=limits.on_bound,
         )
-        return (
-            Incumbent(beginning.value, beginning.permutation, "start")
-            if (found is None)
-            else found
-        )
+        if found is not None:
+            return found
+        return Incumbent(beginning.value, beginning.permutation, "start")
     row = HEURISTICS.get(method)
     if row is None or not row.beside:
         beside = [name for name, other in HEURISTICS.items() if other.beside]
@@ -60,6 +59,7 @@ def improve_beside(
         kept=beginning.kept if row.keeps else (0, 0),
         on_improvement=limits.on_improvement,
         should_stop=limits.should_stop,
+        on_bound=limits.on_bound,
     )
     heuristic = loaded(path_of(method, "cpu"))
     return start if proved or search.over else heuristic(search, start)

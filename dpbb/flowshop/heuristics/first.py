@@ -70,6 +70,7 @@ def first_incumbent(
     lower_bound: int | None = None,
     on_improvement: Callable[[Incumbent], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
+    on_bound: Callable[[int], None] = lambda _bound: None,
     on_note: Callable[[str], None] = lambda _text: None,
 ) -> Incumbent | None:
     """Find a good schedule quickly.
@@ -103,6 +104,9 @@ def first_incumbent(
         Called with every better incumbent, in this thread.
     should_stop
         Polled every few milliseconds, in this thread; True ends the search.
+    on_bound
+        Called in this thread with every better lower bound of all permutations that a
+        beam shows which was never cut.
     on_note
         Called in this thread with what is waited for longer than a second, and with
         an empty text when that is over.
@@ -134,6 +138,7 @@ def first_incumbent(
         iterations=iterations,
         on_improvement=on_improvement,
         should_stop=should_stop,
+        on_bound=on_bound,
     )
     incumbent = None
     if initial is not None:

@@ -44,8 +44,8 @@ def incumbent_in_time(
         The best so far; if the end came before any, the best of ``initial``, the jobs
         in their own order and in Palmer's.
     """
-    # texts are notes, None is the end
-    events: SimpleQueue[Incumbent | str | BaseException | None] = SimpleQueue()
+    # texts are notes, numbers are bounds, None is the end
+    events: SimpleQueue[Incumbent | str | int | BaseException | None] = SimpleQueue()
     stop = Event()
     seconds = _seconds(instance, search)
     end = search.end
@@ -64,6 +64,7 @@ def incumbent_in_time(
                 lower_bound=search.lower_bound,
                 on_improvement=events.put,
                 should_stop=stop.is_set,
+                on_bound=events.put,
                 on_note=events.put,
             )
             events.put(None)
@@ -97,6 +98,9 @@ def incumbent_in_time(
                 raise event
             if isinstance(event, str):
                 search.on_note(event)
+                continue
+            if isinstance(event, int):
+                search.on_bound(event)
                 continue
             best = event
             search.on_improvement(best)

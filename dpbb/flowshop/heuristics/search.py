@@ -50,6 +50,9 @@ class Search:
         Called in the caller's thread with every better incumbent.
     should_stop
         Polled in the caller's thread every few milliseconds; True ends the search.
+    on_bound
+        Called in the caller's thread with a lower bound of all permutations, above
+        ``lower_bound``, when a search that left nothing out has shown one.
     elsewhere
         Returns the best incumbent of all searches that run at once; asked now and then.
     """
@@ -64,6 +67,7 @@ class Search:
     device: int = 0
     on_improvement: Callable[[Incumbent], None] | None = None
     should_stop: Callable[[], bool] | None = None
+    on_bound: Callable[[int], None] = lambda _bound: None
     elsewhere: Callable[[], Incumbent] | None = None
 
     @property

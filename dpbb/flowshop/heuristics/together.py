@@ -37,7 +37,7 @@ def run_together(search: Search, start: Incumbent, parts: Sequence[Part]) -> Inc
     The functions of ``search`` are called in this thread; an error of a part ends the
     others and is raised.
     """
-    events: SimpleQueue[Incumbent | _End] = SimpleQueue()
+    events: SimpleQueue[Incumbent | int | _End] = SimpleQueue()  # int: a bound
     stop = Event()
     best = start
 
@@ -47,6 +47,7 @@ def run_together(search: Search, start: Incumbent, parts: Sequence[Part]) -> Inc
             threads=part.threads,
             on_improvement=events.put,
             should_stop=stop.is_set,
+            on_bound=events.put,
             elsewhere=lambda: best,
         )
         try:
@@ -66,6 +67,9 @@ def run_together(search: Search, start: Incumbent, parts: Sequence[Part]) -> Inc
             try:
                 event = events.get(timeout=POLL_S)
             except Empty:
+                continue
+            if isinstance(event, int):
+                search.on_bound(event)
                 continue
             if isinstance(event, Incumbent):
                 found = event

@@ -191,6 +191,7 @@ def test_every_field_of_a_run_is_saved():
         "certificate": True,
         "proved_bound": 1,
         "root_bound": 17,
+        "uncut_bound": 2,
         "instance": "another",
     }
     same = ("run_id", "problem", "tree", "upper_bound", "permutation", "request")

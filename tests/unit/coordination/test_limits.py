@@ -43,6 +43,20 @@ def test_an_incumbent_with_the_bound_of_the_root_ends_the_run():
         assert outcome.exhausted == (termination is Termination.EXHAUSTED)
 
 
+def test_an_incumbent_that_an_uncut_beam_has_proved_ends_the_run():
+    """But for a certificate the tree is wanted, as of a beam there is none."""
+    best = optimum(tiny(6))
+    for changes, termination in (
+        ({"root_bound": 0}, Termination.UNCUT_BEAM),
+        ({"root_bound": 0, "certificate": True}, Termination.EXHAUSTED),
+        ({}, Termination.EXHAUSTED),  # the whole tree is wanted
+    ):
+        spec = spec_of(tiny(6, slack=100), uncut_bound=best, **changes)
+        outcome = World(spec, seats=["a", "b"]).run()
+        assert outcome.termination is termination
+        assert (outcome.value, outcome.lower_bound) == (best, best)
+
+
 def test_gap_of_zero_is_no_limit():
     """All open roots can be pruned then: the proof is at hand."""
     problem = WeakFlowShop(((3,), (4,), (5,)))  # all orders cost the same

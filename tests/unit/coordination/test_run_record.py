@@ -250,3 +250,40 @@ def test_seats_that_have_units_and_never_reported_are_compiling():
     world.tasks["a"].explore(1)
     world.report("a")
     assert waits_for(9.0) == ""
+
+
+def test_a_bound_of_an_uncut_beam_is_shown_saved_and_in_the_outcome():
+    best = optimum(tiny(6))
+    world = World(spec_of(LARGE), seats=["a"])
+    run = world.coordinator
+    assert run.prove(best - 1, "an uncut beam", world.now)
+    assert not run.prove(best - 2, "an uncut beam", world.now)  # nothing new
+    assert run.lower_bound == run.snapshot(world.now).lower_bound == best - 1
+    assert run.snapshot(world.now).events[-1].text == (
+        f"nothing is below {best - 1}: an uncut beam"
+    )
+    saved = run.checkpoint(world.now)
+    again = World(saved.spec, seats=["a"], saved=saved)
+    assert again.coordinator.lower_bound == best - 1
+    again.coordinator.request_stop(Termination.STOPPED, again.now)
+    outcome = again.run()
+    assert (outcome.lower_bound, outcome.uncut_bound) == (best - 1, best - 1)
+    assert not outcome.exhausted
+
+
+def test_a_bound_above_the_incumbent_breaks_the_run():
+    world = World(spec_of(LARGE, permutation=tuple(range(6))), seats=["a"])
+    value = world.coordinator.value
+    with pytest.raises(InvariantError, match=f"nothing is below {value + 1} cannot be"):
+        world.coordinator.prove(value + 1, "a beam", world.now)
+    assert world.coordinator.finished
+    assert not world.coordinator.prove(1, "a beam", world.now)
+
+
+def test_an_exhausted_tree_proves_its_cutoff_whatever_beams_have_shown():
+    """Its certificate is of the tree."""
+    best = optimum(tiny(6))
+    world = World(spec_of(tiny(6), upper_bound=best - 2, uncut_bound=best), ["a"])
+    outcome = world.run()
+    assert (outcome.exhausted, outcome.lower_bound) == (True, best - 2)
+    assert outcome.uncut_bound == best

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dpbb.result import Termination
+from dpbb.result import Proof, Termination
 from dpbb.solving import from_below
 from dpbb.solving.from_below import FACTOR, FEW_NODES, Step, next_width
 from tests.unit.solving.test_plan import ORDER, PROBLEM, VALUE, outcome, plan_of
@@ -118,3 +118,18 @@ def test_what_the_user_limits_is_not_followed_and_what_the_step_limits_is():
     spent = replace(plan, step=Step(9, plan.root_bound, decomposed=2000))
     over = outcome(termination=Termination.NODE_LIMIT, **cut)
     assert not spent.goes_on_after(over, spent.result(over, opened=spent.began))
+
+
+def test_the_next_tree_begins_above_what_a_beam_has_shown():
+    """What trees have proved, which has certificates, stays apart from it."""
+    plan = below()
+    shown = plan.root_bound + 5
+    tree = outcome(lower_bound=plan.threshold, uncut_bound=shown)
+    result = plan.result(tree, opened=0.0)
+    assert result.lower_bound == plan.threshold
+    up = plan.after(tree, result)
+    assert up.threshold == min(VALUE, shown + up.step.width)
+    assert up.lower_bound == shown
+    assert up.proof_of_bound is Proof.UNCUT_BEAM
+    assert up.spec(0.0).proved_bound == plan.threshold
+    assert [bound.value for bound in up.bounds] == [plan.threshold]

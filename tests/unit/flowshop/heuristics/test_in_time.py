@@ -146,3 +146,16 @@ def test_errors_are_raised_here(monkeypatch):
     monkeypatch.setattr(in_time, "first_incumbent", broken)
     with pytest.raises(ArithmeticError, match="broken"):
         search()
+
+
+def test_bounds_are_told_in_this_thread(monkeypatch):
+    def shows(_instance, *, on_improvement, on_bound, **_how):
+        on_bound(8)
+        on_improvement(NEH)
+        on_bound(9)
+
+    monkeypatch.setattr(in_time, "first_incumbent", shows)
+    told = []
+    how = StartSearch(on_bound=lambda bound: told.append((bound, current_thread())))
+    assert incumbent_in_time(SHOP, how) is NEH
+    assert told == [(8, current_thread()), (9, current_thread())]
