@@ -50,7 +50,7 @@ class Limits:
 
 
 def _shown(spec: RunSpec) -> float:
-    """What uncut beams have shown, where a certificate needs no tree beyond that."""
+    """Return what uncut beams have shown, where no certificate is wanted."""
     if spec.uncut_bound is None or spec.certificate:
         return -math.inf
     return spec.uncut_bound

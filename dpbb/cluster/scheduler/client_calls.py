@@ -12,7 +12,7 @@ import numpy as np
 from distributed.protocol import pickle
 
 from dpbb.cluster.rpc import wrap
-from dpbb.errors import ClusterError
+from dpbb.errors import ClusterError, InvariantError
 from dpbb.result import Termination
 
 if TYPE_CHECKING:
@@ -146,9 +146,9 @@ class ClientCalls:
         if run is None:
             self._hub.result(run_id)
             return False
-        is_new = run.coordinator.offer(permutation, source, time.monotonic())
-        self._hub.advance(run_id)
-        return is_new
+        return self._taken(
+            run_id, run.coordinator.offer, permutation, source, time.monotonic()
+        )
 
     async def prove(self, run_id: RunId, bound: int, source: str) -> bool:
         """Take a lower bound of an uncut beam; True if it is the best that is known."""
@@ -156,7 +156,19 @@ class ClientCalls:
         if run is None:
             self._hub.result(run_id)
             return False
-        is_new = run.coordinator.prove(bound, source, time.monotonic())
+        return self._taken(
+            run_id, run.coordinator.prove, bound, source, time.monotonic()
+        )
+
+    def _taken(
+        self, run_id: RunId, take: Callable[..., bool], *arguments: object
+    ) -> bool:
+        """Give a coordinator what came from outside; a breach ends the run."""
+        try:
+            is_new = take(*arguments)
+        except InvariantError as error:
+            self._hub.fail(run_id, error)
+            raise
         self._hub.advance(run_id)
         return is_new
 
