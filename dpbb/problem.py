@@ -18,6 +18,9 @@ a problem may have:
     Text: what this one of its kind is called (``instance_name_of``).
 ``n_machines``
     Number that is shown beside that of the jobs (``n_machines_of``).
+``job_kinds``
+    Integers, one for each job: jobs of one kind are equal. To exchange two of them in a
+    permutation never changes its cost, nor a bound (``kinds_of``).
 ``best_known``
     ``BestKnown``: published bounds on its optimum; None where there are none.
 """
@@ -482,6 +485,20 @@ def sides_of(problem: Problem[Any]) -> tuple[bool, ...]:
     """Return the sides that a problem branches on, as values of ``back``."""
     named = getattr(problem, "sides", SIDES)
     return tuple(back for side, back in SIDES.items() if side in named)
+
+
+def kinds_of(problem: Problem[Any]) -> NDArray[np.intp] | None:
+    """Return the kinds of the jobs, shape (n_jobs,); None where no two are equal."""
+    named = getattr(problem, "job_kinds", None)
+    if named is None:
+        return None
+    kinds = np.asarray(named)
+    if kinds.shape != (problem.n_jobs,) or kinds.dtype.kind not in "iu":
+        raise InstanceError(
+            f"job_kinds of {problem.name}: expected {problem.n_jobs} whole numbers, "
+            f"got an array of {kinds.dtype}, shape {kinds.shape}"
+        )
+    return kinds.astype(np.intp) if len(set(kinds.tolist())) < len(kinds) else None
 
 
 def bound_of(problem: Problem[Any]) -> str:

@@ -6,7 +6,7 @@ that it shares no code and no shortcut with the package.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise, permutations
 from math import factorial
 from typing import NamedTuple
@@ -59,6 +59,10 @@ class TinyFlowShop:
     @property
     def digest(self):
         return repr(self.times).encode().hex()
+
+    @property
+    def job_kinds(self):
+        return [self.times.index(row) for row in self.times]
 
     @property
     def trivial_ub(self):
@@ -217,7 +221,10 @@ def naive_tree(problem, tree, ub, *, live=False):
         for v, job in enumerate(jobs):
             child = (*path, v)
             bound = front_and_back[back][v]
-            if bound >= ub or tight(problem, state, job, back=back) >= ub:
+            is_copy = tree.skips_copies and any(
+                problem.job_kinds[job] == problem.job_kinds[other] for other in jobs[:v]
+            )
+            if is_copy or bound >= ub or tight(problem, state, job, back=back) >= ub:
                 found.pruned.append(child)
             else:
                 rest = [j for j in jobs if j != job]
@@ -229,7 +236,7 @@ def naive_tree(problem, tree, ub, *, live=False):
 
 def leaf_costs(problem, tree):
     """Cost of every leaf in the order of their indices."""
-    everything = naive_tree(problem, tree, 10**9)
+    everything = naive_tree(problem, replace(tree, rule_version=1), 10**9)
     return [problem.evaluate(order) for _, order in sorted(everything.leaves.items())]
 
 
@@ -245,16 +252,28 @@ def problems(draw, max_jobs=7, max_machines=4, shape=None):
 
 
 @st.composite
-def trees(draw, problem, rules=RULES):
-    """Draw tree options of a problem."""
+def trees(draw, problem, rules=RULES, copies=None):
+    """Draw tree options of a problem.
+
+    ``copies``: whether equal jobs are branched on; None: in some trees.
+    """
     rule = draw(st.sampled_from(rules))
     ub = draw(st.integers(1, problem.trivial_ub))
     order = draw(st.none() | st.permutations(range(problem.n_jobs)).map(tuple))
-    return TreeOptions(
+    tree = TreeOptions(
         branching=rule,
         branching_ub=ub if rule is BranchingRule.MINBRANCH else None,
         root_order=order,
     )
+    kinds = getattr(problem, "job_kinds", range(problem.n_jobs))
+    if len({*kinds}) == problem.n_jobs:
+        return tree
+    if draw(st.booleans()) if copies is None else copies:
+        return tree
+    jobs = range(problem.n_jobs) if order is None else order
+    first = {kind: list(jobs).index(kind) for kind in kinds}
+    jobs = tuple(sorted(jobs, key=lambda job: (first[kinds[job]], jobs.index(job))))
+    return replace(tree, root_order=jobs, rule_version=2)
 
 
 @st.composite

@@ -98,6 +98,10 @@ class RunSpec:
     max_reports: float = 125.0
     max_report_bytes: float = 6e6
 
+    def __post_init__(self) -> None:
+        if self.options.all_optima and self.tree.skips_copies:
+            raise ValueError("expected all optima in a tree of rule version 1, got 2")
+
 
 @dataclass(frozen=True, slots=True)
 class Seat:

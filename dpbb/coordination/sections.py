@@ -42,7 +42,7 @@ from dpbb.options import (
 from dpbb.problem import with_bound
 from dpbb.problems import decoded, encoded, holds_problem
 from dpbb.result import Improvement
-from dpbb.tree.branching import TREE_RULE_VERSION
+from dpbb.tree.branching import refusal
 from dpbb.tree.counters import Counters
 from dpbb.tree.packing import KEYS, narrow
 from dpbb.tree.work_unit import WorkUnit
@@ -278,7 +278,7 @@ def encode_header(
     header = {
         "problem": encoded(spec.problem),
         "tree": {
-            "rule_version": TREE_RULE_VERSION,
+            "rule_version": tree.rule_version,
             "branching": str(tree.branching),
             "branching_ub": tree.branching_ub,
             "bound": str(tree.bound),
@@ -420,21 +420,21 @@ def _decode(
     problem: Problem[Any] | None,
 ) -> Checkpoint:
     tree, incumbent, ledger = header["tree"], header["incumbent"], header["ledger"]
-    if tree["rule_version"] != TREE_RULE_VERSION:
-        raise CheckpointError(
-            f"{name}: expected branching rules of version {TREE_RULE_VERSION}, got "
-            f"{tree['rule_version']}: another version of dpbb numbers other leaves"
-        )
     found = with_bound(_problem_of(header["problem"], problem, name), tree["bound"])
+    options = TreeOptions(
+        BranchingRule(tree["branching"]),
+        tree["branching_ub"],
+        tree["bound"],
+        _jobs(tree["root_order"]),
+        tree["rule_version"],
+    )
+    reason = refusal(found, options)
+    if reason is not None:
+        raise CheckpointError(f"{name}: {reason}")
     of_run = header["options"] if "options" in header else _options_of_1(header)
     spec = RunSpec(
         problem=found,
-        tree=TreeOptions(
-            BranchingRule(tree["branching"]),
-            tree["branching_ub"],
-            tree["bound"],
-            _jobs(tree["root_order"]),
-        ),
+        tree=options,
         options=RunOptions.of(SolveOptions.from_mapping(of_run)),
         tuning=Tuning.of(SolveOptions.from_mapping(header["tuning"] or {})),
         upper_bound=incumbent["cutoff"],

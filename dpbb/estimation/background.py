@@ -81,6 +81,7 @@ def encode(
         "branching_ub": tree.branching_ub,
         "bound": str(tree.bound),
         "root_order": order,
+        "rule_version": tree.rule_version,
         "ub": ub,
         "seconds": seconds,
         "seed": seed,
@@ -156,6 +157,7 @@ def answer(request: bytes) -> Remainder:
         header["branching_ub"],
         header["bound"],
         None if order is None else tuple(order),
+        header["rule_version"],
     )
     rounds = sampler_of(problem, tree, header["ub"], roots).rounds(
         seconds=header["seconds"],

@@ -12,12 +12,12 @@ from dpbb.flowshop.family import read_problem
 from dpbb.options import SolveOptions, kinds
 from dpbb.problem import (
     best_known_of,
-    bound_of,
     instance_name_of,
     n_machines_of,
     objective_of,
     with_bound,
 )
+from dpbb.tree.branching import tree_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -107,11 +107,12 @@ def estimate(
             f"roots: expected roots of a tree of {problem.n_jobs} jobs, got "
             f"{roots.n_jobs}"
         )
-    tree = chosen.tree(ub, bound_of(problem))
-    if tree.root_order is not None and len(tree.root_order) != problem.n_jobs:
+    order = chosen.root_order
+    if order is not None and len(order) != problem.n_jobs:
         raise OptionError(
-            f"root_order: expected {problem.n_jobs} jobs, got {len(tree.root_order)}"
+            f"root_order: expected {problem.n_jobs} jobs, got {len(order)}"
         )
+    tree = tree_of(problem, chosen, ub)
     threshold = ub + chosen.all_optima
 
     from dpbb.engines.cpu.engine import default_threads

@@ -15,7 +15,15 @@ import numpy as np
 
 from dpbb.kernels.compiling import helper, int64
 from dpbb.kernels.models import step
-from dpbb.kernels.pairs import GROUP_JOBS, Room, Rule, best_side, bound_children
+from dpbb.kernels.pairs import (
+    GROUP_JOBS,
+    EqualJobs,
+    Room,
+    Rule,
+    best_side,
+    bound_children,
+    close_copies,
+)
 from dpbb.kernels.pointers import pointer_of
 
 if TYPE_CHECKING:
@@ -30,6 +38,7 @@ class Tables(NamedTuple):
 
     model: Any
     rule: Rule
+    equal: EqualJobs | None
     n_jobs: int
     largest: int  # of the type of bounds; as a bound: no child
 
@@ -68,6 +77,7 @@ def make_tables(
     return Tables(
         model=model.of(problem, tree.root_order, dtype),
         rule=Rule.of(tree.branching, tree.branching_ub, largest),
+        equal=EqualJobs.of(problem, tree),
         n_jobs=problem.n_jobs,
         largest=largest,
     )
@@ -85,7 +95,10 @@ def root_level(tables: Tables) -> Level:
 
 @helper
 def decompose(tables: Tables, level: Level, node: int, depth: int, room: Room) -> bool:
-    """Bound the children of both sides into the room; True if it takes the back."""
+    """Bound the children of both sides into the room; True if it takes the back.
+
+    Copies of equal jobs have the largest bound afterwards.
+    """
     r = level.jobs.shape[1]
     for slot in range(r):
         room.slot_jobs[slot] = level.jobs[node, slot]
@@ -94,7 +107,9 @@ def decompose(tables: Tables, level: Level, node: int, depth: int, room: Room) -
     at = node * model.node_lanes
     least = bound_children(model, nodes, at, room, r, tables.largest)
     groups = (r + GROUP_JOBS - 1) // GROUP_JOBS
-    return bool(best_side(tables.rule, depth, room, groups, least))
+    back = bool(best_side(tables.rule, depth, room, groups, least))
+    close_copies(tables.equal, room, r, tables.largest)
+    return back
 
 
 @helper

@@ -146,6 +146,11 @@ class FlowShopProblem:
         """LB2 of the empty partial schedule, whatever the bound of the tree."""
         return lb2.root_bound(self.instance.times)
 
+    @cached_property
+    def job_kinds(self) -> NDArray[np.intp]:
+        """Jobs of the same processing times have the same number."""
+        return np.unique(self.instance.times, axis=0, return_inverse=True)[1].ravel()
+
     def root_state(self) -> FlowShopState:
         """State of the empty partial schedule."""
         nothing = np.zeros(self.instance.n_machines, dtype=np.int64)

@@ -30,11 +30,14 @@ from dpbb.kernels.simd import (
     zeros,
 )
 from dpbb.options import BranchingRule
+from dpbb.problem import kinds_of
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from dpbb.kernels.pointers import Ints, Lanes
+    from dpbb.options import TreeOptions
+    from dpbb.problem import Problem
 
 PAIR = 2
 
@@ -108,6 +111,28 @@ def chosen_side(rule: Rule, depth: int, key: int) -> np.uint64:
     if rule.fixed_side >= 0:
         back = np.uint64(rule.fixed_side if rule.fixed_side < 2 else depth & 1)
     return back
+
+
+# -- equal jobs ------------------------------------------------------------------
+
+
+class EqualJobs(NamedTuple):
+    """For a tree of rule version 2; others have None in its place, at no cost.
+
+    See ``dpbb.tree.branching``: copies are next to each other.
+    """
+
+    kinds: Ints  # (n,): of the jobs in root order
+
+    @classmethod
+    def of(cls, problem: Problem[Any], tree: TreeOptions) -> EqualJobs | None:
+        """Kinds of a problem's jobs, if its tree has a rule for equal ones."""
+        kinds = kinds_of(problem) if tree.skips_copies else None
+        if kinds is None:
+            return None
+        if tree.root_order is not None:
+            kinds = kinds[np.array(tree.root_order, np.intp)]
+        return cls(kinds.astype(np.int64))
 
 
 # -- nodes of any number of children --------------------------------------------------
@@ -267,3 +292,17 @@ def bound_children(
         bound_all(model, nodes, at, room, int64(0), int64(0), groups, largest)
     )
     return least
+
+
+@helper
+def close_copies(
+    equal: EqualJobs | None, room: Room, n_children: int, largest: int
+) -> None:
+    """Of equal jobs among ``room.slot_jobs``, leave the first one's bounds alone."""
+    if equal is None:
+        return
+    for slot in range(1, n_children):
+        one, two = room.slot_jobs[slot - 1], room.slot_jobs[slot]
+        if equal.kinds[one] == equal.kinds[two]:
+            room.bounds[2 * slot] = largest
+            room.bounds[2 * slot + 1] = largest

@@ -114,12 +114,22 @@ class TreeOptions:
         The lower bound: its name, and after a colon its numbers if it has some.
     root_order
         Jobs in the order in which siblings are numbered; None is 0, 1, ..., n-1.
+    rule_version
+        Which rules there are, see ``dpbb.tree.branching``: 1, or 2 for those by which
+        of equal jobs the first unscheduled one alone is branched on. Not where all
+        optima are wanted.
     """
 
     branching: BranchingRule = BranchingRule.MINMIN
     branching_ub: int | None = None
     bound: str = LB1
     root_order: tuple[int, ...] | None = None
+    rule_version: int = 1
+
+    @property
+    def skips_copies(self) -> bool:
+        """Whether of equal jobs the first unscheduled one alone is branched on."""
+        return self.rule_version == 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False)

@@ -26,7 +26,7 @@ from functools import cache
 from itertools import accumulate
 from math import inf
 
-FORMAT, RULE_VERSION = "dpbb-certificate", 1
+FORMAT, PLAIN_RULES, EQUAL_JOBS_RULES = "dpbb-certificate", 1, 2
 SCHEMA, OLD_SCHEMA = 2, 1  # the old one has no bounds, and lists 64 roots at most
 ROOT_SCHEMA = 3  # of a run that needed no tree, or not all of it: no books
 MOST_STEPS = 2_000_000  # pairs of machines times jobs: of more no LB2 is computed
@@ -350,6 +350,7 @@ class Tree:
         self.rule, self.branching_ub = tree["branching"], tree["branching_ub"]
         self.order = tuple(tree["root_order"] or range(self.n_jobs))
         self.all_optima = certificate["result"]["all_optima"]
+        self.skips_copies = tree["rule_version"] == EQUAL_JOBS_RULES
         self.machines = range(n_machines)
         self.heads = [min(sum(row[:k]) for row in self.times) for k in self.machines]
         self.tails = [min(sum(row[:k]) for row in self.mirror) for k in self.machines]
@@ -438,7 +439,7 @@ class Tree:
     def children(self, node, ub=inf):
         """Return the side that is taken (1: back), and its children's bounds.
 
-        The side is that of LB1; then those below ``ub`` are tightened.
+        The side is that of LB1; then copies are closed, others below ``ub`` tightened.
         """
         jobs, prefix, suffix = node
         front, back = self.heads, self.tails[::-1]
@@ -451,6 +452,10 @@ class Tree:
         behind = lower_bounds(back[::-1], front[::-1], remain[::-1], jobs, self.mirror)
         side = self.back_is_taken(ahead, behind, self.n_jobs - len(jobs))
         lower = behind if side else ahead
+        if self.skips_copies:  # of equal jobs, which are neighbors, only the first
+            for digit, (one, two) in enumerate(zip(jobs, jobs[1:]), 1):
+                if self.times[one] == self.times[two]:
+                    lower[digit] = inf
         if self.n_jobs - len(jobs) + 1 in self.depths:
             for digit, job in enumerate(jobs):
                 begin, follow = front, back
@@ -577,6 +582,7 @@ def check_instance(certificate):
     bound = certificate["instance"].get("bound", "lb1")
     check_options(certificate, bound)
     cascade_of(bound, len(times), len(times[0]))
+    check_equal_jobs(certificate)
     check_claim(certificate, lambda order: ends_of(times, order)[-1], "makespan")
     check_name(certificate)
 
@@ -587,12 +593,24 @@ def check_options(certificate, bound):
     expect(tree["bound"] == bound, f"expected bound {bound}, got {tree['bound']!a}")
     rule, version = tree["branching"], tree["rule_version"]
     expect(rule in RULES, f"expected a branching rule of {RULES}, got {rule!a}")
-    ok = version == RULE_VERSION
-    expect(ok, f"expected branching rules of version {RULE_VERSION}, got {version}")
+    ok = version in (PLAIN_RULES, EQUAL_JOBS_RULES)
+    expect(ok, f"expected branching rules of version 1 or 2, got {version}")
+    ok = version == PLAIN_RULES or not certificate["result"]["all_optima"]
+    expect(ok, "expected all optima, got a tree without those of equal jobs")
     known = tree["branching_ub"] is not None or rule != "minbranch"
     expect(known, "expected the fixed value that minbranch compares with")
     order = tree["root_order"]
     expect(order is None or sorted(order) == jobs, "the root order is none of all jobs")
+
+
+def check_equal_jobs(certificate):
+    """Rules of version 2 are for equal jobs, which are neighbors in the root order."""
+    tree, times = certificate["tree"], certificate["instance"]["times"]
+    if tree["rule_version"] == EQUAL_JOBS_RULES:
+        rows = [times[job] for job in tree["root_order"] or range(len(times))]
+        kinds = 1 + sum(one != two for one, two in zip(rows, rows[1:]))
+        ok = kinds == len({*map(tuple, rows)}) < len(rows)
+        expect(ok, "expected equal jobs side by side in the root order")
 
 
 def check_claim(certificate, cost, objective):

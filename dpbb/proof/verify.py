@@ -302,6 +302,7 @@ def _tree_of(content: dict[str, Any]) -> TreeOptions:
         tree["branching_ub"],
         tree["bound"],
         None if order is None else tuple(order),
+        tree["rule_version"],
     )
 
 

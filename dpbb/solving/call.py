@@ -27,7 +27,7 @@ from dpbb.options import (
     Strategy,
     Verbosity,
 )
-from dpbb.problem import ImprovesBeside, bound_of, instance_name_of, with_bound
+from dpbb.problem import ImprovesBeside, instance_name_of, with_bound
 from dpbb.progress import Progress, make_progress
 from dpbb.result import Termination
 from dpbb.solving.certify import certified, certified_at_root
@@ -36,6 +36,7 @@ from dpbb.solving.plan import run_options, uncut_text
 from dpbb.solving.start import check_fit, make_plan
 from dpbb.solving.strategy import chosen_strategy
 from dpbb.text.files import check_writable
+from dpbb.tree.branching import tree_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -175,7 +176,7 @@ class Call:
 
     def _warm_up_tree(self) -> TreeOptions:
         """Tree of the run to come, whatever its upper bound will be."""
-        return self.options.tree(self.problem.trivial_ub, bound_of(self.problem))
+        return tree_of(self.problem, self.options, self.problem.trivial_ub)
 
     @contextmanager
     def _start(self, unwanted: Event) -> Iterator[Any]:

@@ -11,7 +11,6 @@ from dpbb.problems import encoded
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
 from dpbb.result import Proof, Status
-from dpbb.tree.branching import TREE_RULE_VERSION
 
 if TYPE_CHECKING:
     from dpbb.coordination.messages import RunSpec
@@ -65,7 +64,7 @@ def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
         "schema": checker.SCHEMA,
         "instance": {"name": instance_name_of(problem), **encoded(problem)},
         "tree": {
-            "rule_version": TREE_RULE_VERSION,
+            "rule_version": tree.rule_version,
             "branching": str(tree.branching),
             "branching_ub": tree.branching_ub,
             "bound": str(tree.bound),

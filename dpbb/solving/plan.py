@@ -21,7 +21,7 @@ from dpbb.options import (
     SolveOptions,
     Tuning,
 )
-from dpbb.problem import Scheduled, bound_of, n_machines_of, objective_of
+from dpbb.problem import Scheduled, n_machines_of, objective_of
 from dpbb.result import (
     Improvement,
     Proof,
@@ -32,6 +32,7 @@ from dpbb.result import (
 )
 from dpbb.result.installed import versions
 from dpbb.solving.from_below import Step
+from dpbb.tree.branching import tree_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -183,7 +184,7 @@ class Plan:
         return RunSpec(
             run_id=RunId(uuid4().hex[:12]),
             problem=self.problem,
-            tree=options.tree(self.branching_ub, bound_of(self.problem)),
+            tree=tree_of(self.problem, options, self.branching_ub),
             instance=self.name,
             options=run_options(options),
             tuning=Tuning.of(options),

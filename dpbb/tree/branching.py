@@ -6,25 +6,67 @@ may look at the live incumbent: two workers would then number the same leaves
 differently, and an interval would mean two sets of permutations (invariant I1).
 Minimum-minimum: Gmys, Mezmaz, Melab and Tuyttens, EJOR 284(3), 2020; the ties here
 are dpbb's own and part of ``TREE_RULE_VERSION``.
+
+*Equal jobs* (rule version 2). Whatever is reached by scheduling one of several equal
+jobs next is reached by each of them, on either side. So after the side is chosen, from
+the bounds of all children, only the first of them in root order is branched on. The
+children of its copies are pruned children: closed at their depth, no matter how one
+comes to them, and leaves keep their numbers. Equal jobs are neighbors in the root
+order: a child is a copy if the child before it takes an equal job.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpbb.options import BranchingRule
-from dpbb.problem import NO_CHILD, SIDES, Problem, bound_of, sides_of
+from dpbb.problem import NO_CHILD, SIDES, Problem, bound_of, kinds_of, sides_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpbb.options import TreeOptions
+    from dpbb.options import SolveOptions, TreeOptions
     from dpbb.problem import Tightens
 
-TREE_RULE_VERSION = 1
-"""Raised whenever any rule gives another tree; kept in messages and checkpoints."""
+TREE_RULE_VERSION = 2
+"""The newest. Raised whenever any rule gives another tree; messages, checkpoints and
+certificates hold the version of their own tree, ``TreeOptions.rule_version``."""
+
+
+def tree_of(
+    problem: Problem[Any], options: SolveOptions, ub: int | None
+) -> TreeOptions:
+    """Return what the tree of a problem with these options depends on.
+
+    Of problems with equal jobs it is of rule version 2, unless all optima are wanted,
+    and copies come right after the first of them in root order.
+
+    Parameters
+    ----------
+    ub
+        As of ``SolveOptions.tree``.
+    """
+    tree = options.tree(ub, bound_of(problem))
+    kinds = None if options.all_optima else kinds_of(problem)
+    if kinds is None:
+        return tree
+    order = _side_by_side(kinds, tree.root_order)
+    return replace(tree, root_order=order, rule_version=2)
+
+
+def _side_by_side(
+    kinds: NDArray[np.intp], order: tuple[int, ...] | None
+) -> tuple[int, ...] | None:
+    """Return a root order with each job's copies after it; itself if it is so."""
+    jobs = range(len(kinds)) if order is None else order
+    kind_of, first = kinds.tolist(), dict[int, int]()
+    for place, job in enumerate(jobs):
+        first.setdefault(kind_of[job], place)
+    found = tuple(sorted(jobs, key=lambda job: first[kind_of[job]]))
+    return order if found == tuple(jobs) else found
 
 
 def refusal(problem: Problem[Any], tree: TreeOptions) -> str | None:
@@ -49,6 +91,15 @@ def refusal(problem: Problem[Any], tree: TreeOptions) -> str | None:
     order = tree.root_order
     if order is not None and sorted(order) != list(range(problem.n_jobs)):
         return f"root_order must be a permutation of 0 to {problem.n_jobs - 1}"
+    if tree.rule_version not in range(1, TREE_RULE_VERSION + 1):
+        return (
+            f"rule_version: expected 1 to {TREE_RULE_VERSION}, got {tree.rule_version}"
+        )
+    kinds = kinds_of(problem) if tree.skips_copies else None
+    if tree.skips_copies and kinds is None:
+        return f"rule_version: expected 1 for a {problem.name} without equal jobs"
+    if kinds is not None and _side_by_side(kinds, order) != order:
+        return "root_order: expected equal jobs side by side"
     return None
 
 
@@ -89,7 +140,8 @@ def bound_children(
 ) -> tuple[bool, NDArray[np.int64]]:
     """Bound both child sets, or the only one that the rule looks at; choose one.
 
-    A bound that tightens has no say in which: how tight it is depends on the ub.
+    A bound that tightens has no say in which: how tight it is depends on the ub. Nor
+    have copies of equal jobs less to say than the first of them.
 
     Parameters
     ----------
@@ -105,7 +157,7 @@ def bound_children(
     back : bool
         Whether the node takes its back children.
     bounds : ndarray of int64, shape (r,)
-        Lower bounds of the children on that side.
+        Lower bounds of the children on that side; ``NO_CHILD`` for copies.
     """
     back = fixed_side(tree.branching, depth)
     if back is None:
@@ -115,6 +167,10 @@ def bound_children(
         bounds = behind if back else ahead
     else:
         bounds = problem.child_bounds(state, jobs, back=back)
+    if tree.skips_copies:
+        kinds = np.asarray(problem.job_kinds)[jobs]  # type: ignore[attr-defined]
+        is_copy = np.append(False, kinds[1:] == kinds[:-1])
+        bounds = np.where(is_copy, NO_CHILD, bounds)
     if tightens is not None:
         tight = tightens.tighten(state, jobs, bounds, ub, back=back)
         bounds = np.maximum(bounds, tight)

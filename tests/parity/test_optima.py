@@ -90,7 +90,7 @@ def test_all_optima_are_found_each_once(engine, data):
     best, orders = best_orders(problem.times)
     ub = best + data.draw(st.integers(1, 3)) if data.draw(st.booleans()) else None
     slice_s = data.draw(st.sampled_from((0, 0.2)))
-    tree = data.draw(trees(problem))
+    tree = data.draw(trees(problem, copies=True))
     total = engine.explore(problem, tree, ub, slice_s=slice_s, all_optima=True)
     found = [tuple(int(job) for job in leaf.permutation) for leaf in total.optima]
     assert len(found) == len(orders)

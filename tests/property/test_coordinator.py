@@ -73,11 +73,11 @@ class CoordinatorMachine(RuleBasedStateMachine):
         rng = random.Random(seed)
         times = tuple((rng.randint(0, 20), rng.randint(0, 20)) for _ in range(n_jobs))
         self.problem = WeakFlowShop(times, slack)
-        self.tree = data.draw(trees(self.problem))
         self.best, self.best_orders = best_orders(self.problem.times)
         self.fixed, self.all_optima, self.stops = (
             data.draw(st.booleans()) for _ in range(3)
         )
+        self.tree = data.draw(trees(self.problem, copies=self.all_optima or None))
         self.world = World(
             spec_of(
                 self.problem,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpbb.engines.cpu.state import JOBS_PER_WORD
 from dpbb.kernels import models
 from dpbb.kernels.compiling import helper, inlined, int64
 from dpbb.kernels.pairs import (
@@ -41,6 +42,7 @@ from dpbb.kernels.simd import (
 
 if TYPE_CHECKING:
     from dpbb.engines.cpu.state import Explorer, Tables
+    from dpbb.kernels.pairs import EqualJobs
 
 
 @inlined
@@ -101,6 +103,18 @@ def tile_bounds(
 
 
 @inlined
+def followed(
+    equal: EqualJobs | None, explorer: Explorer, slot: int, like: Vector
+) -> np.uint64:
+    """Unscheduled jobs of the slots from one on whose next slot has an equal job."""
+    if equal is None:
+        return np.uint64(0)
+    taken = load(explorer.taken, 2 * slot, like)
+    bits: np.uint64 = less(taken, load(explorer.alike, 2 * slot, like))
+    return bits
+
+
+@inlined
 def open_tile(
     tables: Tables, explorer: Explorer, depth: int, ub: int, table: int, like: Vector
 ) -> np.uint64:
@@ -112,6 +126,8 @@ def open_tile(
     key = preference(less(bounds, decisive(tables.rule, least)), bounds)
     bits = FRONT_BITS << chosen_side(tables.rule, depth, key)
     alive: np.uint64 = less(bounds, splat(ub, like)) & bits
+    first = tables.first_slot[table]
+    alive &= ~(followed(tables.equal, explorer, first, like) << np.uint64(2))
     explorer.open[depth * tables.words] = alive
     return alive
 
@@ -140,9 +156,14 @@ def open_many(
     first = depth * words
     alive = 0
     used = (groups + 3) // 4
+    slot = tables.first_slot[table]
+    copies = np.uint64(0)  # those of the word, and of jobs of the word before
     for word in range(used):
         bounds = load(explorer.bounds, word * TILE_4, four)
-        kept = less(bounds, limit) & bits
+        ahead = followed(tables.equal, explorer, slot + JOBS_PER_WORD * word, four)
+        copies |= ahead << np.uint64(2)
+        kept = less(bounds, limit) & bits & ~copies
+        copies = ahead >> np.uint64(62)
         explorer.open[first + word] = kept
         alive += popcount(kept)
     for word in range(used, words):
@@ -154,7 +175,8 @@ def open_many(
 def open_children(tables: Tables, explorer: Explorer, depth: int, ub: int) -> int:
     """Bound the children of the path's node and open those below ``ub``.
 
-    The side is chosen; a dearer bound would tighten those that are open, here.
+    The side is chosen by all of them; then copies of equal jobs are closed. A dearer
+    bound would tighten those that are open, here.
 
     Returns
     -------
@@ -169,6 +191,20 @@ def open_children(tables: Tables, explorer: Explorer, depth: int, ub: int) -> in
             explorer.open[depth * tables.words + word] = np.uint64(0)
         return alive
     return open_many(tables, explorer, depth, ub, table)
+
+
+@helper
+def mark_alike(
+    equal: EqualJobs | None, explorer: Explorer, first: int, count: int
+) -> None:
+    """Note which of the jobs in so many slots are equal to the next one."""
+    if equal is None:
+        return
+    for slot in range(first, first + count - 1):
+        one, two = explorer.jobs[slot], explorer.jobs[slot + 1]
+        alike = int64(equal.kinds[one] == equal.kinds[two])
+        explorer.alike[2 * slot] = alike
+        explorer.alike[2 * slot + 1] = alike
 
 
 @helper
@@ -188,6 +224,7 @@ def build_table(tables: Tables, explorer: Explorer, depth: int, table: int) -> N
             explorer.jobs[target_slot + slot] = job
             explorer.slots[table * tables.n_jobs + job] = slot
             slot += 1
+    mark_alike(tables.equal, explorer, target_slot, slot)
     models.gather(
         tables.model,
         explorer.jobs,

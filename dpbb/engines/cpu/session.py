@@ -79,8 +79,8 @@ class CpuSession:
         self._lane = dtype(0)
         self._tables = make_tables(
             model.of(problem, tree.root_order, dtype),
-            tree.branching,
-            tree.branching_ub,
+            problem,
+            tree,
             all_optima=all_optima,
         )
         self._tables_at = addresses(self._tables)

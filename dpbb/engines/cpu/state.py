@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dpbb.kernels.pairs import GROUP_JOBS, PAIR_LANES, TILE_4, Rule
+from dpbb.kernels.pairs import GROUP_JOBS, PAIR_LANES, TILE_4, EqualJobs, Rule
 from dpbb.kernels.pointers import Ints, Lanes, Words, aligned_zeros
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpbb.options import BranchingRule
+    from dpbb.options import TreeOptions
+    from dpbb.problem import Problem
 
 JOBS_PER_WORD = 32
 """Jobs whose pairs of bits fill a mask word of 64 bits."""
@@ -38,6 +39,7 @@ class Tables(NamedTuple):
 
     model: Any  # of the problem
     rule: Rule
+    equal: EqualJobs | None
     n_jobs: int
     words: int  # mask words of a level, a pair of bits per slot
     job_words: int  # mask words that hold a pair of bits per job
@@ -59,6 +61,7 @@ class Explorer(NamedTuple):
     scratch: Lanes  # of the model, for the current node
     columns: Lanes  # job tables: (height, 2 * slot) each
     taken: Lanes  # per slot a pair: the largest value if no child, else 0
+    alike: Lanes  # per slot a pair: 1 if the next slot has an equal job, else 0
     bounds: Lanes  # scratch, per slot a pair
     jobs: Ints  # per slot: its job
     slots: Ints  # (table, n): slot of a job in a table
@@ -131,12 +134,12 @@ def plan_tables(n_jobs: int) -> tuple[NDArray[np.int64], NDArray[np.int64], list
 
 def make_tables(
     model: Any,  # noqa: ANN401
-    branching: BranchingRule,
-    branching_ub: int | None,
+    problem: Problem[Any],
+    tree: TreeOptions,
     *,
     all_optima: bool,
 ) -> Tables:
-    """Tables of a tree; ``model`` is the problem's."""
+    """Tables of a problem's tree; ``model`` is the problem's."""
     n_jobs = model.n_jobs
     table_of, build_at, groups = plan_tables(n_jobs)
     slots = np.array(groups) * GROUP_JOBS
@@ -144,7 +147,8 @@ def make_tables(
     largest = int(np.iinfo(model.root.dtype).max)
     return Tables(
         model=model,
-        rule=Rule.of(branching, branching_ub, largest),
+        rule=Rule.of(tree.branching, tree.branching_ub, largest),
+        equal=EqualJobs.of(problem, tree),
         n_jobs=n_jobs,
         words=words_for(int(slots[0])),
         job_words=words_for(n_jobs),
@@ -176,7 +180,12 @@ def make_explorer(tables: Tables) -> Explorer:
     slot_of = np.zeros((len(tables.groups), n_jobs), np.int64)
     slot_of[0] = np.arange(n_jobs)
     # slots without a job are never children
-    taken = aligned_zeros(2 * slots, dtype)
+    # of the last table, too, whole words are read
+    taken = aligned_zeros(2 * slots + TILE_4, dtype)
+    alike = np.zeros_like(taken)
+    if tables.equal is not None:
+        kinds = tables.equal.kinds
+        alike[: 2 * n_jobs - 2] = np.repeat(kinds[1:] == kinds[:-1], 2)
     for table, groups in enumerate(tables.groups):
         depth = int(np.flatnonzero(tables.table_of == table)[0])
         used = n_jobs - depth + (table > 0)
@@ -191,6 +200,7 @@ def make_explorer(tables: Tables) -> Explorer:
         scratch=aligned_zeros(model.scratch_lanes, dtype),
         columns=columns,
         taken=taken,
+        alike=alike,
         bounds=aligned_zeros(2 * first + TILE_4, dtype),
         jobs=jobs,
         slots=slot_of.ravel(),

@@ -286,7 +286,7 @@ def test_there_is_none_for_problems_that_cannot_encode_themselves():
     [
         ({"bound": "lb9"}, "expected bound lb1, got 'lb9'"),
         ({"branching": "sideways"}, "expected a branching rule of .*, got 'sideways'"),
-        ({"rule_version": 9}, "expected branching rules of version 1, got 9"),
+        ({"rule_version": 9}, "expected branching rules of version 1 or 2, got 9"),
         ({"n_jobs": 8}, "expected 9 jobs, got 8"),
     ],
 )

@@ -13,14 +13,15 @@ from dpbb.engines.cpu.state import (
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.models.lb1_cpu import Lb1
 from dpbb.kernels.pairs import GROUP_JOBS, PAIR_LANES
-from dpbb.options import BranchingRule
+from dpbb.options import TreeOptions
 
 TIMES = np.random.default_rng(3).integers(0, 100, (21, 11))
 
 
 def tables_of(times, dtype=np.int16):
-    model = Lb1.of(FlowShopProblem(FlowShopInstance("test", times)), None, dtype)
-    return make_tables(model, BranchingRule.MINMIN, None, all_optima=False)
+    problem = FlowShopProblem(FlowShopInstance("test", times))
+    model = Lb1.of(problem, None, dtype)
+    return make_tables(model, problem, TreeOptions(), all_optima=False)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 7, 8, 9, 16, 17, 64, 100, 200, 333, 800])
