@@ -38,6 +38,8 @@ def obstacle_of(
         return (
             f"engine {engine} takes the bound {' or '.join(bounds)}, not {tree.bound}"
         )
+    if device == "cuda" and tree.skips_copies:
+        return f"engine {engine} takes rule version 1, not {tree.rule_version}"
     if isinstance(problem, Tightens):
         return f"engine {engine} does not tighten bounds, as {tree.bound} does"
     reason: str | None = refusal(problem, tree) or model.obstacle(problem)

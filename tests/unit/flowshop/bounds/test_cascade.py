@@ -113,6 +113,7 @@ def test_the_checker_of_one_file_explores_the_same_tree(shop, data):
             "tree": {
                 "branching": str(tree.branching),
                 "branching_ub": tree.branching_ub,
+                "rule_version": tree.rule_version,
                 "root_order": tree.root_order,
                 "bound": bound_text(shop),
             },
