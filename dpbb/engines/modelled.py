@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpbb.problem import Tightens
 from dpbb.problems import model_of, models_known
 from dpbb.tree.branching import refusal
 
@@ -24,11 +23,6 @@ def obstacle_of(
         Its name, for people.
     device
         ``"cpu"`` or ``"cuda"``: which models it compiles.
-
-    Notes
-    -----
-    No compiled search calls ``tighten`` yet. With a model of the first bound alone it
-    would explore that bound's tree under the other one's name.
     """
     model = model_of(problem, device, tree.bound)
     if model is None:
@@ -40,7 +34,5 @@ def obstacle_of(
         )
     if device == "cuda" and tree.skips_copies:
         return f"engine {engine} takes rule version 1, not {tree.rule_version}"
-    if isinstance(problem, Tightens):
-        return f"engine {engine} does not tighten bounds, as {tree.bound} does"
     reason: str | None = refusal(problem, tree) or model.obstacle(problem)
     return reason

@@ -253,6 +253,13 @@ inline int __any_sync(unsigned, int predicate) {
   return 0;
 }
 
+inline int __all_sync(unsigned, int predicate) {
+  const auto *all = emulated::meet("__all_sync", predicate != 0);
+  for (int lane = 0; lane < 32; ++lane)
+    if (!all[lane]) return 0;
+  return 1;
+}
+
 // ---- memory ----------------------------------------------------------------------------
 
 template <class T, class U>
@@ -266,6 +273,10 @@ inline double atomicAdd(double *address, double value) {
   while (!__atomic_compare_exchange(
       address, &seen, &sum, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   return seen;
+}
+template <class T>
+T atomicOr(T *address, T value) {
+  return __atomic_fetch_or(address, value, __ATOMIC_RELAXED);
 }
 template <class T, class U>
 T atomicSub(T *address, U value) {

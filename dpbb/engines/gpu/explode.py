@@ -29,6 +29,9 @@ logger = logging.getLogger(__name__)
 DRAIN_BATCHES = 64
 """Batches that a warp closes at the end of a launch, deepest nodes first."""
 
+FILTER_LISTS = 4
+"""Children for each lane in the list of a ``Filter``."""
+
 SHRINKING_BATCHES = 1024
 """As many at the end of one that shrinks: some 20 ms on an H200."""
 
@@ -36,7 +39,16 @@ SHRINKING_BATCHES = 1024
 def warp_bytes(shape: KernelShape) -> int:
     """Bytes of a warp in the shared memory of ``explore``."""
     n = shape.n_jobs
-    return up(4 * n + 4 * n + 4 * (n + 1) + 2 * 2 * LANES + 2 * n, 4)
+    explorer = up(4 * n + 4 * n + 4 * (n + 1) + 2 * 2 * LANES + 2 * n, 4)
+    return explorer + filter_bytes(shape)
+
+
+def filter_bytes(shape: KernelShape) -> int:
+    """Bytes of a warp's ``Filter`` there, 0 if bounds are not tightened."""
+    of_model = shape.model.tightening_bytes
+    if not of_model:
+        return 0
+    return of_model + 4 * LANES * (shape.pages.mask_words + FILTER_LISTS)
 
 
 class Exploding:

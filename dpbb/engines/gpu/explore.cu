@@ -32,6 +32,15 @@ struct Explorer {
   u8 rest[N];         // records left of the first full page; 0: all
 };
 
+#if TIGHTENS
+// What a warp needs to tighten bounds, before its Explorer.
+struct Filter {
+  Tightening model;
+  u32 cut[N_MASK][LANES];         // of each lane's node: children that are pruned
+  u32 list[(SLOTS + 2) * LANES];  // children: parent's lane | flag << 5 | job << 10
+};
+#endif
+
 __device__ __forceinline__ void add_u64(u64 *address, u64 value) {
   if (value) atomicAdd(address, value);
 }
@@ -230,6 +239,84 @@ __device__ __forceinline__ int bound_children(
   return children;
 }
 
+#if TIGHTENS
+template <int COUNT>
+__device__ __forceinline__ void cut_children(
+    Filter &own, const Arena &arena, const u32 *rows, u32 *page, u32 directions, int ub,
+    int first, int n_now, int lane) {
+  TightChildren<COUNT> children{own.model, lane};
+  u32 idle = 0;
+#pragma unroll
+  for (int i = 0; i < COUNT; ++i) {
+    const int place = i * LANES + lane;
+    const u32 entry = own.list[(first + (place < n_now ? place : 0)) %
+                               ((SLOTS + 2) * LANES)];
+    const int parent = (int)(entry & 31), job = (int)(entry >> 10);
+    State state = state_of_record(page, parent);
+    extend(state, rows + job * ROW, directions >> parent & 1);
+    children.put(i, state, [=](int w) {
+      const u32 word = *word_at(page, parent, MASK_AT + w);
+      return w == job >> 5 ? word & ~(1u << (job & 31)) : word;
+    });
+    if (place >= n_now) idle |= 1u << i;
+  }
+  __syncwarp();
+  const u32 cut = children.reaching(arena.rows + N * ROW, ub, idle);
+#pragma unroll
+  for (int i = 0; i < COUNT; ++i) {
+    if (!(cut >> i & 1)) continue;
+    const u32 entry = own.list[(first + i * LANES + lane) % ((SLOTS + 2) * LANES)];
+    atomicOr(&own.cut[entry >> 15][entry & 31], 1u << (entry >> 5 & 31));
+  }
+  __syncwarp();
+}
+
+// Take the children out of `open` whose bounds the model can tighten to ub: gathered side
+// by side, whoever their parents are. `n` of them; returns how many are left.
+__device__ __forceinline__ int tighten_children(
+    Filter &own, const Arena &arena, const u32 *rows, u32 *page, int slot,
+    u32 directions, int ub, int n, u32 (&open)[N_MASK], int lane) {
+  for (int w = 0; w < N_MASK; ++w) own.cut[w][lane] = 0;
+  int word = -1, n_ready = 0, n_done = 0;
+  u32 left = 0, all_jobs = 0;
+  while (n_done < n) {
+    const int wanted = min(SLOTS * LANES, n - n_done);
+    while (n_ready < wanted) {
+      const u32 giving = __ballot_sync(ALL_LANES, left != 0);
+      if (!giving) {
+        left = word_of(open, ++word);
+        all_jobs = warp_or(*word_at(page, slot, MASK_AT + word));
+        continue;
+      }
+      if (left) {
+        const int flag = __ffs(left) - 1;
+        left &= left - 1;
+        const int bit = WIDE ? flag : 31 - __clz(all_jobs & ((2u << flag) - 1));
+        const int place = n_done + n_ready + __popc(giving & ((1u << lane) - 1));
+        own.list[place % ((SLOTS + 2) * LANES)] =
+            (u32)(lane | flag << 5 | (word * 32 + bit) << 10);
+      }
+      n_ready += __popc(giving);
+    }
+    __syncwarp();
+    const int n_now = min(n_ready, SLOTS * LANES);
+    if (n_now > LANES)
+      cut_children<SLOTS>(own, arena, rows, page, directions, ub, n_done, n_now, lane);
+    else
+      cut_children<1>(own, arena, rows, page, directions, ub, n_done, n_now, lane);
+    n_done += n_now;
+    n_ready -= n_now;
+  }
+  int kept = 0;
+#pragma unroll
+  for (int w = 0; w < N_MASK; ++w) {
+    open[w] &= ~own.cut[w][lane];
+    kept += __popc(open[w]);
+  }
+  return warp_sum(kept);
+}
+#endif
+
 extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     explore(const Arena *arena_at) {
   extern __shared__ __align__(16) u32 shared[];
@@ -239,12 +326,18 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
 #if SHARED_ROWS
   for (int i = threadIdx.x; i < N * ROW; i += blockDim.x) shared[i] = arena.rows[i];
   const u32 *const rows = shared;
-  Explorer &own =
-      reinterpret_cast<Explorer *>(shared + N * ROW)[threadIdx.x / LANES];
+  u32 *const below_rows = shared + N * ROW;
 #else
   const u32 *const rows = arena.rows;
-  Explorer &own = reinterpret_cast<Explorer *>(shared)[threadIdx.x / LANES];
+  u32 *const below_rows = shared;
 #endif
+#if TIGHTENS
+  Filter &filter = reinterpret_cast<Filter *>(below_rows)[threadIdx.x / LANES];
+  u32 *const explorers = below_rows + WARPS * sizeof(Filter) / 4;
+#else
+  u32 *const explorers = below_rows;
+#endif
+  Explorer &own = reinterpret_cast<Explorer *>(explorers)[threadIdx.x / LANES];
   for (int i = lane; i < N; i += LANES) {
     own.full[i] = NONE;
     own.fill[i] = own.rest[i] = 0;
@@ -410,8 +503,16 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
         if (lane < rest) front[w] = 0;
     }
 
-    // ---- make the surviving children, 32 at a time ---------------------------------------
     const int depth_below = depth + 1;
+#if TIGHTENS
+    // that of a leaf is its cost
+    if (total && depth_below < N - 1 &&
+        tightens_at(arena.rows + N * ROW, depth_below))
+      total = tighten_children(
+          filter, arena, rows, page, slot, directions, ub, total, front, lane);
+#endif
+
+    // ---- make the surviving children, 32 at a time ---------------------------------------
     int filled = own.fill[depth_below];
     u32 target = own.open[depth_below];
     if (total && !cache.reserve(arena, (filled + total + 31) / 32 - (filled > 0), lane)) {

@@ -51,7 +51,8 @@ def level_words(shape: KernelShape) -> int:
 
 def diver_bytes(shape: KernelShape) -> int:
     """Bytes of a warp in the shared memory of ``explore_intervals``."""
-    return up(4 * (shape.n_jobs + 1) + 4 * shape.n_jobs, 4)
+    mask_words = shape.pages.mask_words if shape.model.tightening_bytes else 0
+    return up(4 * mask_words + 4 * (shape.n_jobs + 1) + 4 * shape.n_jobs, 4)
 
 
 def explorer_bytes(shape: KernelShape) -> int:

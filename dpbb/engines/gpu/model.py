@@ -22,9 +22,19 @@ everything else. They handle states of nodes and know nothing of the problem but
 ``extend(state, row, back)``
     Makes the state that of the child.
 
-The values of ``child_bounds`` choose the side. A bound that is dearer and stronger, but
-does not choose, has its place in ``explore.cu`` and ``steal.cu`` after that, where the
-survivors of the chosen side are known.
+The values of ``child_bounds`` choose the side. A bound that is dearer and stronger
+(``dpbb.problem.Tightens``) is asked about the children that they leave there, if the
+header's macro ``TIGHTENS`` is 1. What it reads lies behind the rows, at ``tables``:
+
+``tightens_at(tables, depth)``
+    Whether children of this depth are tightened.
+``TightChildren<COUNT>{own, lane}``
+    Up to ``COUNT`` children of each lane, of at most ``SLOTS``, in the ``Tightening
+    own``, a warp's shared memory: ``put(slot, state, mask_word)`` adds one with its
+    sets of unscheduled jobs, ``reaching(tables, ub, idle)`` returns a bit for each slot
+    whose bound reaches ``ub``, of those not in ``idle``.
+``tight_reaches(tables, state, ub, mask_word)``
+    The same of one child.
 """
 
 from __future__ import annotations
@@ -84,6 +94,10 @@ class CudaModel(Protocol):
         """Macros of the header, ``N_JOBS`` and ``WIDE`` aside."""
 
     @property
+    def tightening_bytes(self) -> int:
+        """Size of a ``Tightening``; 0: the bound is that of ``child_bounds``."""
+
+    @property
     def described(self) -> str:
         """Size of the problem, for people."""
 
@@ -101,8 +115,8 @@ class CudaModel(Protocol):
 
         Returns
         -------
-        rows : ndarray of uint32, shape (n_jobs, row_words)
-            Rows of the jobs in root order.
+        rows : ndarray of uint32, shape (n_jobs * row_words + ...,)
+            Rows of the jobs in root order, then what tightens bounds.
         root : ndarray of uint32, shape (state_words,)
             State of the tree's root.
         """

@@ -46,6 +46,9 @@ struct Intervals {
 };
 
 struct Diver {
+#if TIGHTENS
+  u32 mask[N_MASK];  // unscheduled jobs of the node in hand
+#endif
   u32 closed[N + 1];
   u16 position[N];
   u16 job_of_rank[N];
@@ -173,6 +176,18 @@ __device__ __noinline__ void report_leaf(
   if (lane == 0) atomicExch(&control->lock, 0u);
 }
 
+#if TIGHTENS
+// Whether the model can tighten the bound of a child of the node in hand to ub.
+__device__ __forceinline__ bool child_is_cut(
+    const Arena &arena, const Diver &own, State state, const u32 *rows, int job,
+    bool back, int ub) {
+  extend(state, rows + job * ROW, back);
+  return tight_reaches(arena.rows + N * ROW, state, ub, [&](int w) {
+    return own.mask[w] & ~(w == job >> 5 ? 1u << (job & 31) : 0u);
+  });
+}
+#endif
+
 extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     explore_intervals(const Arena *arena_at, Intervals *intervals_at) {
   extern __shared__ __align__(16) u32 shared[];
@@ -299,6 +314,10 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
       continue;
     }
     list_jobs(own.job_of_rank, mask, lane);
+#if TIGHTENS
+    if (lane < N_MASK) own.mask[lane] = mask;
+    __syncwarp();
+#endif
     const int children = N - depth;
     Pair bounds[N_MASK];
     Selector selector;
@@ -326,7 +345,15 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     for (int round = 0; round < N_MASK; ++round) {
       if (round * LANES >= children) break;
       const int bound = back ? back_of(bounds[round]) : front_of(bounds[round]);
+#if TIGHTENS
+      const u32 below = __ballot_sync(
+          ALL_LANES,
+          bound < ub && !(tightens_at(arena.rows + N * ROW, depth + 1) &&
+                          child_is_cut(arena, own, state, rows,
+                                       own.job_of_rank[round * LANES + lane], back, ub)));
+#else
       const u32 below = __ballot_sync(ALL_LANES, bound < ub);
+#endif
       survivors += __popc(below);
       if (lane == round) open = below;
     }

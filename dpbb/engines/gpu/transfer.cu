@@ -164,6 +164,13 @@ extern "C" __global__ void walk(
         visited = level;
       extend(state, arena.rows + job * ROW, back);
       *word_at(page, lane, MASK_AT + (job >> 5)) &= ~(1u << (job & 31));
+#if TIGHTENS
+      if (visited == depth && tightens_at(arena.rows + N * ROW, level + 1) &&
+          tight_reaches(arena.rows + N * ROW, state, ub, [=](int w) {
+            return *word_at(page, lane, MASK_AT + w);
+          }))
+        visited = level;
+#endif
       *word_at(page, lane, DIRECTIONS_AT + (level >> 5)) |= (u32)back << (level & 31);
       *word_at(page, lane, PATH_AT + level / DIGITS_PER_WORD) |=
           (u32)digit << level % DIGITS_PER_WORD * DIGIT_BITS;

@@ -113,7 +113,7 @@ class GpuLevels:
         import cupy
 
         self._cupy = cupy
-        self._model = model = Lb1.of(problem, ub)
+        self._model = model = Lb1.of(problem.with_bound(LB1), ub)
         self._n_jobs, self._root = model.n_jobs, root
         self._set_words = -(-model.n_jobs // 32)
         idle_at = _quads(model.state_words)

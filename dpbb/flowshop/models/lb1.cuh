@@ -108,3 +108,7 @@ __device__ __forceinline__ void extend(State &state, const u32 *row, bool back) 
     state.x[k] = pair_replace(state.x[k], end, back);
   }
 }
+
+#if TIGHTENS
+#include "cascade.cuh"
+#endif

@@ -1,4 +1,4 @@
-"""The flow shop with LB1 for CUDA kernels; the host's side of ``lb1.cuh``."""
+"""The flow shop with LB1, tightened or not, for CUDA; the host's side of ``lb1.cuh``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpbb.errors import EngineUnavailable
+from dpbb.flowshop.bounds.cascade import cascade_of
+from dpbb.flowshop.models import cascade_cuda
 from dpbb.kernels.cuda_pairs import (
     NARROW_LIMIT,
     WIDE_LIMIT,
@@ -40,11 +42,14 @@ class Lb1:
         Shape of the instance.
     wide
         True: 32-bit values; False: two 16-bit values a word.
+    tightens
+        Whether two-machine bounds follow: those of the problem's bound.
     """
 
     n_jobs: int
     n_machines: int
     wide: bool
+    tightens: bool = False
 
     header: ClassVar[Path] = Path(__file__).with_name("lb1.cuh")
 
@@ -63,7 +68,8 @@ class Lb1:
     def of(cls, problem: FlowShopProblem, ub: int) -> Lb1:
         """Return the model for costs below ``ub``."""
         n_jobs, n_machines = problem.instance.times.shape
-        return cls(n_jobs, n_machines, needs_wide(problem, ub))
+        tightens = cascade_of(problem.bound, n_jobs, n_machines) is not None
+        return cls(n_jobs, n_machines, needs_wide(problem, ub), tightens)
 
     @property
     def row_words(self) -> int:
@@ -93,7 +99,14 @@ class Lb1:
     @property
     def defines(self) -> dict[str, int | str]:
         """Macros of the header."""
-        return {"N_MACHINES": self.n_machines}
+        return {"N_MACHINES": self.n_machines, "TIGHTENS": int(self.tightens)}
+
+    @property
+    def tightening_bytes(self) -> int:
+        """Shared memory of a warp that tightens bounds."""
+        if not self.tightens:
+            return 0
+        return cascade_cuda.warp_bytes(self.n_jobs, self.n_machines, wide=self.wide)
 
     @property
     def described(self) -> str:
@@ -107,8 +120,9 @@ class Lb1:
 
         Returns
         -------
-        rows : ndarray of uint32, shape (n_jobs, row_words)
-            Row j: (p[j, k], p[j, m-1-k]) for all machines k.
+        rows : ndarray of uint32, shape (n_jobs * row_words + ...,)
+            Row j: (p[j, k], p[j, m-1-k]) for all machines k. Behind the rows what
+            tightens bounds.
         root : ndarray of uint32, shape (state_words,)
             The root's fronts, backs and remaining work.
         """
@@ -127,7 +141,11 @@ class Lb1:
         root[self.row_words :] = pack_pairs(
             remain[: self.half], remain[::-1][: self.half], wide=self.wide
         )
-        return rows, root
+        cascade = cascade_of(problem.bound, self.n_jobs, self.n_machines)
+        if not self.tightens or cascade is None:
+            return rows.reshape(-1), root
+        tables = cascade_cuda.tables(times, cascade)
+        return np.concatenate([rows.reshape(-1), tables]), root
 
 
 def largest_value(problem: FlowShopProblem, ub: int) -> int:
