@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 from dpbb.engines import nvml
 from dpbb.engines.gpu.engine import GpuEngine
 from dpbb.errors import EngineUnavailable, OptionError
+from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.flowshop.taillard import generate, taillard_instance
-from dpbb.options import Balance, BranchingRule, TreeOptions, Tuning
+from dpbb.flowshop.taillard import generate
+from dpbb.options import LB1, Balance, BranchingRule, TreeOptions, Tuning
 from dpbb.text.json_text import json_text
 from dpbb.tree.work_unit import WorkUnit
 
@@ -38,6 +39,7 @@ TREES: dict[str, tuple[str, int, int | None]] = {
     "ta056-long": ("ta056", 3679, 207_683_508_756),
     "20x20": ("seed 13", 2320, 9_577_257_228),
     "ta021-huge": ("ta021", 2450, None),
+    "vfr30": ("VFR30_20_5", 2672, None),
     "ta081-huge": ("ta081", 6150, None),
     "ta101-huge": ("ta101", 11200, None),
 }
@@ -100,6 +102,7 @@ class Measurement:
     instance: str
     digest: str
     ub: int
+    bound: str
     device: str
     balance: str
     explorers: int
@@ -151,6 +154,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=list(Balance),
         help="how explorers share their work; both by default, explode is the engine's",
     )
+    parser.add_argument(
+        "--bound", default=LB1, help="lower bound; counts are known of lb1 alone"
+    )
+    parser.add_argument(
+        "--data", type=Path, default=None, help="folder of benchmark files, of VFR"
+    )
     parser.add_argument("--repeat", type=int, default=1, help="runs of each tree")
     parser.add_argument("--block-size", type=int, default=None, help="threads")
     parser.add_argument(
@@ -180,7 +189,10 @@ def run(args: argparse.Namespace) -> int:
         for balance, explorers in product(args.balance, args.explorers):
             tuning = Tuning(explorers, args.block_size, balance, args.slice)
             for repetition in range(args.repeat):
-                result = measure(engine, device, tree, tuning, repetition, args.limit_s)
+                problem = FlowShopProblem(_instance(tree, args.data), args.bound)
+                result = measure(
+                    engine, device, tree, problem, tuning, repetition, args.limit_s
+                )
                 results.append(result)
                 print(_row(result), flush=True)
     if args.json is not None:
@@ -192,14 +204,16 @@ def measure(
     engine: GpuEngine,
     device: Device,
     tree: str,
+    problem: FlowShopProblem,
     tuning: Tuning,
     repetition: int,
     limit_s: float,
 ) -> Measurement:
     """Explore one tree through the engine's public interface."""
-    name, ub, expected = TREES[tree]
-    problem = FlowShopProblem(_instance(name))
-    options = TreeOptions(BranchingRule.MINMIN)
+    _, ub, expected = TREES[tree]
+    if problem.bound != LB1:
+        expected = None
+    options = TreeOptions(BranchingRule.MINMIN, bound=problem.bound)
     began = time.perf_counter()
     session = engine.open(problem, options, device, ub=ub, tuning=tuning)
     opened = time.perf_counter()
@@ -240,6 +254,7 @@ def measure(
         instance=problem.instance.name,
         digest=problem.digest,
         ub=ub,
+        bound=problem.bound,
         device=device.name,
         balance=str(tuning.balance),
         explorers=int(warps) * (1 if steals else 32),
@@ -272,10 +287,11 @@ def measure(
     )
 
 
-def _instance(name: str) -> FlowShopInstance:
+def _instance(tree: str, data: Path | None) -> FlowShopInstance:
+    name = TREES[tree][0]
     if name.startswith("seed "):
         return FlowShopInstance(name, generate(int(name.split()[1]), 20, 20))
-    return taillard_instance(name)
+    return read_instance(name, data_dir=data)
 
 
 def _warp_seconds(session: GpuSession) -> float:

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from dpbb.bench import gpu as suite
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import Balance, Tuning
 
 pytestmark = pytest.mark.timeout(600)
@@ -107,7 +109,8 @@ def test_time_of_the_host_when_the_number_of_warps_changes(tiny, monkeypatch):
     engine = SimpleNamespace(open=lambda *_, **__: TunedSession(clock))
     device = SimpleNamespace(uuid="", name="none")
     tuning = Tuning(balance="explode")
-    row = suite.measure(engine, device, "tiny", tuning, 0, 60.0)
+    problem = FlowShopProblem(taillard_instance("ta016"))
+    row = suite.measure(engine, device, "tiny", problem, tuning, 0, 60.0)
     assert row.slices == 2
     assert row.host_ms_per_slice == pytest.approx(50)
     assert row.idle == pytest.approx(0.25)

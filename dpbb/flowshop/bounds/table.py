@@ -36,6 +36,12 @@ class FlowShopBound:
     models: Mapping[str, str] = field(default_factory=dict)
 
 
+TWO_MACHINES = FlowShopBound(
+    tighten="dpbb.flowshop.bounds.lb2:TwoMachineBounds",
+    models={"cuda": "dpbb.flowshop.models.lb1_cuda:Lb1"},
+)
+"""LB2, and a cascade of parts of it."""
+
 BOUNDS = {
     "lb1": FlowShopBound(
         models={
@@ -43,8 +49,8 @@ BOUNDS = {
             "cuda": "dpbb.flowshop.models.lb1_cuda:Lb1",
         }
     ),
-    "lb2": FlowShopBound(tighten="dpbb.flowshop.bounds.lb2:TwoMachineBounds"),
-    "cascade": FlowShopBound(tighten="dpbb.flowshop.bounds.lb2:TwoMachineBounds"),
+    "lb2": TWO_MACHINES,
+    "cascade": TWO_MACHINES,
 }
 """The bounds by name: what a text has before its first colon, if there is one."""
 

@@ -14,6 +14,7 @@ from dpbb.flowshop.heuristics.neh import neh
 from dpbb.flowshop.models.lb1_cuda import Lb1
 from dpbb.kernels.cuda_pairs import pack_pairs, words_per_pair
 from dpbb.kernels.nvrtc import load_module, require_gpu
+from dpbb.options import LB1
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,14 +9,15 @@
 // addition, and all lanes walk the same order: each has children of its own.
 //
 // The tables are words behind the jobs' rows: first and last depth, number of pairs, 0;
-// for each pair u, v, 0, 0, then the N jobs in its order: bits of the job in the words 0
-// and 1 of a set of jobs, c, first - second (with more than two words: bit, word, ...).
+// for each pair u, v, 0, 0, then the jobs in its order, up to a multiple of four: bit of
+// the job, its word in a set of jobs (none where a set is one word; where it is two the
+// bits in both), c, first - second.
 // Twin: dpbb.flowshop.models.cascade_cuda.
 #pragma once
 
-constexpr int PAIR_WORDS = 4 + 4 * N_JOBS;
 constexpr int SET_WORDS = (N_JOBS + 31) / 32;
 constexpr bool SHORT_SETS = SET_WORDS <= 2;
+constexpr int STEP_WORDS = SET_WORDS == 1 ? 3 : 4;
 constexpr int SLOTS = 2;  // children of a lane
 
 __device__ __forceinline__ bool tightens_at(const u32 *tables, int depth) {
@@ -30,6 +31,33 @@ struct Tightening {
   u32 rest[SLOTS][N_MACHINES][32];
 #endif
   u32 jobs[SHORT_SETS ? 1 : SLOTS][SHORT_SETS ? 1 : SET_WORDS][32];
+};
+
+// Four jobs of an order, as one reads them: word w of job i.
+struct Steps {
+  Quad quads[STEP_WORDS];
+
+  __device__ __forceinline__ Steps(const u32 *from) {
+#pragma unroll
+    for (int q = 0; q < STEP_WORDS; ++q) quads[q] = load_quad(from + 4 * q);
+  }
+  __device__ __forceinline__ u32 word(int i, int w) const {
+    const int at = i * STEP_WORDS + w;
+    return quads[at / 4].word[at % 4];
+  }
+  // Whether the job is in a set; `word_at(w)`: word w of it.
+  template <class WordAt>
+  __device__ __forceinline__ bool is_in(int i, WordAt word_at) const {
+    if (SET_WORDS == 1) return word(i, 0) & word_at(0);
+    if (SET_WORDS == 2) return word(i, 0) & word_at(0) | word(i, 1) & word_at(1);
+    return word(i, 0) & word_at((int)word(i, 1));
+  }
+  __device__ __forceinline__ int reach(int i) const {
+    return (int)word(i, STEP_WORDS - 2);
+  }
+  __device__ __forceinline__ int shift(int i) const {
+    return (int)word(i, STEP_WORDS - 1);
+  }
 };
 
 // The children of a warp, up to SLOTS a lane.
@@ -71,20 +99,21 @@ struct TightChildren {
       int shift[COUNT], most[COUNT];
 #pragma unroll
       for (int i = 0; i < COUNT; ++i) shift[i] = most[i] = 0;
-#pragma unroll 4
-      for (int at = 0; at < N_JOBS; ++at, steps += 4) {
-        const Quad step = load_quad(steps);
+#pragma unroll 1
+      for (int at = 0; at < N_JOBS; at += 4, steps += 4 * STEP_WORDS) {
+        const Steps four(steps);
 #pragma unroll
-        for (int i = 0; i < COUNT; ++i) {
-          const bool here =
-              SHORT_SETS ? (step.word[0] & jobs[i][0]) |
-                               (SET_WORDS > 1 ? step.word[1] & jobs[i][1] : 0)
-                         : step.word[0] & own.jobs[i][step.word[1]][lane];
-          if (here) {
-            most[i] = __viaddmax_s32(shift[i], (int)step.word[2], most[i]);
-            shift[i] += (int)step.word[3];
+        for (int j = 0; j < 4; ++j)
+#pragma unroll
+          for (int i = 0; i < COUNT; ++i) {
+            const bool here = four.is_in(j, [&](int w) {
+              return SHORT_SETS ? jobs[i][w & 1] : own.jobs[i][w][lane];
+            });
+            if (here) {
+              most[i] = __viaddmax_s32(shift[i], four.reach(j), most[i]);
+              shift[i] += four.shift(j);
+            }
           }
-        }
       }
 #pragma unroll
       for (int i = 0; i < COUNT; ++i) {
@@ -118,14 +147,14 @@ __device__ __noinline__ bool tight_reaches(
       if (k == (int)machines.word[1]) bound += front_of(node.y[k]);
     }
     steps += 4;
-    for (int at = 0; at < N_JOBS; ++at, steps += 4) {
-      const Quad step = load_quad(steps);
-      const int word = SHORT_SETS ? step.word[0] == 0 : (int)step.word[1];
-      const u32 bit = SHORT_SETS ? step.word[0] | step.word[1] : step.word[0];
-      if (mask_word(word) & bit) {
-        most = max(most, shift + (int)step.word[2]);
-        shift += (int)step.word[3];
-      }
+    for (int at = 0; at < N_JOBS; at += 4, steps += 4 * STEP_WORDS) {
+      const Steps four(steps);
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+        if (four.is_in(j, mask_word)) {
+          most = max(most, shift + four.reach(j));
+          shift += four.shift(j);
+        }
     }
     if (bound + most >= ub) return true;
   }

@@ -30,19 +30,20 @@ def tables(times: NDArray[np.int64], cascade: Cascade) -> NDArray[np.uint32]:
     johnson = JohnsonTables.of(times, machine_pairs(n_machines, cascade.pairs))
     n_pairs = len(johnson.pairs)
     head = np.array([cascade.first, cascade.last, n_pairs, 0], np.uint32)
-    pairs = np.zeros((n_pairs, 1 + n_jobs, 4), np.uint32)
-    pairs[:, 0, :2] = johnson.pairs
-    steps = pairs[:, 1:]
-    word = johnson.order // 32
     bit = np.uint32(1) << (johnson.order % 32).astype(np.uint32)
-    if n_jobs <= 64:
-        steps[..., 0] = np.where(word == 0, bit, 0)
-        steps[..., 1] = np.where(word == 1, bit, 0)
-    else:
-        steps[..., 0], steps[..., 1] = bit, word
-    steps[..., 2] = johnson.first + johnson.lag
-    # a negative one keeps its 32 bits
-    steps[..., 3] = (johnson.first - johnson.second).astype(np.int32).view(np.uint32)
+    word = johnson.order // 32
+    # a negative difference keeps its 32 bits
+    shift = (johnson.first - johnson.second).astype(np.int32).view(np.uint32)
+    columns = [bit, word, johnson.first + johnson.lag, shift]
+    if n_jobs <= 32:
+        del columns[1]
+    elif n_jobs <= 64:
+        columns[:2] = np.where(word == 0, bit, 0), np.where(word == 1, bit, 0)
+    steps = np.zeros((n_pairs, -(-n_jobs // 4) * 4, len(columns)), np.uint32)
+    steps[:, :n_jobs] = np.stack(columns, axis=2)
+    machines = np.zeros((n_pairs, 4), np.uint32)
+    machines[:, :2] = johnson.pairs
+    pairs = np.concatenate([machines, steps.reshape(n_pairs, -1)], axis=1)
     return np.concatenate([head, pairs.reshape(-1)])
 
 

@@ -1,4 +1,4 @@
-"""The flow shop with LB1, tightened or not, for CUDA; the host's side of ``lb1.cuh``."""
+"""The flow shop with LB1, tightened or not, for CUDA: the host of ``lb1.cuh``."""
 
 from __future__ import annotations
 

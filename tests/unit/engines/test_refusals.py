@@ -48,16 +48,6 @@ def test_the_bound_of_the_tree_is_that_of_the_problem(name):
     assert engine.supports(SHOP, TreeOptions()) is None
 
 
-@pytest.mark.parametrize("name", ["cpu", "gpu"])
-def test_a_bound_that_tightens_is_refused_by_a_search_that_does_not(name):
-    """A model of the first bound alone explores another tree."""
-    dearer = replace(SHOP)
-    object.__setattr__(dearer, "tighten", lambda *_tree, **_side: None)
-    assert get_engine("reference").supports(dearer, TreeOptions()) is None
-    reason = get_engine(name).supports(dearer, TreeOptions())
-    assert reason == f"engine {name} does not tighten bounds, as lb1 does"
-
-
 def test_a_rule_of_a_side_that_the_problem_has_not_is_refused():
     assert rules_of(FRONT) == (BranchingRule.FRONT,)
     assert rules_of(SHOP) == tuple(BranchingRule)

@@ -27,11 +27,16 @@ SHAPES = [
     KernelShape(Lb1(33, 7, wide=True), BranchingRule.MINBRANCH),
     KernelShape(Lb1(300, 5, wide=False), BranchingRule.MAXSUM, warps=8),
     KernelShape(Lb1(800, 60, wide=True), BranchingRule.ALTERNATE, warps=2),
+    KernelShape(Lb1(20, 20, wide=False, tightens=True), BranchingRule.MINMIN),
+    KernelShape(Lb1(50, 10, wide=True, tightens=True), BranchingRule.FRONT),
+    KernelShape(Lb1(800, 60, wide=False, tightens=True), BranchingRule.BACK, warps=2),
 ]
 
 
 def shape_id(shape):
-    return f"{shape.model.described}-{shape.rule}-{'wide' * shape.model.wide}"
+    model = shape.model
+    kind = "wide" * model.wide + "tightens" * model.tightens
+    return f"{model.described}-{shape.rule}-{kind}"
 
 
 def unit_of(arm, shape):
@@ -41,6 +46,9 @@ def unit_of(arm, shape):
 @pytest.mark.parametrize("shape", SHAPES, ids=shape_id)
 def test_layout_of_the_host_is_that_of_the_kernels(shape):
     pages = shape.pages
+    size_of_warp = "sizeof(Explorer)"
+    if shape.model.tightens:
+        size_of_warp += " + sizeof(Filter)"
     text, options = unit_of(Exploding, shape)
     checks = {
         "ROW": shape.model.row_words,
@@ -54,7 +62,7 @@ def test_layout_of_the_host_is_that_of_the_kernels(shape):
         "PAGE_WORDS * 4": pages.page_bytes,
         "sizeof(Control)": CONTROL.itemsize,
         "sizeof(Arena)": ARENA.itemsize,
-        "WARPS * sizeof(Explorer) + (SHARED_ROWS ? N * ROW * 4 : 0)": (
+        f"WARPS * ({size_of_warp}) + (SHARED_ROWS ? N * ROW * 4 : 0)": (
             Exploding.exploration.shared_bytes(shape)
         ),
         **{stop.name: int(stop) for stop in Stop},

@@ -203,8 +203,9 @@ def test_a_checkpoint_with_a_bound_without_a_row_is_refused(tight, monkeypatch):
 
 def test_engines_without_a_model_refuse_it_by_name(tight):
     for name in ("cpu", "gpu"):
-        reason = f"engine {name} takes the bound lb1, not least"
-        assert get_engine(name).supports(tight, TREE) == reason
+        reason = get_engine(name).supports(tight, TREE)
+        assert reason.startswith(f"engine {name} takes the bound lb1")
+        assert reason.endswith(", not least")
     with pytest.raises(EngineUnavailable, match="not least"):
         get_engine("cpu").open(tight, TREE, Device("cpu", "a"), ub=BEST)
 
