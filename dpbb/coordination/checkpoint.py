@@ -7,7 +7,7 @@ what is laborious (subtracting gifts, encoding, checking) happens elsewhere.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,8 +92,6 @@ class Checkpoint:
         Why the run failed; None if it did not.
     journal
         For a certificate; None without one.
-    extras
-        Further sections, by name: whoever writes one reads it.
     """
 
     spec: RunSpec
@@ -115,7 +113,6 @@ class Checkpoint:
     seats: Mapping[SeatId, str]
     error: str | None = None
     journal: Journal | None = None
-    extras: Mapping[str, bytes] = field(default_factory=dict)
     first_optimum: int = 0
 
     @property

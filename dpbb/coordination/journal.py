@@ -40,6 +40,10 @@ MAX_ROOTS = 4096
 PACKED_ROOTS = 400_000
 """So many are packed in all, by a checker in some seconds; then as ``MAX_ROOTS``."""
 
+PACKED_DIGITS = 20_000_000
+"""They may have so many digits in all, which a checker holds in memory: a root has up
+to as many as there are jobs, and is taken to have them."""
+
 MAX_ENTRIES = 20_000
 """Beyond so many units, the leases of further ones are only summed up."""
 
@@ -156,9 +160,10 @@ class Journal:
             return
         roots = unit.last_roots
         listed: tuple[tuple[int, ...], ...] | str | None = None
+        room = min(PACKED_ROOTS, PACKED_DIGITS // self.n_jobs) - self._packed
         if len(roots) <= FEW_ROOTS:
             listed = tuple(map(roots.path, range(len(roots))))
-        elif len(roots) <= MAX_ROOTS and self._packed + len(roots) <= PACKED_ROOTS:
+        elif len(roots) <= min(MAX_ROOTS, room):
             listed = packed(roots)
         self._list(UnitEntry(unit.id, parent, unit.leaves, len(roots), listed))
 

@@ -7,10 +7,10 @@ r"""Checkpoints as bytes: one line, a JSON header, and binary sections.
     sections, end to end
 
 Sections are the roots of open units, those that have left them since (see
-``SavedUnit``), optimal permutations, and whatever ``extras`` hold; each is a stream of
-zlib. The header says for each where it is (in this file, or in another of the same
-folder), its length and its checksum: so a folder of checkpoints rewrites only the units
-that changed. Nothing is ever unpickled, and nothing that fails a checksum is used.
+``SavedUnit``), optimal permutations, and the journal; each is a stream of zlib. The
+header says for each where it is (in this file, or in another of the same folder), its
+length and its checksum: so a folder of checkpoints rewrites only the units that
+changed. Nothing is ever unpickled, and nothing that fails a checksum is used.
 
 Roots are three columns end to end, bytes, or little-endian uint16 with more than 256
 jobs: how many digits each path has of its own, how many it shares with the path before,
@@ -31,6 +31,7 @@ import numpy as np
 from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
 from dpbb.coordination.journal import Journal
 from dpbb.coordination.messages import RunId, RunSpec, SeatId, UnitId
+from dpbb.coordination.optima import MAX_OPTIMA_BYTES
 from dpbb.errors import CheckpointError, DpbbError, InstanceError
 from dpbb.options import (
     BranchingRule,
@@ -68,6 +69,9 @@ LEVEL = 1
 Level 6 saves a tenth of the bytes and takes five times as long."""
 
 JOURNAL = "journal"
+
+MOST_JOURNAL_BYTES = 1 << 28
+"""A journal that becomes more is not read: one of a certificate of 10 MB is a third."""
 
 MAX_LINE = 120
 """Bytes that the first line has at most."""
@@ -123,20 +127,12 @@ class UnitSection:
         return [*self.section.to_json(), self.n_roots]
 
 
-def sections_beside(saved: Checkpoint) -> dict[str, bytes]:
-    """Sections besides units and optima: the journal, and the extras."""
-    if saved.journal is None:
-        return dict(saved.extras)
-    journal = json.dumps(saved.journal.to_json(), separators=(",", ":")).encode()
-    return {JOURNAL: journal, **saved.extras}
-
-
 def compress(content: bytes) -> bytes:
     """Return a section of what it is to hold."""
     return zlib.compress(content, LEVEL)
 
 
-def decompress(content: bytes, codec: str | None, most: int | None = None) -> bytes:
+def decompress(content: bytes, codec: str | None, most: int) -> bytes:
     """Inverse of ``compress``; raises ValueError if it is damaged.
 
     Parameters
@@ -146,7 +142,7 @@ def decompress(content: bytes, codec: str | None, most: int | None = None) -> by
     codec
         Of the header; None: sections are as they are.
     most
-        Bytes that it may have become; None: any number.
+        Bytes that it may have been.
     """
     if codec is None:
         return content
@@ -154,11 +150,13 @@ def decompress(content: bytes, codec: str | None, most: int | None = None) -> by
         raise ValueError(f"expected sections compressed by {CODEC}, got {codec!r}")
     stream = zlib.decompressobj()
     try:
-        found = stream.decompress(content, 0 if most is None else most + 1)
+        found = stream.decompress(content, most + 1)
     except zlib.error as error:
         raise ValueError(f"expected a stream of zlib: {error}") from error
-    if not stream.eof or (most is not None and len(found) > most):
-        raise ValueError("expected a stream of zlib, got more, or less than one")
+    if not stream.eof or len(found) > most:
+        raise ValueError(
+            f"expected one stream of zlib of {most} bytes at most, got more, or less"
+        )
     return found
 
 
@@ -186,10 +184,8 @@ def to_bytes(saved: Checkpoint) -> bytes:
         for unit in saved.units
     ]
     optima = add(encode_optima(saved))
-    extras = {
-        name: add(compress(content)) for name, content in sections_beside(saved).items()
-    }
-    return b"".join([encode_header(saved, units, optima, extras), *sections])
+    journal = encode_journal(saved, add)
+    return b"".join([encode_header(saved, units, optima, journal), *sections])
 
 
 def from_bytes(
@@ -263,6 +259,16 @@ def encode_optima(saved: Checkpoint) -> bytes:
     return compress(saved.optima.astype("<u2").tobytes())
 
 
+def encode_journal(
+    saved: Checkpoint, add: Callable[[bytes], Section]
+) -> Section | None:
+    """Add the section of the journal, if there is one."""
+    if saved.journal is None:
+        return None
+    text = json.dumps(saved.journal.to_json(), separators=(",", ":"))
+    return add(compress(text.encode()))
+
+
 # -- header ----------------------------------------------------------------------------
 
 
@@ -270,7 +276,7 @@ def encode_header(
     saved: Checkpoint,
     units: list[UnitSection],
     optima: Section,
-    extras: Mapping[str, Section],
+    journal: Section | None,
 ) -> bytes:
     """Return line and header of a checkpoint whose sections are where they are said."""
     spec = saved.spec
@@ -332,7 +338,7 @@ def encode_header(
             for at, unit in zip(units, saved.units, strict=True)
         ],
         "optima": optima.to_json(),
-        "extras": {name: section.to_json() for name, section in extras.items()},
+        "extras": {} if journal is None else {JOURNAL: journal.to_json()},
     }
     body = json.dumps(header, separators=(",", ":")).encode()
     digest = hashlib.sha256(body).hexdigest()
@@ -470,14 +476,21 @@ def _decode(
         if len(values) > 8 and values[8] is not None:  # without gifts in schema 2
             roots = roots.subtract(roots_of(values[8], f"{what}, gifts"))
         units.append(SavedUnit(UnitId(unit_id), roots, (), least_lb, fresh))
-    content = content_of(header["optima"], f"{name}: optima")
-    optima = np.frombuffer(decompress(content, codec), "<u2")
+
+    def section_of(values: Any, what: str, most: int) -> bytes:  # noqa: ANN401
+        try:
+            return decompress(content_of(values, what), codec, most)
+        except ValueError as error:
+            raise CheckpointError(f"{what}: {error}") from error
+
+    content = section_of(header["optima"], f"{name}: optima", MAX_OPTIMA_BYTES)
+    optima = np.frombuffer(content, "<u2")
     permutations = optima.astype(np.uint16).reshape(-1, found.n_jobs)
-    extras = {
-        key: decompress(content_of(values, f"{name}: {key}"), codec)
-        for key, values in header["extras"].items()
-    }
-    journal = extras.pop(JOURNAL, None)
+    journal = None
+    if JOURNAL in header["extras"]:
+        what = f"{name}: {JOURNAL}"
+        content = section_of(header["extras"][JOURNAL], what, MOST_JOURNAL_BYTES)
+        journal = Journal.from_json(found.n_jobs, json.loads(content))
     saved = Checkpoint(
         spec=spec,
         cutoff=incumbent["cutoff"],
@@ -496,10 +509,7 @@ def _decode(
         units=tuple(units),
         seats={SeatId(seat): engine for seat, engine in header["seats"].items()},
         error=header["error"],
-        journal=None
-        if journal is None
-        else Journal.from_json(found.n_jobs, json.loads(journal)),
-        extras=extras,
+        journal=journal,
         # of schemas 1 and 2, which did not say it
         **{"covered_s": header["totals"]["seconds"], **header["totals"]},
     )

@@ -25,6 +25,7 @@ from collections import Counter
 from functools import cache
 from itertools import accumulate
 from math import inf
+from operator import lt
 
 FORMAT, PLAIN_RULES, EQUAL_JOBS_RULES = "dpbb-certificate", 1, 2
 SCHEMA, OLD_SCHEMA = 2, 1  # the old one has no bounds, and lists 64 roots at most
@@ -44,6 +45,7 @@ RULES = ("minmin", "minbranch", "maxsum", "alternate", "front", "back")
 MOST_BYTES = 2**27  # of a certificate that is not compressed
 FEW_ROOTS, MAX_ROOTS = 64, 4096  # listed as they are; packed; of more, only the number
 PACKED_ROOTS = 400_000  # in all
+PACKED_DIGITS = 20_000_000  # of these; a run takes a root to have as many as jobs
 MOST_PARTS = 1_000_000  # roots of units without those that were made from them
 MAX_ENTRIES, LISTED_BYTES = 20_000, 5_000_000  # a run lists no unit beyond the first
 MOST_LEASES = 2 * LISTED_BYTES // 32
@@ -719,7 +721,8 @@ def check_units(certificate):
     homes = {}  # of each unit: the next one above, or itself, whose roots are listed
     inside = {0: []}  # of each of these: the roots of units that were made in it
     above = {0: [[]]}
-    packed = 0
+    packed = digits = 0
+    least = min(PACKED_ROOTS, PACKED_DIGITS // n_jobs)  # are packed by every run
     for row in certificate["units"]:
         number, parent, leaves, n_roots, roots = row
         name = f"unit {number}"
@@ -727,8 +730,9 @@ def check_units(certificate):
         expect(parent in homes if homes else not parent, f"{name} is made from nothing")
         expect(n_roots > 0 and int(leaves) > 0, f"{name} has no leaves")
         form = list if n_roots <= FEW_ROOTS else type(None)
-        room = packed + n_roots <= PACKED_ROOTS and n_roots <= MAX_ROOTS
-        if form is not list and room and certificate["schema"] != OLD_SCHEMA:
+        room = (least if roots is None else PACKED_ROOTS) - packed
+        few = form is not list and n_roots <= min(room, MAX_ROOTS)
+        if few and certificate["schema"] != OLD_SCHEMA:
             form, packed = str, packed + n_roots
         expect(type(roots) is form, f"{name} has {n_roots} roots: listed?")
         expect(homes or roots == [[]], f"{name}, the first one, is no whole tree")
@@ -737,11 +741,13 @@ def check_units(certificate):
             continue
         roots = paths_of(row, n_jobs)
         expect(len(roots) == n_roots, f"{name} does not have {n_roots} roots")
+        digits += sum(map(len, roots)) if form is str else 0
+        text = f"{name}: packed roots have more than {PACKED_DIGITS} digits"
+        expect(digits <= PACKED_DIGITS, text)
+        most = range(n_jobs, 1, -1)
         for path in roots:
-            ok = len(path) < n_jobs and all(
-                digit < n_jobs - depth for depth, digit in enumerate(path)
-            )
-            expect(ok, f"{name} has a root {path}, which is no node")
+            if len(path) >= n_jobs or not all(map(lt, path, most)):
+                raise Failed(f"{name} has a root {path}, which is no node")
         total = leaves_below(Counter(map(len, roots)).items(), n_jobs)
         expect(total == int(leaves), f"{name} does not have {leaves} leaves")
         above[home], inside[home] = sorted(roots), []
@@ -750,10 +756,12 @@ def check_units(certificate):
     for home, roots in inside.items():
         roots.sort()
         for one, two in zip(roots, roots[1:]):
-            expect(two[: len(one)] != one, f"roots {one} and {two} overlap")
+            if two[: len(one)] == one:
+                raise Failed(f"roots {one} and {two} overlap")
         for path in roots:
             near = above[home][max(0, bisect_right(above[home], path) - 1)]
-            expect(path[: len(near)] == near, f"root {path} is not inside unit {home}")
+            if path[: len(near)] != near:
+                raise Failed(f"root {path} is not inside unit {home}")
     return len(above) - 1
 
 

@@ -24,16 +24,15 @@ from dpbb.coordination.sections import (
     Section,
     UnitSection,
     checksum,
-    compress,
     decode,
     decode_header,
     encode_gifts,
     encode_header,
+    encode_journal,
     encode_optima,
     encode_roots,
     from_bytes,
     header_length,
-    sections_beside,
 )
 from dpbb.errors import CheckpointError
 from dpbb.tree.packing import MANY_ROOTS
@@ -166,11 +165,7 @@ class CheckpointFolder:
             for unit in saved.units
         ]
         optima = add(encode_optima(saved))
-        extras = {
-            name: add(compress(content))
-            for name, content in sections_beside(saved).items()
-        }
-        header = encode_header(saved, sections, optima, extras)
+        header = encode_header(saved, sections, optima, encode_journal(saved, add))
         self._own |= {part, name}
         self.folder.write(part, chunks)
         self._read_back(part, chunks)

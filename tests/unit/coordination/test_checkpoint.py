@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 import pytest
 
+from dpbb.coordination import sections
 from dpbb.coordination.sections import (
     MAGIC,
     SCHEMA,
@@ -145,7 +146,7 @@ def test_optima_that_are_in_a_file_alone_are_numbered(monkeypatch):
     assert sorted(map(tuple, lines)) == expected
 
 
-def flow_shop_state(rounds=12):
+def flow_shop_state(rounds=12, **changes):
     """Return the state of a run in the middle of a flow shop."""
     problem = FlowShopProblem(FlowShopInstance("six", np.array(TIMES)))
     spec = spec_of(
@@ -153,13 +154,14 @@ def flow_shop_state(rounds=12):
         TreeOptions(BranchingRule.MINBRANCH, branching_ub=60),
         request={"options": {"seed": 3}},
         upper_bound=60,
+        **changes,
     )
     world = World(spec, SEATS)
     for _ in range(rounds):
         world.round()
     saved = world.coordinator.checkpoint(world.now)
     assert saved.units
-    return replace(saved, extras={"note": b"abc"})
+    return saved
 
 
 def other_value(row):
@@ -210,12 +212,12 @@ def test_every_field_of_a_run_is_saved():
 
 
 def test_a_flow_shop_needs_nothing_but_the_file():
-    saved = flow_shop_state()
+    saved = flow_shop_state(certificate=True)
     again = from_bytes(to_bytes(saved))
     assert again.spec.problem.digest == saved.spec.problem.digest
     assert again.spec.tree == saved.spec.tree
     assert again.spec.request == {"options": {"seed": 3}}
-    assert again.extras == {"note": b"abc"}
+    assert again.journal.to_json() == saved.journal.to_json()
     assert again.ub == saved.ub
     for ours, theirs in zip(again.units, saved.units, strict=True):
         assert ours.open_roots == theirs.open_roots
@@ -335,19 +337,36 @@ DAMAGES = {
     "unit's roots": change("units", 0, 4, to=lambda v: v + 1),
     "unit elsewhere": change("units", 0, 0, to=lambda _: "../part-1"),
     "section missing": change("totals", to=lambda _: {}),
-    "extra's checksum": change("extras", "note", 3, to=lambda _: "0" * 32),
+    "journal's checksum": change("extras", "journal", 3, to=lambda _: "0" * 32),
 }
 
 
 @pytest.mark.parametrize("name", DAMAGES)
 def test_damage_is_found(name):
-    state = flow_shop_state()
+    state = flow_shop_state(certificate=True)
     jobs = tuple(range(6))
     value = state.spec.problem.evaluate(np.arange(6))
     content = to_bytes(replace(state, value=value, permutation=jobs))
     from_bytes(content)
     with pytest.raises(CheckpointError, match="test: "):
         from_bytes(DAMAGES[name](content), "test")
+
+
+def test_sections_that_would_become_too_much_are_not_read(monkeypatch):
+    """A kilobyte may become a megabyte, and ask for all memory at once."""
+    state = flow_shop_state(certificate=True)
+    order = np.arange(6, dtype=np.uint16)
+    optima = np.tile(order, (1000, 1))
+    state = replace(state, optima=optima, n_optima=1000)
+    content = to_bytes(state)
+    assert len(from_bytes(content).optima) == 1000
+    monkeypatch.setattr(sections, "MAX_OPTIMA_BYTES", 12 * 999)
+    with pytest.raises(CheckpointError, match=r"test: optima: .* of 11988 bytes"):
+        from_bytes(content, "test")
+    monkeypatch.undo()
+    monkeypatch.setattr(sections, "MOST_JOURNAL_BYTES", 99)
+    with pytest.raises(CheckpointError, match=r"test: journal: .* of 99 bytes"):
+        from_bytes(content, "test")
 
 
 @pytest.mark.parametrize("n_units", [1, 2])

@@ -97,3 +97,14 @@ def test_it_is_as_full_after_a_checkpoint(monkeypatch):
         unit = noisy_unit(np.random.default_rng(0), listed + 5, 50, 5, 20)
         one.made(unit, 1)
         assert len(one.units) == listed
+
+
+def test_roots_are_packed_while_there_is_room_for_their_digits(monkeypatch):
+    """Each may have as many as there are jobs; also after a checkpoint."""
+    monkeypatch.setattr(journal, "PACKED_DIGITS", 3 * 100 * 50 - 1)
+    rng, books = np.random.default_rng(1), Journal(50)
+    for number in range(1, 5):
+        books.made(noisy_unit(rng, number, 50, 100, 20), number - 1)
+        if number == 2:
+            books = Journal.from_json(50, json.loads(json.dumps(books.to_json())))
+    assert [type(unit.roots) for unit in books.units] == [str, str, *[type(None)] * 2]

@@ -278,6 +278,7 @@ def test_limits_are_those_of_a_run():
     assert checker.FEW_ROOTS == journal.FEW_ROOTS
     assert checker.MAX_ROOTS == journal.MAX_ROOTS
     assert checker.PACKED_ROOTS == journal.PACKED_ROOTS
+    assert checker.PACKED_DIGITS == journal.PACKED_DIGITS
     assert checker.MAX_ENTRIES == journal.MAX_ENTRIES
     assert checker.LISTED_BYTES == journal.LISTED_BYTES
 

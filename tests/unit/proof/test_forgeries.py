@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpbb.coordination.journal import packed
 from dpbb.engines.base import Device
 from dpbb.engines.registry import get_engine
 from dpbb.errors import OptionError
@@ -25,6 +26,7 @@ from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
 from dpbb.proof.pieces import Explorer, Task
 from dpbb.proof.verify import verify
+from dpbb.tree.work_unit import WorkUnit
 from tests.unit.proof.conftest import SHOP, deal, pairs
 from tests.unit.proof.test_checker import all_places, mutate
 
@@ -457,9 +459,6 @@ def test_a_certificate_of_the_old_schema_is_read(both):
 
 
 def test_units_of_many_roots_are_packed():
-    from dpbb.coordination.journal import packed
-    from dpbb.tree.work_unit import WorkUnit
-
     paths = [[a, b] for a in range(12) for b in range(11)] + [[12]]
     text = packed(WorkUnit.from_paths(13, paths))
     row = [2, 1, "0", len(paths), text]
@@ -475,6 +474,43 @@ def test_packed_roots_are_no_more_than_the_unit_says():
     many = base64.b64encode(zlib.compress(bytes(2 * 4096 * 14))).decode()
     with pytest.raises(checker.Failed, match="damaged roots"):
         checker.paths_of([2, 1, "0", 4096, many], 13)
+
+
+def packed_units(n_jobs, depth, n_units):
+    """Books of units of 100 packed roots each, down to a depth."""
+    whole = [1, 0, str(factorial(n_jobs)), 1, [[]]]
+    leaves = str(100 * factorial(n_jobs - depth))
+    units = []
+    for number in range(n_units):
+        tail = [0] * (depth - 2)
+        paths = [[number, digit, *tail] for digit in range(100)]
+        text = packed(WorkUnit.from_paths(n_jobs, paths))
+        units.append([number + 2, 1, leaves, 100, text])
+    times = [[1]] * n_jobs
+    return {"schema": checker.SCHEMA, "instance": {"times": times}} | {
+        "units": [whole, *units]
+    }
+
+
+def test_packed_roots_have_so_many_digits_at_most(monkeypatch):
+    """A file of a few MB took gigabytes: 400,000 roots of a thousand digits each."""
+    content = packed_units(n_jobs=120, depth=110, n_units=9)
+    assert checker.check_units(content) == 10
+    monkeypatch.setattr(checker, "PACKED_DIGITS", 100_000)
+    assert checker.check_units(content) == 10
+    monkeypatch.setattr(checker, "PACKED_DIGITS", 98_000)
+    with pytest.raises(checker.Failed, match=r"unit 10: .* more than 98000 digits"):
+        checker.check_units(content)
+
+
+def test_units_are_packed_where_there_is_room_for_their_digits(monkeypatch):
+    content = packed_units(n_jobs=120, depth=110, n_units=9)
+    content["units"][-1][4] = None
+    with pytest.raises(checker.Failed, match=r"unit 10 has 100 roots: listed\?"):
+        checker.check_units(content)
+    # a root may have as many digits as there are jobs
+    monkeypatch.setattr(checker, "PACKED_DIGITS", 9 * 100 * 120 - 1)
+    assert checker.check_units(content) == 9
 
 
 def test_a_scheduler_is_for_the_whole_tree(optimal):

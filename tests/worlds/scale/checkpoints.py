@@ -47,7 +47,7 @@ class Encoder:
         self.units += encoded
         begin = time.thread_time()
         sections = [UnitSection(EMPTY, 0)] * len(saved.units)
-        encode_header(saved, sections, EMPTY, {})
+        encode_header(saved, sections, EMPTY, None)
         return total_s + (time.thread_time() - begin) * factor
 
     def _usable(self, saved: Checkpoint) -> dict[int, tuple[SavedUnit, int]]:
