@@ -183,27 +183,35 @@ def spread(
     depths: Narrow,
     shared: Narrow,
     tails: Narrow,
+    rows: NDArray[np.int64],
     digits: NDArray[np.uint16],
 ) -> None:
-    """Write checked, packed paths as a table of digits, padded with zeros.
+    """Write some of checked, packed paths as a table of digits, padded with zeros.
 
     Parameters
     ----------
     depths, shared, tails
         Packed paths that ``survey`` has found fine.
-    digits : ndarray of uint16, shape (r, w)
+    rows : ndarray of int64, shape (k,)
+        Which of them, ascending.
+    digits : ndarray of uint16, shape (k, w)
         The table, to be filled.
     """
-    width, at = digits.shape[1], int64(0)
+    width, at, done = digits.shape[1], int64(0), int64(0)
+    path = np.zeros(65536, np.uint16)
     for row in range(len(depths)):
-        keeps, depth = int64(shared[row]), int64(depths[row])
-        for level in range(keeps):
-            digits[row, level] = digits[row - 1, level]
-        for level in range(keeps, depth):
-            digits[row, level] = tails[at]
+        if done == len(rows):
+            return
+        depth = int64(depths[row])
+        for level in range(int64(shared[row]), depth):
+            path[level] = tails[at]
             at += 1
-        for level in range(depth, width):
-            digits[row, level] = 0
+        if row == rows[done]:
+            for level in range(depth):
+                digits[done, level] = path[level]
+            for level in range(depth, width):
+                digits[done, level] = 0
+            done += 1
 
 
 @entry
@@ -248,4 +256,4 @@ def prepare() -> None:
     survey(none, none, none, 1)
     find_homes(none, none, none, none, none, none, cells[:0])
     touch_cells(none, none, none, np.ones(1), 0.0, cells)
-    spread(none, none, none, np.zeros((0, 1), np.uint16))
+    spread(none, none, none, cells[:0], np.zeros((0, 1), np.uint16))

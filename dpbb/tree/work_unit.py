@@ -82,11 +82,16 @@ class WorkUnit:
         if self._digits is not None or self._packed is None:
             assert self._digits is not None  # noqa: S101 - one of both is there
             return self._digits
+        return self._table(np.arange(len(self)))
+
+    def _table(self, rows: NDArray[np.intp]) -> NDArray[np.uint16]:
+        """Paths of some of the packed roots, in ascending order; as ``digits``."""
         from dpbb.tree.packed_paths import spread
 
-        width = max(1, int(self.depths.max(initial=0)))
-        digits = np.empty((len(self), width), np.uint16)
-        spread(*self._packed, digits)
+        assert self._packed is not None  # noqa: S101 - for mypy
+        width = max(1, int(self.depths[rows].max(initial=0)))
+        digits = np.empty((len(rows), width), np.uint16)
+        spread(*self._packed, rows, digits)
         return digits
 
     # -- construction -----------------------------------------------------------
@@ -149,9 +154,9 @@ class WorkUnit:
             raise ValueError("expected at least one work unit, got none")
         for unit in units[1:]:
             units[0]._check_same_tree(unit)
-        width = max(unit.digits.shape[1] for unit in units)
+        width = max(1, *(int(unit.depths.max(initial=0)) for unit in units))
         depths = np.concatenate([unit.depths for unit in units])
-        digits = np.concatenate([unit._padded(width) for unit in units])
+        digits = np.concatenate([unit._padded(width)[:, :width] for unit in units])
         order = np.argsort(sort_keys(units[0].n_jobs, digits), kind="stable")
         return cls(units[0].n_jobs, depths[order], digits[order])
 
@@ -166,22 +171,24 @@ class WorkUnit:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, WorkUnit):
             return NotImplemented
-        width = max(self.digits.shape[1], other.digits.shape[1])
-        return (
-            self.n_jobs == other.n_jobs
-            and np.array_equal(self.depths, other.depths)
-            and np.array_equal(self._padded(width), other._padded(width))
+        if self.n_jobs != other.n_jobs or not np.array_equal(self.depths, other.depths):
+            return False
+        width = max(1, int(self.depths.max(initial=0)))  # beyond, all is zero
+        return np.array_equal(
+            self._padded(width)[:, :width], other._padded(width)[:, :width]
         )
 
     __hash__ = None  # type: ignore[assignment]
 
     def path(self, index: int) -> tuple[int, ...]:
         """Path of one root."""
-        return tuple(int(v) for v in self.digits[index, : self.depths[index]])
+        one = self.take(np.array([range(len(self))[index]]))
+        return tuple(one.digits[0, : one.depths[0]].tolist())
 
     def roots(self) -> list[Root]:
         """All roots as objects: for small units, tests and people."""
-        return [Root(self.path(index)) for index in range(len(self))]
+        rows = zip(self.digits.tolist(), self.depths.tolist(), strict=True)
+        return [Root(tuple(row[:depth])) for row, depth in rows]
 
     @property
     def depth_counts(self) -> NDArray[np.int64]:
@@ -335,7 +342,11 @@ class WorkUnit:
     # -- set operations ---------------------------------------------------------
 
     def take(self, index: NDArray[np.intp] | NDArray[np.bool_] | slice) -> WorkUnit:
-        """Return the selected roots."""
+        """Return the selected roots, in the order of the index."""
+        if self._digits is None:
+            rows = np.arange(len(self))[index]
+            if np.all(rows[1:] > rows[:-1]):
+                return WorkUnit(self.n_jobs, self.depths[rows], self._table(rows))
         return WorkUnit(self.n_jobs, self.depths[index], self.digits[index])
 
     def intersect(self, other: WorkUnit) -> WorkUnit:
@@ -469,10 +480,9 @@ class WorkUnit:
 
     def _padded(self, width: int) -> NDArray[np.uint16]:
         """Digits with at least ``width`` columns."""
-        missing = width - self.digits.shape[1]
-        return (
-            np.pad(self.digits, ((0, 0), (0, missing))) if missing > 0 else self.digits
-        )
+        digits = self.digits
+        missing = width - digits.shape[1]
+        return np.pad(digits, ((0, 0), (0, missing))) if missing > 0 else digits
 
 
 def sort_keys(n_jobs: int, digits: NDArray[np.uint16]) -> NDArray[np.bytes_]:

@@ -51,6 +51,38 @@ def test_packed_units_are_those_that_were_packed(packed, seed):
     assert again == unit
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_some_roots_are_taken_without_a_table_of_all(packed, seed, monkeypatch):
+    """A table of 10 million paths takes 600 MB, and is not made to look at a few."""
+    rng = random.Random(seed)
+    unit = random_unit(rng)
+    some = np.array([rng.random() < 0.3 for _ in range(len(unit))], bool)
+    indices = [some, np.flatnonzero(some), slice(1, None, 3)]
+    expected = [unit.take(index) for index in indices]
+    paths = [unit.path(row) for row in (0, 1, -1)]
+    given = unit.donate(5)
+    roots = unit.roots()
+    backwards = unit.take(slice(None, None, -1))
+    other = packed(unit)
+    assert other.roots() == roots
+    assert other.take(slice(None, None, -1)) == backwards
+    monkeypatch.setattr(
+        WorkUnit,
+        "digits",
+        property(
+            lambda self: (
+                self._digits if self is not other else pytest.fail("a table of all")
+            )
+        ),
+    )
+    found = [other.take(index) for index in indices]
+    assert [other.path(row) for row in (0, 1, -1)] == paths
+    assert other.donate(5) == given
+    assert found == expected
+    with pytest.raises(IndexError):
+        other.path(len(other))
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_homes_are_those_that_a_search_finds(packed, seed):
     rng = random.Random(seed)
