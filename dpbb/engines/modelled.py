@@ -22,7 +22,7 @@ def obstacle_of(
     engine
         Its name, for people.
     device
-        ``"cpu"`` or ``"cuda"``: which models it compiles.
+        ``"cpu"``, ``"cuda"`` or ``"pool"``: which models it has.
     """
     model = model_of(problem, device, tree.bound)
     if model is None:

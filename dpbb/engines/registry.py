@@ -19,13 +19,17 @@ ENGINES = {
     "gpu": "dpbb.engines.gpu.engine:GpuEngine",
     "cpu": "dpbb.engines.cpu.engine:CpuEngine",
     "reference": "dpbb.engines.reference:ReferenceEngine",
+    "pool": "dpbb.engines.pool.engine:PoolEngine",
 }
-"""Module and class of every engine; the fastest first, as ``auto`` tries them."""
+"""Module and class of every engine."""
+
+TRIED = ("gpu", "cpu", "reference")
+"""What ``auto`` tries, the fastest first; others explore when they are asked for."""
 
 AUTO = "auto"
 
 ENGINES_OF_KIND = {"cpu": ("cpu", "reference"), "cuda": ("gpu",)}
-"""What can explore on a device of this kind, the fastest first."""
+"""What ``auto`` explores with on a device of this kind, the fastest first."""
 
 REPLACEMENTS = "DPBB_ENGINES"
 """Environment variable that puts other classes in the place of engines, such as
@@ -82,7 +86,7 @@ def choose_engine(
     """
     _check_name(name, (AUTO, *ENGINES))
     passed_over: list[str] = []
-    for candidate in ENGINES if name == AUTO else (name,):
+    for candidate in TRIED if name == AUTO else (name,):
         engine, obstacle = _obstacle(candidate)
         if engine is not None and obstacle is None:
             obstacle = engine.supports(problem, tree)
@@ -124,6 +128,8 @@ def engines_by_kind(
         Name of an engine, or ``"auto"``: on every device its fastest one that takes
         the problem.
     """
+    if name not in (AUTO, *TRIED):
+        return {"cpu": name}
     found = {
         kind: candidate
         for kind, candidates in ENGINES_OF_KIND.items()
@@ -157,7 +163,7 @@ def explain_engines(name: str, problem: Problem[Any], tree: TreeOptions) -> str:
         f"{engines[kind]} {where[kind]}" for kind in ("cuda", "cpu") if kind in engines
     ]
     reasons = []
-    for candidate in ENGINES:
+    for candidate in TRIED:
         if candidate in engines.values():
             continue
         try:

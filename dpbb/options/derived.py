@@ -10,7 +10,10 @@ from dpbb.options.table import (
     BranchingRule,
     EngineName,
     Estimates,
+    Offload,
+    Placement,
     ProgressStyle,
+    Selection,
     Strategy,
     Verbosity,
 )
@@ -75,6 +78,10 @@ class Tuning:
     block_size: int | None = None
     balance: Balance | None = None
     slice_s: float | None = None
+    pool_size: int | None = None
+    selection: Selection | None = None
+    offload: Offload | None = None
+    placement: Placement | None = None
 
     @classmethod
     def of(cls, options: SolveOptions) -> Tuning:
@@ -84,13 +91,17 @@ class Tuning:
             block_size=options.block_size,
             balance=options.balance,
             slice_s=options.slice_s,
+            pool_size=options.pool_size,
+            selection=options.selection,
+            offload=options.offload,
+            placement=options.placement,
         )
 
 
 class SolveKeywords(TypedDict, total=False):
     """Keywords of ``dpbb.solve``, ``submit`` and ``resume``: single options."""
 
-    engine: EngineName | Literal["auto", "cpu", "gpu", "reference"]
+    engine: EngineName | Literal["auto", "cpu", "gpu", "pool", "reference"]
     threads: int | None
     workers: int | None
     scheduler: str | PathLike[str] | None
@@ -121,6 +132,10 @@ class SolveKeywords(TypedDict, total=False):
     block_size: int | None
     balance: Balance | Literal["explode", "steal"] | None
     slice_s: float | None
+    pool_size: int | None
+    selection: Selection | Literal["hybrid", "best", "depth"] | None
+    offload: Offload | Literal["parents", "nodes"] | None
+    placement: Placement | Literal["global", "tables", "all"] | None
     estimates: Estimates | Literal["auto", "off"]
     seed: int
     verbosity: Verbosity | Literal["quiet", "normal", "verbose"]
@@ -140,5 +155,5 @@ class EstimateKeywords(TypedDict, total=False):
     bound: str | None
     root_order: Iterable[SupportsIndex] | None
     all_optima: bool
-    engine: EngineName | Literal["auto", "cpu", "gpu", "reference"]
+    engine: EngineName | Literal["auto", "cpu", "gpu", "pool", "reference"]
     threads: int | None

@@ -49,6 +49,7 @@ class EngineName(StrEnum):
     AUTO = "auto"
     CPU = "cpu"
     GPU = "gpu"
+    POOL = "pool"
     REFERENCE = "reference"
 
 
@@ -72,6 +73,29 @@ class Balance(StrEnum):
 
     EXPLODE = "explode"
     STEAL = "steal"
+
+
+class Selection(StrEnum):
+    """Which open nodes the pool engine takes next."""
+
+    HYBRID = "hybrid"  # best first, but deepest first while the pool is full
+    BEST = "best"  # least bound first: the lower bound of the whole tree rises
+    DEPTH = "depth"  # deepest first: fewest open nodes
+
+
+class Offload(StrEnum):
+    """What the pool engine sends to a GPU."""
+
+    PARENTS = "parents"  # branched on there; open children come back
+    NODES = "nodes"  # children, a thread each, as in the founding papers
+
+
+class Placement(StrEnum):
+    """Where the tables of the two-machine bound are on a GPU."""
+
+    GLOBAL = "global"  # all in global memory
+    TABLES = "tables"  # times and Johnson's orders in shared memory
+    ALL = "all"  # lags and pairs, too
 
 
 class Verbosity(StrEnum):
@@ -370,6 +394,37 @@ class SolveOptions:
         kinds.optional(kinds.number(least=0.001, most=1), "automatic"),
         Where.ENGINE,
         "seconds between looks at new orders; on a GPU orders end a slice",
+    )
+    pool_size: int | None = row(
+        None,
+        kinds.optional(kinds.whole(1, 1 << 24), "automatic"),
+        Where.ENGINE,
+        "engine pool: children that are bounded together",
+        resumed=Resumed.ANEW,
+    )
+    selection: Selection | None = row(
+        None,
+        kinds.optional(kinds.choice(Selection), "hybrid"),
+        Where.ENGINE,
+        "engine pool: open nodes to take next; hybrid: the best, but the deepest while "
+        "the pool is full; best: the lower bound of the tree rises, and memory grows",
+        resumed=Resumed.ANEW,
+    )
+    offload: Offload | None = row(
+        None,
+        kinds.optional(kinds.choice(Offload), "parents"),
+        Where.ENGINE,
+        "engine pool, GPU: parents, which are branched on there, or nodes, a thread "
+        "each, as in the founding papers",
+        resumed=Resumed.ANEW,
+    )
+    placement: Placement | None = row(
+        None,
+        kinds.optional(kinds.choice(Placement), "automatic"),
+        Where.ENGINE,
+        "engine pool, GPU: tables in global memory, times and Johnson's orders in "
+        "shared memory, or all in shared memory",
+        resumed=Resumed.ANEW,
     )
     estimates: Estimates = row(
         Estimates.AUTO,

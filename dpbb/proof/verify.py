@@ -40,7 +40,12 @@ Counts: TypeAlias = "tuple[int, int, dict[int, int]]"
 
 AGAIN = "explored again"
 
-NODES = {"cpu": 200_000_000, "gpu": 2_000_000_000, "reference": 200_000}
+NODES = {
+    "cpu": 200_000_000,
+    "gpu": 2_000_000_000,
+    "reference": 200_000,
+    "pool": 20_000_000,
+}
 """Budget by engine: so it is a matter of minutes."""
 
 PARTS = 10
@@ -169,8 +174,9 @@ def verify(
         explored as a whole; 0: the sums are all that is checked. Which ones, a hash of
         the certificate and the seed says.
     engine
-        ``"cpu"``, ``"gpu"`` or ``"reference"``; best another one than the run's.
-        ``"auto"``: the CPU engine if it takes the problem, else the reference engine.
+        ``"cpu"``, ``"gpu"``, ``"reference"`` or ``"pool"``; best another one than the
+        run's. ``"auto"``: the CPU engine if it takes the problem, else the reference
+        engine.
     seed
         Any number, of your own; None: a random one. ``Verification.seed`` has it.
     nodes

@@ -17,7 +17,7 @@ import numpy as np
 from dpbb.flowshop.makespan import longest_makespan
 from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.pointers import aligned_zeros, pointer_of
-from dpbb.kernels.simd import load, maximum, minimum, splat, store, zeros
+from dpbb.kernels.simd import less, load, maximum, minimum, splat, store, zeros
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -121,7 +121,7 @@ def bounds(
 
 
 @helper
-def _mark_free(
+def mark_free(
     block: Block,
     lane: int,
     jobs: Any,  # noqa: ANN401
@@ -182,7 +182,7 @@ def _grow(
 
 
 @helper
-def _read_side(
+def read_side(
     shop: Shop,
     block: Block,
     permutations: Any,  # noqa: ANN401
@@ -238,7 +238,7 @@ def _read_side(
 
 
 @helper
-def _bound_machines(shop: Shop, block: Block) -> None:
+def bound_machines(shop: Shop, block: Block) -> None:
     """Raise the bounds of all lanes to LB1."""
     heads, tails = pointer_of(block.heads), pointer_of(block.tails)
     remain, bounds = pointer_of(block.remain), pointer_of(block.bounds)
@@ -252,17 +252,21 @@ def _bound_machines(shop: Shop, block: Block) -> None:
 
 
 @helper
-def _bound_pairs(shop: Shop, block: Block) -> None:
-    """Raise the bounds of all lanes to those of the pairs.
+def bound_pairs(shop: Shop, block: Block, ub: int) -> None:
+    """Raise the bounds of all lanes to those of the pairs, or to ``ub`` and no further.
 
     A lane's walk begins with the tail added: what it ends with is the bound. Where a
-    job is scheduled its sum may overflow, and counts as nothing.
+    job is scheduled its sum may overflow, and counts as nothing. It ends when no lane
+    is below ``ub``.
     """
     heads, tails = pointer_of(block.heads), pointer_of(block.tails)
     free, bounds = pointer_of(block.free), pointer_of(block.bounds)
     like = zeros(free, LANES)
     best = load(bounds, int64(0), like)
+    limit = splat(ub, like)
     for pair in range(shop.pairs.shape[0]):
+        if less(best, limit) == np.uint64(0):
+            break
         u, v = shop.pairs[pair, 0], shop.pairs[pair, 1]
         tail = load(tails, v * LANES, like)
         on_first = load(heads, u * LANES, like) + tail
@@ -291,6 +295,7 @@ def _bound_nodes(
     """Bound nodes, a block of lanes after the other."""
     count = len(permutations)
     n_jobs, n_machines = shop.times.shape
+    no_limit = int64(np.iinfo(block.bounds.dtype).max)
     for first in range(0, count, LANES):
         for at in range(n_jobs * LANES):
             block.free[at] = 0
@@ -303,13 +308,13 @@ def _bound_nodes(
         for lane in range(used):
             node = first + lane
             jobs = permutations[node]
-            valid = _mark_free(block, lane, jobs, int64(d1[node]), int64(d2[node]))
+            valid = mark_free(block, lane, jobs, int64(d1[node]), int64(d2[node]))
             block.valid[lane] = 1 if valid else 0
         nodes = (int64(first), int64(used))
-        _read_side(shop, block, permutations, d1, d2, *nodes, False, strong)
-        _read_side(shop, block, permutations, d2, d1, *nodes, True, strong)
-        _bound_machines(shop, block)
-        _bound_pairs(shop, block)
+        read_side(shop, block, permutations, d1, d2, *nodes, False, strong)
+        read_side(shop, block, permutations, d2, d1, *nodes, True, strong)
+        bound_machines(shop, block)
+        bound_pairs(shop, block, no_limit)
         for lane in range(used):
             valid = block.valid[lane] != 0
             result[first + lane] = block.bounds[lane] if valid else INVALID

@@ -29,7 +29,7 @@ class FlowShopBound:
         has as its method of this name, see ``dpbb.problem.Tightens``; ``bound`` is the
         whole text. None: LB1 alone.
     models
-        Path of the model for an engine (``"cpu"``, ``"cuda"``).
+        Path of the model for an engine (``"cpu"``, ``"cuda"``, ``"pool"``).
     """
 
     tighten: str | None = None
@@ -38,7 +38,10 @@ class FlowShopBound:
 
 TWO_MACHINES = FlowShopBound(
     tighten="dpbb.flowshop.bounds.lb2:TwoMachineBounds",
-    models={"cuda": "dpbb.flowshop.models.lb1_cuda:Lb1"},
+    models={
+        "cuda": "dpbb.flowshop.models.lb1_cuda:Lb1",
+        "pool": "dpbb.flowshop.models.pool:PoolFlowShop",
+    },
 )
 """LB2, and a cascade of parts of it."""
 
@@ -47,6 +50,7 @@ BOUNDS = {
         models={
             "cpu": "dpbb.flowshop.models.lb1_cpu:Lb1",
             "cuda": "dpbb.flowshop.models.lb1_cuda:Lb1",
+            "pool": "dpbb.flowshop.models.pool:PoolFlowShop",
         }
     ),
     "lb2": TWO_MACHINES,

@@ -14,7 +14,7 @@ from tests.waiting import WaitingJobs
 
 SHOP = FlowShopProblem(FlowShopInstance("tiny", [[3, 9], [8, 1], [4, 4]]))
 FRONT = WaitingJobs((1, 2), (1, 1), (9, 9), (frozenset(),) * 2, ("front",))
-ENGINES = pytest.mark.parametrize("name", ["reference", "cpu", "gpu"])
+ENGINES = pytest.mark.parametrize("name", ["reference", "cpu", "gpu", "pool"])
 
 REFUSED = pytest.mark.parametrize(
     ("tree", "named"),

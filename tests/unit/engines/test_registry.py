@@ -47,7 +47,9 @@ def test_names_are_those_of_the_options():
 def test_engines_are_loaded_by_name():
     engine = registry.get_engine("reference")
     assert isinstance(engine, ReferenceEngine)
-    with pytest.raises(OptionError, match=r"one of gpu, cpu, reference, got 'fast'"):
+    with pytest.raises(
+        OptionError, match=r"one of gpu, cpu, reference, pool, got 'fast'"
+    ):
         registry.get_engine("fast")
     with pytest.raises(OptionError, match=r"one of auto, gpu, .*, got 'fast'"):
         registry.choose_engine("fast", PROBLEM, TreeOptions())
@@ -56,7 +58,7 @@ def test_engines_are_loaded_by_name():
 def test_available_engines_say_why_not(install):
     install(gpu=fake("gpu", availability="no CUDA device found"), cpu=None)
     found = registry.available_engines()
-    assert list(found) == ["gpu", "cpu", "reference"]
+    assert list(found) == ["gpu", "cpu", "reference", "pool"]
     assert found["gpu"] == "no CUDA device found"
     assert found["reference"] is None
     assert "engine 'cpu' cannot be loaded" in found["cpu"]
@@ -132,6 +134,7 @@ def test_engines_by_kind_of_device(install):
     assert by_kind() == {"cuda": "gpu", "cpu": "cpu"}
     assert by_kind("gpu") == {"cuda": "gpu"}
     assert by_kind("reference") == {"cpu": "reference"}
+    assert by_kind("pool") == {"cpu": "pool"}
     install(gpu=fake("gpu", supports="no"), cpu=fake("cpu", supports="no"))
     assert by_kind() == {"cpu": "reference"}
     install(cpu=None)

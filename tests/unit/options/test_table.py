@@ -43,7 +43,7 @@ def test_options_are_frozen():
         (
             "engine",
             "tpu",
-            "engine: expected one of auto, cpu, gpu, reference, got 'tpu'",
+            "engine: expected one of auto, cpu, gpu, pool, reference, got 'tpu'",
         ),
         ("threads", 0, "threads: expected a whole number from 1 to 1024, got 0"),
         ("threads", 2.0, "threads: expected a whole number from 1 to 1024, got 2.0"),

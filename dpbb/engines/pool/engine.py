@@ -1,0 +1,89 @@
+"""The pool engine: best first or deepest first, bounds in batches.
+
+What is asked of a problem is in ``dpbb.kernels.pool_models``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dpbb.engines.cpu.engine import CpuEngine
+from dpbb.engines.modelled import obstacle_of
+from dpbb.engines.pool.settings import PoolSettings
+from dpbb.errors import EngineUnavailable
+from dpbb.problems import model_of
+
+if TYPE_CHECKING:
+    from dpbb.engines.base import Device
+    from dpbb.engines.pool.session import PoolSession
+    from dpbb.options import TreeOptions, Tuning
+    from dpbb.problem import Problem
+
+
+class PoolEngine:
+    """See ``dpbb.engines.base.Engine``."""
+
+    name = "pool"
+
+    def availability(self) -> str | None:
+        """None where the CPU engine can run: a GPU is not needed."""
+        return CpuEngine().availability()
+
+    def supports(self, problem: Problem[Any], tree: TreeOptions) -> str | None:
+        """None for a problem with a model of its bound that it fits."""
+        return obstacle_of(self.name, self.name, problem, tree)
+
+    def devices(self, threads: int | None = None) -> list[Device]:
+        """Return one device: the processor, with a thread per physical core."""
+        return CpuEngine().devices(threads)
+
+    def warm_up(self, problem: Problem[Any], tree: TreeOptions, device: Device) -> None:
+        """Open a session and close it: that compiles every kernel."""
+        self.open(problem, tree, replace(device, threads=1)).close()
+
+    def open(
+        self,
+        problem: Problem[Any],
+        tree: TreeOptions,
+        device: Device,
+        *,
+        ub: int | None = None,
+        all_optima: bool = False,
+        tuning: Tuning | None = None,
+    ) -> PoolSession:
+        """Start a session on a GPU or on ``device.threads`` threads."""
+        return self.open_with(
+            PoolSettings.of(tuning),
+            *(problem, tree, device),
+            ub=ub,
+            all_optima=all_optima,
+        )
+
+    def open_with(
+        self,
+        settings: PoolSettings,
+        problem: Problem[Any],
+        tree: TreeOptions,
+        device: Device,
+        *,
+        ub: int | None = None,
+        all_optima: bool = False,
+    ) -> PoolSession:
+        """Start a session with settings that options do not have, too."""
+        from dpbb.engines.pool.bounding import CpuBounding
+        from dpbb.engines.pool.session import PoolSession
+
+        obstacle = self.supports(problem, tree)
+        if obstacle is not None:
+            raise EngineUnavailable(f"the pool engine cannot run: {obstacle}")
+        if device.threads < 1:
+            raise ValueError(f"expected at least 1 thread, got {device.threads}")
+        model = model_of(problem, self.name, tree.bound)(problem, tree)
+        bounding = CpuBounding(model, device.threads)
+        return PoolSession(
+            *(problem, tree, model, bounding, settings),
+            problem.trivial_ub if ub is None else min(ub, problem.trivial_ub),
+            threads=device.threads,
+            all_optima=all_optima,
+        )

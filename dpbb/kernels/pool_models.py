@@ -1,0 +1,69 @@
+"""What the pool engine asks of a problem with its bound: the contract of its model.
+
+``dpbb.problems.model_of(problem, "pool", bound)`` is a class: ``obstacle(problem)``
+says why it is no model of a problem, or None, and ``Model(problem, tree)`` makes one.
+
+A node is a permutation of all jobs, numbered in root order, whose first ``front`` and
+last ``back`` jobs are fixed; those between are unscheduled, ascending. Nodes come as
+arrays: ``rows`` uint16 (r, n_jobs), ``front`` and ``back`` uint16 (r,).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Rows = NDArray[np.uint16]
+    Counts = NDArray[np.uint16]
+
+BACK_BIT = 1 << 15
+"""In the code of a child: it takes its job at the back. Its digit is below."""
+
+
+class PoolModel(Protocol):
+    """A problem with its tree; never changed, and called by several threads.
+
+    Attributes
+    ----------
+    n_jobs
+        Number of jobs.
+    root_bound
+        No bound of a node but the root's is below it.
+    """
+
+    n_jobs: int
+    root_bound: int
+
+    def branch(
+        self, rows: Rows, front: Counts, back: Counts, ub: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.uint16], NDArray[np.int32]]:
+        """Choose the side of nodes; return their children there of bounds below ub.
+
+        By the bound that chooses sides; ``bound`` tightens it.
+
+        Returns
+        -------
+        parent, code, bounds : shape (r,)
+            Number of the node, ascending; digit of the child, with ``BACK_BIT`` at the
+            back; its bound.
+        """
+
+    def tightened(self, depths: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which nodes ``bound`` tightens, by their depths; for others it is not due."""
+
+    def bound(
+        self, rows: Rows, front: Counts, back: Counts, ub: int
+    ) -> NDArray[np.int32]:
+        """Tightened bounds of nodes; what is below ``ub`` is exact."""
+
+    def on_device(self, device: int, settings: Any) -> Any:  # noqa: ANN401
+        """Return what bounds on a CUDA device, see ``dpbb.engines.pool.bounding``.
+
+        Raises
+        ------
+        EngineUnavailable
+            It cannot, and why.
+        """
