@@ -20,6 +20,9 @@ MOST_CHILDREN = 128
 """With more surviving children than this only a part of a page is decomposed:"""
 FEW_CHILDREN = 64
 """nodes with so many of them, or one node."""
+FINE_JOBS = range(21, 41)
+FINE_CHILDREN = 96, 32
+"""The same for so many jobs: there it costs no rate, and fewer nodes stay open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,9 @@ class KernelShape:
     @property
     def defines(self) -> dict[str, int | str]:
         """Macros of the translation unit."""
+        most, few = MOST_CHILDREN, FEW_CHILDREN
+        if self.n_jobs in FINE_JOBS:
+            most, few = FINE_CHILDREN
         return {
             "N_JOBS": self.n_jobs,
             **self.model.defines,
@@ -100,6 +106,6 @@ class KernelShape:
             "MIN_BLOCKS": self.min_blocks,
             "SHARED_ROWS": int(self.shared_rows),
             "LEAST_GIFT": LEAST_GIFT,
-            "MOST_CHILDREN": MOST_CHILDREN,
-            "FEW_CHILDREN": FEW_CHILDREN,
+            "MOST_CHILDREN": most,
+            "FEW_CHILDREN": few,
         }

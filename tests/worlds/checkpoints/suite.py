@@ -51,6 +51,7 @@ TREES = ["VFR30_20_5@2672", "VFR30_20_10@2805", "ta056@3679"]
 
 STEPS = ("shrink", "list", "pack", "check", "compress", "write")
 SLICE_S = 0.2
+WARM_S = 1.0
 FIRST_GIFT = 4096
 TRIALS = 100
 """Slices in which there have to be roots to give to another seat."""
@@ -70,6 +71,8 @@ class Row:
         Of a seat's section, compressed.
     seconds
         Of every step.
+    first_list_s
+        Of the first long list of the seats, after a second: code for it is compiled.
     """
 
     tree: str
@@ -80,6 +83,7 @@ class Row:
     saved_roots: int
     n_bytes: int
     seconds: dict[str, float]
+    first_list_s: float
 
 
 @dataclass(slots=True)
@@ -114,7 +118,8 @@ class Seat:
         """Explore for some seconds, slice by slice, or for one that shrinks."""
         end = time.monotonic() + seconds
         while True:
-            part = self.session.advance(ub, min(SLICE_S, seconds), most_roots)
+            slice_s = SLICE_S if most_roots is None else seconds
+            part = self.session.advance(ub, slice_s, most_roots)
             self.counters = self.counters.plus(
                 part.decomposed, part.leaves, part.closed
             )
@@ -127,6 +132,12 @@ class Seat:
         given: WorkUnit = self.session.donate(FIRST_GIFT)
         self.donated = WorkUnit.concatenate([self.donated, given])
         return given
+
+    def list_all(self) -> float:
+        """List what is open, for the time that it takes; return that."""
+        with self._timed("list"):
+            self.session.remaining().to_arrays()
+        return self.seconds["list"]
 
     def save(self, ub: int, shrinking_s: float, folder: Path) -> tuple[int, int]:
         """Do all that a checkpoint takes; return roots and bytes of it."""
@@ -264,6 +275,8 @@ def measured(
         )
         try:
             _share(seats, cutoff)
+            list(threads.map(lambda s: s.advance(cutoff, WARM_S), seats))
+            first_list_s = max(threads.map(Seat.list_all, seats))
             began, before = time.monotonic(), sum(s.counters.nodes for s in seats)
             list(threads.map(lambda s: s.advance(cutoff, args.seconds), seats))
             nodes = sum(s.counters.nodes for s in seats) - before
@@ -286,6 +299,7 @@ def measured(
         saved_roots=max(n_roots for n_roots, _ in saved),
         n_bytes=max(n_bytes for _, n_bytes in saved),
         seconds=seconds,
+        first_list_s=first_list_s,
     )
 
 
@@ -316,5 +330,5 @@ def line(row: Row) -> str:
     return (
         f"{row.seats:5} | {row.tree:16} | {row.rate / 1e9:10.4f} | "
         f"{row.open_roots:12,} {row.saved_roots:10,} | {row.n_bytes / 1e6:11.3f} | "
-        f"{steps}; {rest:.3f}"
+        f"{steps}; {rest:.3f} | first list {row.first_list_s:.3f}"
     )
