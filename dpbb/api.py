@@ -22,11 +22,12 @@ from dpbb.solving.call import (
     shown_by,
     style_of,
 )
+from dpbb.text.labels import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
     from pathlib import Path
-    from typing import SupportsIndex, Unpack
+    from typing import Unpack
 
     from dpbb.cluster.client.run import Run
     from dpbb.options import SolveKeywords, SolveOptions
@@ -281,8 +282,8 @@ def asynchronous(function: Callable[P, T]) -> Callable[P, Awaitable[T]]:
     return cast("Callable[P, Awaitable[T]]", function)
 
 
-def evaluate(instance: Any, permutation: Iterable[SupportsIndex]) -> Schedule:
-    """Return the schedule of a given order of the jobs, which count from 0.
+def evaluate(instance: Any, permutation: Iterable[Any]) -> Schedule:
+    """Return the schedule of a given order of the jobs: numbers from 0, or names.
 
     Raises
     ------
@@ -291,7 +292,8 @@ def evaluate(instance: Any, permutation: Iterable[SupportsIndex]) -> Schedule:
         no schedules, but ``problem.evaluate``.
     """
     problem = read_problem(instance)
-    order = check_permutation(permutation, n_jobs=problem.n_jobs)
+    order = names_of(problem).numbers(permutation, "permutation")
+    order = check_permutation(order, n_jobs=problem.n_jobs)
     if not isinstance(problem, Scheduled):
         raise OptionError(
             f"instance: expected a problem that has schedules, got one of kind "

@@ -21,6 +21,8 @@ a problem may have:
 ``job_kinds``
     Integers, one for each job: jobs of one kind are equal. To exchange two of them in a
     permutation never changes its cost, nor a bound (``kinds_of``).
+``names``
+    ``Names``: what people call its jobs and machines (``names_of``).
 ``best_known``
     ``BestKnown``: published bounds on its optimum; None where there are none.
 """
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpbb.result.schedule import Schedule
+    from dpbb.text.labels import Names
 
 StateT = TypeVar("StateT")
 StateT_contra = TypeVar("StateT_contra", contravariant=True)
@@ -194,6 +197,14 @@ class HasBounds(Protocol):
 
         Its ``bound`` may be a longer text: that is what runs and files name it by.
         """
+
+
+@runtime_checkable
+class Renamed(Protocol):
+    """Its jobs and machines can have names, which are no part of ``Encodable``."""
+
+    def with_names(self, names: Names) -> Problem[Any]:
+        """Return the same problem with other names."""
 
 
 @runtime_checkable

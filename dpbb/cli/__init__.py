@@ -42,6 +42,7 @@ COMMANDS = {
     "info": "size, digest, root bounds and best-known makespan",
     "evaluate": "makespan and schedule of a given order",
     "jobshop": "job shops: exact costs of solutions, what is known of an instance",
+    "data": "what a folder of benchmark files holds",
     "plot": "pictures: schedule, convergence, search space, speed-up",
     "engines": "which engines can run here, and why not",
     "bench": "benchmarks: counts checked, nodes a second",

@@ -13,6 +13,7 @@ from dpbb.problem import cost_of, instance_name_of, objective_of
 from dpbb.result.schedule import Schedule, table_of
 from dpbb.text.files import check_writable, whole_file
 from dpbb.text.json_text import json_text
+from dpbb.text.labels import names_of
 
 if TYPE_CHECKING:
     import argparse
@@ -24,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "permutation",
         metavar="PERMUTATION",
-        help="jobs from 0 in order of processing, separated by commas or spaces; or a "
-        "file with them, also a saved JSON result",
+        help="jobs from 0 in order of processing, separated by commas or spaces, or "
+        "their names (panel,door,frame); or a file with them, also a saved JSON result",
     )
     parser.add_argument(
         "--one-based", action="store_true", help="the jobs count from 1"
@@ -39,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output is not None:
         check_writable(args.output, "--output")
     order = parse_permutation(args.permutation, one_based=args.one_based)
+    order = names_of(problem).numbers(order, "permutation")
     order = check_permutation(order, n_jobs=problem.n_jobs)
     cost, objective = cost_of(problem, np.array(order, np.intp)), objective_of(problem)
     schedule = table_of(problem, order)
@@ -56,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
             values |= {"start": schedule.start.tolist(), "end": schedule.end.tolist()}
         print(json_text(values))
     else:
-        print(f"{objective} {cost}   (jobs and machines count from 0)")
+        named = " " if names_of(problem) else "   (jobs and machines count from 0)"
+        print(f"{objective} {cost}{named}".rstrip())
         print(schedule)
     return 0

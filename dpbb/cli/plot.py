@@ -12,7 +12,7 @@ from dpbb.errors import DpbbError, InstanceError, OptionError
 if TYPE_CHECKING:
     import argparse
 
-SUFFIXES = (".png", ".svg", ".pdf")
+SUFFIXES = (".png", ".svg", ".pdf", ".html")
 KINDS = ("gantt", "convergence", "intervals", "speedup")
 
 EPILOG = """\
@@ -22,7 +22,8 @@ FILE, and what can be drawn of it (the first is the default):
   dpbb solve --log-json       convergence
   a checkpoint                intervals, convergence, gantt (of the incumbent)
   dpbb bench multigpu --json  speedup
-Needs Matplotlib: pip install 'dpbb[plot]'."""
+With --output NAME.html a gantt is a page that tells under the pointer what each bar
+is. All others need Matplotlib: pip install 'dpbb[plot]'."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--dpi", type=int, default=150, help="pixels an inch, of .png (default: 150)"
     )
     parser.add_argument(
-        "--log-time", action="store_true", help="convergence: logarithmic time"
+        "--linear-time", action="store_true", help="convergence: no logarithmic time"
     )
     parser.add_argument(
         "--no-critical-path", action="store_true", help="gantt: do not mark one"
@@ -73,13 +74,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _draw(args: argparse.Namespace, output: Path) -> int:
     from dpbb.cli.plot_files import plot_data, read_plotted
-    from dpbb.plotting.drawing import figure_of
 
     found = read_plotted(args.file)
     kind = args.kind or found.kinds[0]
     how: dict[str, Any] = {}
     for flag, only, name, value in (
-        ("--log-time", "convergence", "log_time", True),
+        ("--linear-time", "convergence", "log_time", False),
         ("--no-critical-path", "gantt", "critical", False),
     ):
         if not getattr(args, flag[2:].replace("-", "_")):
@@ -88,13 +88,24 @@ def _draw(args: argparse.Namespace, output: Path) -> int:
             raise OptionError(f"{flag}: expected with --kind {only}, got {kind}")
         how[name] = value
     data = plot_data(found, kind, args)
-    figure = figure_of(data, kind, size=args.size and tuple(args.size), **how)
-    picture = io.BytesIO()
-    figure.savefig(picture, dpi=args.dpi, format=output.suffix[1:].lower())
+    form = output.suffix[1:].lower()
+    if form == "html":
+        if kind != "gantt":
+            raise OptionError(f"--output: expected .html for a gantt, not {kind}")
+        from dpbb.plotting.gantt_page import gantt_html
+
+        content = gantt_html(data, **how).encode()
+    else:
+        from dpbb.plotting.drawing import figure_of
+
+        figure = figure_of(data, kind, size=args.size and tuple(args.size), **how)
+        picture = io.BytesIO()
+        figure.savefig(picture, dpi=args.dpi, format=form)
+        content = picture.getvalue()
     beside = output.with_name(f".{output.name}.{os.getpid()}")
     try:
         try:
-            beside.write_bytes(picture.getbuffer())
+            beside.write_bytes(content)
             beside.replace(output)
         finally:
             beside.unlink(missing_ok=True)

@@ -17,6 +17,7 @@ from dpbb.options import kinds
 from dpbb.options.permutations import check_permutation
 from dpbb.result import Result, json_form
 from dpbb.result.schedule import COLUMNS, Schedule
+from dpbb.text.labels import Names
 
 if TYPE_CHECKING:
     import argparse
@@ -134,13 +135,21 @@ def read_schedule(text: str, file: str) -> Schedule:
     OptionError
         Another header, a line that is no operation, operations missing or twice.
     """
+    lines = [
+        (number, row)
+        for number, row in enumerate(csv.reader(io.StringIO(text)), 1)
+        if number > 1 and row
+    ]
+    names = Names(*(_names_in(lines, column) for column in (1, 2)))
     rows = []
-    for number, row in enumerate(csv.reader(io.StringIO(text)), 1):
-        if number == 1 or not row:
-            continue
+    for number, row in lines:
         try:
-            position, job, machine, start, end = (int(field) for field in row)
-        except ValueError:
+            cells = list(row)
+            for column, known in ((1, names.jobs), (2, names.machines)):
+                if known:
+                    cells[column] = str(known.index(cells[column]))
+            position, job, machine, start, end = map(int, cells)
+        except (IndexError, ValueError):
             raise OptionError(
                 f"{file}: line {number}: expected whole numbers "
                 f"{', '.join(COLUMNS)}, got {','.join(row)}"
@@ -171,7 +180,13 @@ def read_schedule(text: str, file: str) -> Schedule:
     start_of, end_of = np.empty((2, n_jobs, n_machines), np.int64)
     for _, job, machine, start, end in rows:
         start_of[job, machine], end_of[job, machine] = start, end
-    return Schedule(permutation, start_of, end_of)
+    return Schedule(permutation, start_of, end_of, names)
+
+
+def _names_in(lines: list[tuple[int, list[str]]], column: int) -> tuple[str, ...]:
+    """Return the names of a column, first ones first; () if it holds numbers."""
+    found = dict.fromkeys(row[column] for _, row in lines if len(row) > column)
+    return () if all(map(str.isdecimal, found)) else tuple(found)
 
 
 def plot_data(found: Plotted, kind: str, args: argparse.Namespace) -> Any:  # noqa: ANN401

@@ -40,9 +40,10 @@ from dpbb.options import (
     TreeOptions,
     Tuning,
 )
-from dpbb.problem import with_bound
+from dpbb.problem import Renamed, with_bound
 from dpbb.problems import decoded, encoded, holds_problem
 from dpbb.result import Improvement
+from dpbb.text.labels import Names, names_of
 from dpbb.tree.branching import refusal
 from dpbb.tree.counters import Counters
 from dpbb.tree.packing import KEYS, narrow
@@ -281,8 +282,10 @@ def encode_header(
     """Return line and header of a checkpoint whose sections are where they are said."""
     spec = saved.spec
     tree = spec.tree
+    names = names_of(spec.problem)
     header = {
         "problem": encoded(spec.problem),
+        "names": {"jobs": names.jobs, "machines": names.machines},
         "tree": {
             "rule_version": tree.rule_version,
             "branching": str(tree.branching),
@@ -426,7 +429,7 @@ def _decode(
     problem: Problem[Any] | None,
 ) -> Checkpoint:
     tree, incumbent, ledger = header["tree"], header["incumbent"], header["ledger"]
-    found = with_bound(_problem_of(header["problem"], problem, name), tree["bound"])
+    found = with_bound(_problem_of(header, problem, name), tree["bound"])
     options = TreeOptions(
         BranchingRule(tree["branching"]),
         tree["branching_ub"],
@@ -537,9 +540,10 @@ def _jobs(values: Any) -> tuple[int, ...] | None:  # noqa: ANN401
 
 
 def _problem_of(
-    known: Mapping[str, Any], problem: Problem[Any] | None, name: str
+    header: Mapping[str, Any], problem: Problem[Any] | None, name: str
 ) -> Problem[Any]:
     """Return the problem that is given, or else the one that the checkpoint holds."""
+    known = header["problem"]
     if problem is None:
         if not holds_problem(known):
             raise CheckpointError(
@@ -547,11 +551,17 @@ def _problem_of(
                 f"{known['kind']!r} is not held by it: dpbb.resume(..., problem=...)"
             )
         try:
-            return decoded(known)
+            found = decoded(known)
         except InstanceError as error:
             raise CheckpointError(
                 f"{name}: {error}. Or give it: dpbb.resume(..., problem=...)"
             ) from error
+        names = header.get("names", {})  # new after schema 3 was
+        if any(names.values()) and isinstance(found, Renamed):
+            found = found.with_names(
+                Names(**{what: tuple(texts) for what, texts in names.items()})
+            )
+        return found
     if problem.digest != known["digest"]:
         raise CheckpointError(
             f"{name}: expected an instance with digest {known['digest']}, got "

@@ -45,6 +45,11 @@ def best_known(name: str) -> BestKnown | None:
     return _by_name().get(name)
 
 
+def best_known_names(beginning: str) -> set[str]:
+    """Names of all instances in the table that begin so."""
+    return {name for name in _by_name() if name.startswith(beginning)}
+
+
 def best_known_of_digest(digest: str) -> BestKnown | None:
     """Bounds of the instance with these processing times, whatever it is called."""
     return _tables()[0].get(digest[:DIGEST_LENGTH])

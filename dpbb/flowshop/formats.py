@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +16,21 @@ from dpbb.flowshop.table_formats import Table
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.flowshop.text_formats import read_text
 from dpbb.flowshop.times import refuse
-from dpbb.flowshop.vrf import VRF_NAME, find_vrf
+from dpbb.flowshop.vrf import VRF_NAME, Place, find_vrf
+from dpbb.text.labels import Names, checked_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _TAILLARD_NAME = re.compile(r"ta\d{1,9}", re.IGNORECASE | re.ASCII)
 _TEXT_SUFFIXES = ("", ".txt", ".dat", ".fsp", ".pfsp")
-_SUFFIXES = (*_TEXT_SUFFIXES, ".csv", ".tsv", ".json", ".npy")
+_SUFFIXES = (*_TEXT_SUFFIXES, ".csv", ".tsv", ".json", ".npy", ".xlsx")
+STDIN = "-"
+"""Instead of a file: read the standard input."""
+
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+logger = logging.getLogger(__name__)
 
 
 def read_instance(
@@ -38,7 +47,9 @@ def read_instance(
     source
         A name (``"ta001"`` to ``"ta120"``; ``"VFR30_15_2"``, with ``data_dir``), a
         path, a two-dimensional array, nested list or DataFrame (rows are jobs), or an
-        instance. A file called like a benchmark instance is read as ``"./ta001"``.
+        instance. A file called like a benchmark instance is read as ``"./ta001"``;
+        ``"-"`` is the standard input (JSON, a table with commas, semicolons or tabs,
+        or text).
     index
         Which instance of a file that holds several, from 0.
     orientation
@@ -73,9 +84,20 @@ def read_instance(
 
 
 def _read_vrf(name: str, data_dir: str | os.PathLike[str] | None) -> FlowShopInstance:
-    canonical, found = find_vrf(name, data_dir)
-    if isinstance(found, Path):
-        found = _only(read_text(_text(found), str(found), None), str(found), None)[1]
+    canonical, place, found = find_vrf(name, data_dir)
+    return vrf_instance(canonical, place, found)
+
+
+def vrf_instance(canonical: str, place: Place, found: Any) -> FlowShopInstance:  # noqa: ANN401
+    """Return an instance from what was found; see ``find_vrf``.
+
+    Raises
+    ------
+    InstanceError
+        It is none, or one of another size than its name says.
+    """
+    if isinstance(found, str):
+        found = _only(read_text(found, str(place), None), str(place), None)[1]
     instance = FlowShopInstance(canonical, found)
     n_jobs, n_machines = canonical.removeprefix("VFR").split("_")[:2]
     if instance.times.shape != (int(n_jobs), int(n_machines)):
@@ -90,18 +112,25 @@ def _read_vrf(name: str, data_dir: str | os.PathLike[str] | None) -> FlowShopIns
 def _read_file(
     name: str, index: int | None, rows: Orientation | None
 ) -> FlowShopInstance:
-    path = _regular_file(name)
-    suffix = path.suffix.lower()
+    if name == STDIN:
+        content = _decoded(sys.stdin.buffer.read(), name := "standard input")
+        path, suffix = Path("stdin"), _form_of(content)
+    else:
+        path = _regular_file(name)
+        suffix = path.suffix.lower()
+        content = "" if suffix in (".npy", ".xlsx") else _text(path)
     by_default = Orientation.JOBS_ROWS if rows is None else rows
     match suffix:
         case ".csv" | ".tsv":
-            tables = table_formats.read_csv(_text(path), name)
+            tables = table_formats.read_csv(content, name)
         case ".json":
-            tables = table_formats.read_json(_text(path), name)
+            tables = table_formats.read_json(content, name)
         case ".npy":
             tables = table_formats.read_npy(path)
+        case ".xlsx":
+            tables = table_formats.read_xlsx(path)
         case _ if suffix in _TEXT_SUFFIXES:
-            tables = [Table(times) for times in read_text(_text(path), name, rows)]
+            tables = [Table(times) for times in read_text(content, name, rows)]
             by_default = Orientation.JOBS_ROWS
         case _:
             known = ", ".join(known for known in _SUFFIXES if known)
@@ -112,7 +141,11 @@ def _read_file(
     instance = FlowShopInstance.from_array(
         table.times, name=where, orientation=by_default
     )
-    return FlowShopInstance(table.name or label, instance.times)
+    names = table.names
+    if by_default is Orientation.MACHINES_ROWS:
+        names = Names(names.machines, names.jobs)
+    checked_names(names, instance.n_jobs, instance.n_machines, where)
+    return FlowShopInstance(table.name or label, instance.times, names)
 
 
 def _regular_file(name: str) -> Path:
@@ -142,13 +175,29 @@ def _text(path: Path) -> str:
         content = path.read_bytes()
     except OSError as error:
         refuse(str(path), "a readable file", f"an error: {error.strerror}")
+    return _decoded(content, str(path))
+
+
+def _decoded(content: bytes, name: str) -> str:
+    """Return the text of a file: UTF-8, UTF-16 with its mark, else Latin-1."""
+    codec = "utf-16" if content.startswith(UTF16_MARKS) else "utf-8-sig"
     try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        refuse(str(path), "text in UTF-8", f"byte {error.start} that is none")
-    if "\0" in text:
-        refuse(str(path), "a text file", "a binary file (null bytes)")
+        text = content.decode(codec)
+    except UnicodeDecodeError:
+        codec, text = "latin-1", content.decode("latin-1")
+    if any(char < " " and not char.isspace() for char in text):
+        refuse(name, "a text file", "a binary file (control characters)")
+    if codec != "utf-8-sig":
+        logger.warning("%s: read as %s, not UTF-8", name, codec.upper())
     return text
+
+
+def _form_of(text: str) -> str:
+    """Return the suffix of files that look like a text."""
+    line = next((line for line in text.splitlines() if line.strip()), "")
+    if line.lstrip().startswith(("{", "[")):
+        return ".json"
+    return ".csv" if any(mark in line for mark in ",;\t") else ".txt"
 
 
 def _only(found: Sequence[Any], where: str, index: int | None) -> tuple[int, Any]:

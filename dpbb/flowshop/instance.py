@@ -15,8 +15,9 @@ from dpbb.flowshop.best_known import (
     best_known_of_canonical,
     best_known_of_digest,
 )
-from dpbb.flowshop.times import as_times
+from dpbb.flowshop.times import as_times, table_in
 from dpbb.text import markup
+from dpbb.text.labels import NO_NAMES, Names, checked_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,13 +47,16 @@ class FlowShopInstance:
     times : ndarray of int64, shape (n_jobs, n_machines)
         Processing times, any time unit; read-only and in C order. Whatever
         ``as_times`` takes is converted.
+    names
+        What people call jobs and machines, as the file or data frame said.
     digest
         Hexadecimal SHA-256 of the shape and the times; the identity of an instance.
 
     Raises
     ------
     InstanceError
-        The times are no table of non-negative integers, or too large.
+        The times are no table of non-negative integers, or too large; or there is
+        another number of names, or one twice.
 
     Notes
     -----
@@ -61,11 +65,13 @@ class FlowShopInstance:
 
     name: str
     times: NDArray[np.int64]
+    names: Names = NO_NAMES
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
         times = as_times(self.times, self.name)
         object.__setattr__(self, "times", times)
+        checked_names(self.names, self.n_jobs, self.n_machines, self.name)
         object.__setattr__(self, "digest", _digest_of(times))
 
     @classmethod
@@ -82,7 +88,8 @@ class FlowShopInstance:
         ----------
         data
             Two-dimensional array, nested list or DataFrame of non-negative
-            integers; floats are taken where they are whole numbers.
+            integers; floats are taken where they are whole numbers. A data frame's
+            column ``job`` (or its index) and its other columns name jobs and machines.
         name
             Name of the instance, also in error messages.
         orientation
@@ -101,8 +108,11 @@ class FlowShopInstance:
             raise InstanceError(
                 f"orientation: expected {allowed}, got {shown(orientation)}"
             ) from None
-        times = as_times(data, name)
-        return cls(name, times.T if rows is Orientation.MACHINES_ROWS else times)
+        table, names = table_in(data)
+        times = as_times(table, name)
+        if rows is Orientation.MACHINES_ROWS:
+            times, names = times.T, Names(names.machines, names.jobs)
+        return cls(name, times, names)
 
     @property
     def n_jobs(self) -> int:
@@ -164,7 +174,7 @@ class FlowShopInstance:
         # Times travel in the narrowest type that holds them: an eighth of the bytes.
         # (Default pickling would also lose the read-only flag of the array.)
         narrow = self.times.astype(np.min_scalar_type(int(self.times.max())))
-        return FlowShopInstance, (self.name, narrow)
+        return FlowShopInstance, (self.name, narrow, self.names)
 
 
 def _digest_of(times: NDArray[np.int64]) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from dpbb.flowshop.bounds import lb1, lb2
 from dpbb.flowshop.bounds.cascade import resolved
 from dpbb.flowshop.bounds.table import row_of
+from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.makespan import (
     append_job,
     heads,
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpbb.flowshop.best_known import BestKnown
-    from dpbb.flowshop.instance import FlowShopInstance
     from dpbb.problem import Beginning, BesideSearch, Incumbent, StartSearch
+    from dpbb.text.labels import Names
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,6 +152,11 @@ class FlowShopProblem:
         """Jobs of the same processing times have the same number."""
         return np.unique(self.instance.times, axis=0, return_inverse=True)[1].ravel()
 
+    @property
+    def names(self) -> Names:
+        """What people call jobs and machines."""
+        return self.instance.names
+
     def root_state(self) -> FlowShopState:
         """State of the empty partial schedule."""
         nothing = np.zeros(self.instance.n_machines, dtype=np.int64)
@@ -190,7 +196,8 @@ class FlowShopProblem:
     def schedule(self, permutation: Sequence[int] | NDArray[np.intp]) -> Schedule:
         """Semi-active schedule of a complete permutation."""
         start, end = schedule(self.instance.times, permutation)
-        return Schedule(tuple(int(job) for job in permutation), start, end)
+        order = tuple(int(job) for job in permutation)
+        return Schedule(order, start, end, self.names)
 
     def facts(self) -> dict[str, int | float | str]:
         """Range of the processing times, and LB1 and LB2 of the root itself."""
@@ -206,6 +213,11 @@ class FlowShopProblem:
         """Name, processing times and, other than LB1, the bound, as JSON values."""
         data = {"name": self.instance.name, "times": self.instance.times.tolist()}
         return data if self.bound == LB1 else {**data, "bound": self.bound}
+
+    def with_names(self, names: Names) -> FlowShopProblem:
+        """Return the same problem with jobs and machines called so."""
+        shop = FlowShopInstance(self.instance.name, self.instance.times, names)
+        return FlowShopProblem(shop, self.bound)
 
     @property
     def heuristics(self) -> tuple[str, ...]:

@@ -16,14 +16,17 @@ import numpy as np
 
 from dpbb.errors import InstanceError
 from dpbb.flowshop.text_formats import whole_number
-from dpbb.flowshop.times import refuse
+from dpbb.flowshop.times import LABELS, refuse
+from dpbb.text.labels import NO_NAMES, Names, unless_counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|inf(inity)?", re.I)
-_LABELS = {"", "#", "id", "name", "job", "jobs", "machine", "machines"}
+_DECIMAL = re.compile(r"^\s*([+-]?\d+),(\d*)\s*$")
+MOST_COUNTED_TIMES = 5
+"""From so many rows on, 1, 2, 3, ... in the first column are taken for row numbers."""
 
 
 class Table(NamedTuple):
@@ -31,18 +34,65 @@ class Table(NamedTuple):
 
     times: Any
     name: str | None = None
+    names: Names = NO_NAMES
 
 
 def read_csv(text: str, path: str) -> list[Table]:
     """Read a table separated by commas, semicolons or tabs.
 
     A first row of names is a header, and so is ``, 0, 1, ...`` (as pandas writes it). A
-    first column of names, or under a heading like ``job`` or none, is left out.
+    first column of names, or under a heading like ``job`` or none, names the rows. With
+    semicolons or tabs a comma in a number is a decimal comma; a first line ``sep=;`` is
+    the separator, as spreadsheets write it.
     """
-    separator = _separator(text, path)
+    first, _, rest = text.partition("\n")
+    said = re.fullmatch(r"sep=(.)\s*", first)
+    if said:
+        text, separator = "\n" + rest, said[1]
+    else:
+        separator = _separator(text, path)
+    rows = _csv_rows(text, separator, path)
+    if separator != ",":
+        rows = [(n, [_DECIMAL.sub(r"\1.\2", cell) for cell in row]) for n, row in rows]
+    return [table_of_cells(rows, path)]
+
+
+def read_xlsx(path: Path) -> list[Table]:
+    """Read the sheets of an Excel workbook that are not empty, a table each.
+
+    Raises
+    ------
+    InstanceError
+        As ``read_csv``; or openpyxl is not installed.
+    """
+    try:
+        from openpyxl import load_workbook
+    except ImportError:
+        refuse(str(path), "openpyxl to be installed (pip install openpyxl)", "none")
+    try:
+        book = load_workbook(path, read_only=True, data_only=True)
+        sheets = [(sheet.title, list(sheet.values)) for sheet in book.worksheets]
+        book.close()
+    except Exception as error:  # noqa: BLE001 (from zipfile, XML ...)
+        refuse(str(path), "an Excel workbook", f"an error: {error}")
+    tables = []
+    for title, values in sheets:
+        rows = [
+            (number, ["" if cell is None else str(cell) for cell in row])
+            for number, row in enumerate(values, 1)
+        ]
+        if any(any(row) for _, row in rows):
+            tables.append(table_of_cells(rows, f"{path}, sheet {title!r}"))
+    if not tables:
+        refuse(str(path), "a table of processing times", "an empty workbook")
+    return tables
+
+
+def table_of_cells(cells: list[tuple[int, list[str]]], path: str) -> Table:
+    """Return the table of lines of cells; each line with its number."""
     rows = [
         (number, [cell.strip() for cell in row])
-        for number, row in _csv_rows(text, separator, path)
+        for number, row in cells
         if any(cell.strip() for cell in row)
     ]
     if not rows:
@@ -54,12 +104,14 @@ def read_csv(text: str, path: str) -> list[Table]:
     if header:
         _refuse_repeated(rows[0][1], f"{path}, line {rows[0][0]}", "column names")
     labeled = len(rows[0][1]) > 1 and (
-        (header and rows[0][1][0].lower() in _LABELS)
+        (header and rows[0][1][0].lower() in LABELS | {""})
         or not any(_is_number(row[0]) for _, row in body)
     )
-    if labeled:
-        _refuse_repeated([row[0] for _, row in body], path, "names in the first column")
+    labels = [row[0] for _, row in body] if labeled else []
+    _refuse_repeated(labels, path, "names in the first column")
     width = len(rows[0][1])
+    if not header and not labeled and width > 1:
+        _refuse_row_numbers([row[0] for _, row in body], path)
     times = []
     for number, row in body:
         where = f"{path}, line {number}"
@@ -72,11 +124,16 @@ def read_csv(text: str, path: str) -> list[Table]:
                 if index or not labeled
             ]
         )
-    return [Table(times)]
+    heads = rows[0][1][labeled:] if header else []
+    return Table(times, names=Names(unless_counted(labels), unless_counted(heads)))
 
 
 def read_json(text: str, path: str) -> list[Table]:
-    """Read ``{"times": [[...]], "name": ...}``, a bare table, or a list of objects."""
+    """Read ``{"times": [[...]], "name": ...}``, a bare table, or a list of objects.
+
+    An object may have names, too: lists ``jobs`` (or whatever the rows are) and
+    ``machines`` (the columns).
+    """
 
     def constant(word: str) -> Any:  # noqa: ANN401 (never returns)
         refuse(path, "whole numbers >= 0", word)
@@ -108,18 +165,25 @@ def read_json(text: str, path: str) -> list[Table]:
 
 def read_npy(path: Path) -> list[Table]:
     """Read one NumPy array; pickled objects are refused."""
-    with numpy_file(path, "a NumPy array file of numbers") as array:
-        if not isinstance(array, np.ndarray):
-            refuse(str(path), "a NumPy array file", "an archive of several arrays")
+    with numpy_file(path, "a NumPy array file of numbers", np.ndarray) as array:
+        pass
     return [Table(array)]
 
 
 @contextmanager
-def numpy_file(path: Path, expected: str) -> Iterator[Any]:
-    """Open a file of NumPy's for the block; damage found in it is an InstanceError."""
+def numpy_file(path: Path, expected: str, kind: type) -> Iterator[Any]:
+    """Open a file of NumPy's for the block; damage found in it is an InstanceError.
+
+    So is another ``kind`` of file: an array, or an archive of several.
+    """
     try:
         with path.open("rb") as stream:  # NumPy would leave a damaged file open
-            yield np.load(stream, allow_pickle=False)
+            found = np.load(stream, allow_pickle=False)
+            if not isinstance(found, kind):
+                one = isinstance(found, np.ndarray)
+                got = "a single array" if one else "an archive of several arrays"
+                refuse(str(path), expected, got)
+            yield found
     except InstanceError:
         raise
     except Exception as error:  # noqa: BLE001 (from tokenize, zlib, zipfile, ast ...)
@@ -133,16 +197,23 @@ def _json_object(data: dict[str, Any], where: str) -> Table:
     name = data.get("name")
     if name is not None and not isinstance(name, str):
         refuse(where, "a text as 'name'", repr(name)[:40])
-    return Table(data["times"], name)
+    names = (
+        tuple(data[key]) if isinstance(data.get(key), list) else ()
+        for key in ("jobs", "machines")
+    )
+    return Table(data["times"], name, Names(*names))
 
 
 def _separator(text: str, path: str) -> str:
     """Separator by the first line that is not blank."""
     lines = enumerate(text.splitlines(), 1)
     number, first = next(((n, line) for n, line in lines if line.strip()), (1, ""))
-    present = [mark for mark in ";,\t" if mark in first]
-    if len(present) > 1:
-        names = " and ".join(map(repr, present))
+    present = [mark for mark in ";\t" if mark in first]
+    others = first.split(present[0]) if present else []
+    if len(present) > 1 or any(
+        "," in one and not _DECIMAL.match(one) for one in others
+    ):
+        names = " and ".join(map(repr, [mark for mark in ";,\t" if mark in first]))
         where = f"{path}, line {number}"
         refuse(where, "one kind of separator (',', ';' or tab)", names)
     return present[0] if present else ","
@@ -170,12 +241,23 @@ def _is_header(row: list[str], where: str) -> bool:
             return False
         got = "0, 1, 2, ..., which may be either"
     elif all(map(_is_number, others)):
-        if first.lower() not in _LABELS:
+        if first.lower() not in LABELS | {""}:
             return False  # the name of the row stands in its first cell
         if others in (_counted(0, len(others)), _counted(1, len(others))):
             return True
     expected = "a header of names or a row of processing times"
     raise InstanceError(f"{where}: expected {expected}, got {got}")
+
+
+def _refuse_row_numbers(first: list[str], path: str) -> None:
+    """Raise InstanceError where the first column only counts: it may be either."""
+    if len(first) < MOST_COUNTED_TIMES:
+        return
+    for start in (0, 1):
+        if first == _counted(start, len(first)):
+            expected = "a header ('job,...') above row numbers, or processing times"
+            got = f"a first column of {start}, {start + 1}, {start + 2}, ..."
+            refuse(path, expected, f"{got}, which may be either")
 
 
 def _is_number(cell: str) -> bool:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpbb.flowshop.instance import Orientation
-from dpbb.flowshop.times import refuse
+from dpbb.flowshop.times import MAX_TOTAL_TIME, refuse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,6 +54,12 @@ def whole_number(token: str, where: str) -> int:
     """Return a whole number >= 0 from its text; ``where`` is for the message."""
     match = _WHOLE.fullmatch(token)
     if match is None:
+        if token.isascii() and token.isdecimal():
+            refuse(
+                where,
+                f"a time below 10**18 (all of them: {MAX_TOTAL_TIME:,})",
+                repr(token[:40]),
+            )
         refuse(where, "a whole number >= 0", repr(token[:40]))
     return int(match[1])
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from dpbb.errors import InstanceError, shown
+from dpbb.text.labels import Names, unless_counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +27,10 @@ that bounds scheduled jobs along with the others (to throw these bounds away) ad
 job twice. Twice this limit and 1 more, for upper bounds that no schedule has, is less
 than the largest 32-bit integer, which stands for "no child".
 """
+
+
+LABELS = {"#", "id", "name", "job", "jobs", "machine", "machines"}
+"""Headings of a column that names the rows of a table."""
 
 
 def as_times(data: Any, name: str = "times") -> NDArray[np.int64]:  # noqa: ANN401
@@ -71,6 +76,27 @@ def as_times(data: Any, name: str = "times") -> NDArray[np.int64]:  # noqa: ANN4
     times = np.array(table, dtype=np.int64, order="C")
     times.setflags(write=False)
     return times
+
+
+def table_in(data: Any) -> tuple[Any, Names]:  # noqa: ANN401
+    """Return the times of a data frame, and what its rows and columns are called.
+
+    A column with a heading of ``LABELS`` names the rows; without one the index does,
+    where there is one. What is no data frame comes back as it is, without names.
+    """
+    if not (hasattr(data, "to_numpy") and hasattr(data, "columns")):
+        return data, Names()
+    columns, table = list(data.columns), data.to_numpy()
+    label = next(
+        (at for at, one in enumerate(columns) if str(one).lower() in LABELS), None
+    )
+    rows = range(len(table)) if label is None else table[:, label]
+    if label is None:
+        rows = getattr(data, "index", rows)
+    else:
+        table = np.delete(table, label, axis=1)
+        del columns[label]
+    return table, Names(unless_counted(rows), unless_counted(columns))
 
 
 def _as_table(data: Any, name: str) -> NDArray[Any]:  # noqa: ANN401

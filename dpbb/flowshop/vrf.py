@@ -1,16 +1,18 @@
 """The benchmark of Vallada, Ruiz and Framinan (EJOR 240(3), 2015) by name.
 
-The instances are not part of the package: a folder is searched for text files
-(``VFR30_15_2_Gap.txt``) and for the archives ``vrf_small.npz`` and ``vrf_large.npz``
-(one array of shape (n_machines, n_jobs) per name), also in its subfolder ``vrf``.
+The instances are not part of the package. A folder and its subfolders, two levels deep,
+are searched for text files (``VFR30_15_2_Gap.txt``), also in ``.zip`` archives as they
+are published, and for NumPy archives ``.npz`` (one array of shape (n_machines, n_jobs)
+per name).
 """
 
 from __future__ import annotations
 
 import os
 import re
+import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,10 +29,73 @@ VRF_NAME = re.compile(
 DATA_VARIABLE = "DPBB_DATA"
 """Environment variable that names the folder of benchmark files."""
 
+PUBLISHED = "soa.iti.es/problem-instances"
+"""Where the authors' group publishes them."""
+
+_FORMS = (".txt", ".npz", ".zip")
+"""Suffixes of files to look at; what an earlier form has, a later one has not to."""
+
+
+class Place(NamedTuple):
+    """Where an instance is: a file, and the member of it where it is an archive."""
+
+    path: Path
+    member: str | None = None
+
+    def __str__(self) -> str:
+        return str(self.path) if self.member is None else f"{self.path}: {self.member}"
+
+
+def canonical_name(name: str) -> str | None:
+    """Return the benchmark's name of an instance; None if it is no such name."""
+    match = VRF_NAME.fullmatch(name)
+    return match and "VFR" + "_".join(str(int(number)) for number in match.groups())
+
+
+def places_in(folder: Path) -> dict[str, Place]:
+    """Return where in a folder which instance is.
+
+    Raises
+    ------
+    InstanceError
+        A damaged archive.
+    """
+    files = [
+        file
+        for level in ("*", "*/*", "*/*/*")
+        for file in sorted(folder.glob(level))
+        if file.suffix.lower() in _FORMS and file.is_file()
+    ]
+    found: dict[str, Place] = {}
+    for file in sorted(files, key=lambda file: _FORMS.index(file.suffix.lower())):
+        for stem, place in _members(file):
+            name = canonical_name(stem)
+            if name is not None:
+                found.setdefault(name, place)
+    return found
+
+
+def _members(file: Path) -> list[tuple[str, Place]]:
+    """Return what a file holds, by names that need not be those of instances."""
+    match file.suffix.lower():
+        case ".npz":
+            if not file.name.lower().startswith("vrf"):
+                return []
+            with _archive(file) as archive:
+                return [(name, Place(file, name)) for name in archive.files]
+        case ".zip":
+            try:
+                with zipfile.ZipFile(file) as archive:
+                    names = archive.namelist()
+            except (OSError, zipfile.BadZipFile) as error:
+                refuse(str(file), "a ZIP archive", f"an error: {error}")
+            return [(Path(name).stem, Place(file, name)) for name in names]
+    return [(file.stem, Place(file))]
+
 
 def find_vrf(
     name: str, data_dir: str | os.PathLike[str] | None
-) -> tuple[str, Path | NDArray[Any]]:
+) -> tuple[str, Place, str | NDArray[Any]]:
     """Find an instance by its name.
 
     Parameters
@@ -43,50 +108,61 @@ def find_vrf(
     Returns
     -------
     tuple
-        The canonical name, and either the path of a text file or the times, shape
-        (n_jobs, n_machines).
+        The canonical name, where it is, and either the text of its file or the times,
+        shape (n_jobs, n_machines).
 
     Raises
     ------
     InstanceError
         No folder, or no such instance in it; says where it was looked for.
     """
-    match = VRF_NAME.fullmatch(name)
-    if match is None:
+    canonical = canonical_name(name)
+    if canonical is None:
         refuse("VRF instance", "a name like VFR30_15_2", repr(name))
-    canonical = "VFR" + "_".join(str(int(number)) for number in match.groups())
+    folder = data_folder(data_dir, canonical)
+    place = places_in(folder).get(canonical)
+    if place is None:
+        raise InstanceError(
+            f"{canonical}: expected {canonical}_Gap.txt, a .zip archive or vrf_*.npz "
+            f"with it, got no such thing in {str(folder)!r} or two levels below; the "
+            f"benchmark is published at {PUBLISHED}"
+        )
+    return canonical, place, content_of(place)
+
+
+def data_folder(
+    data_dir: str | os.PathLike[str] | None, where: str = "data_dir"
+) -> Path:
+    """Return the folder of benchmark files; InstanceError if there is none."""
     given = os.environ.get(DATA_VARIABLE) if data_dir is None else data_dir
     if not given:
         refuse(
-            canonical,
-            f"data_dir (--data) or {DATA_VARIABLE} to name the folder with VRF files",
+            where,
+            f"data_dir (--data) or {DATA_VARIABLE} to name the folder with VRF files "
+            f"(published at {PUBLISHED})",
             "neither",
         )
     folder = Path(given)
     if not folder.is_dir():
-        refuse(
-            canonical, "a folder of VRF instances", f"{str(folder)!r}, which is none"
-        )
-    for place in (folder, folder / "vrf"):
-        for file in (place / f"{canonical}_Gap.txt", place / f"{canonical}.txt"):
-            if file.is_file():
-                return canonical, file
-        for file in (place / "vrf_small.npz", place / "vrf_large.npz"):
-            if file.is_file() and (times := _from_archive(file, canonical)) is not None:
-                return canonical, times
-    raise InstanceError(
-        f"{canonical}: expected {canonical}_Gap.txt, vrf_small.npz or vrf_large.npz "
-        f"with it, got no such thing in {str(folder)!r} or its subfolder 'vrf'"
-    )
+        refuse(where, "a folder of VRF instances", f"{str(folder)!r}, which is none")
+    return folder
 
 
-def _from_archive(file: Path, name: str) -> NDArray[Any] | None:
-    """Return the times of one instance; None when the archive does not hold it."""
-    expected = "an archive of NumPy arrays"
-    with numpy_file(file, expected) as archive:
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            refuse(str(file), expected, "a single array")
-        times: NDArray[Any] | None = None
-        if name in archive.files:
-            times = archive[name].T
-    return times
+def content_of(place: Place) -> str | NDArray[Any]:
+    """Return the text of an instance, or its times, shape (n_jobs, n_machines)."""
+    path, member = place
+    if member is None:
+        return path.read_text(encoding="utf-8-sig")
+    if path.suffix.lower() == ".npz":
+        with _archive(path) as archive:
+            times: NDArray[Any] = archive[member].T
+        return times
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.read(member).decode("utf-8-sig")
+    except (OSError, RuntimeError, ValueError, zipfile.BadZipFile) as error:
+        refuse(str(place), "a text file", f"an error: {error}")
+
+
+def _archive(file: Path) -> Any:  # noqa: ANN401
+    return numpy_file(file, "an archive of NumPy arrays", np.lib.npyio.NpzFile)

@@ -111,8 +111,8 @@ class SolveKeywords(TypedDict, total=False):
     upper_bound: int | None
     cutoff: int | None
     strategy: Strategy | Literal["auto", "incumbent", "from-below"]
-    initial: Iterable[SupportsIndex] | None
-    root_order: Iterable[SupportsIndex] | None
+    initial: Iterable[SupportsIndex] | list[str] | tuple[str, ...] | None
+    root_order: Iterable[SupportsIndex] | list[str] | tuple[str, ...] | None
     time_limit_s: float | None
     node_limit: int | None
     gap_limit: float | None
@@ -153,7 +153,7 @@ class EstimateKeywords(TypedDict, total=False):
     branching: BranchingRule | Literal["minmin", "minbranch", "maxsum", "alternate", "front", "back"]  # noqa: E501
     branching_ub: int | None
     bound: str | None
-    root_order: Iterable[SupportsIndex] | None
+    root_order: Iterable[SupportsIndex] | list[str] | tuple[str, ...] | None
     all_optima: bool
     engine: EngineName | Literal["auto", "cpu", "gpu", "pool", "reference"]
     threads: int | None

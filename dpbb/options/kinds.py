@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpbb.errors import OptionError, shown
-from dpbb.options.permutations import check_permutation, parse_permutation
+from dpbb.options.permutations import check_jobs, parse_permutation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -206,11 +206,11 @@ def permutation() -> Kind:
     the network must not have files read.
     """
     allowed = (
-        "the jobs 0 to n-1 in any order; on the command line and in TOML also a file "
-        "with them"
+        "the jobs 0 to n-1 in any order, or their names; on the command line and in "
+        "TOML also a file with them"
     )
-    given = "Iterable[SupportsIndex]"
-    return Kind(allowed, check_permutation, parse_permutation, "FILE", given)
+    given = "Iterable[SupportsIndex] | list[str] | tuple[str, ...]"
+    return Kind(allowed, check_jobs, parse_permutation, "FILE", given)
 
 
 def optional(kind: Kind, default_text: str = "none") -> Kind:

@@ -71,17 +71,28 @@ def check_permutation(
     return order
 
 
+def check_jobs(jobs: Any, name: str = "permutation") -> tuple[Any, ...]:  # noqa: ANN401
+    """Return a permutation as a tuple, of which jobs may be given by their names.
+
+    What the names are says the instance: until it is known they stay (``Names.numbers``
+    has the numbers).
+    """
+    if isinstance(jobs, (list, tuple)) and any(isinstance(job, str) for job in jobs):
+        return tuple(jobs)
+    return check_permutation(jobs, name)
+
+
 def parse_permutation(
     text: str, name: str = "permutation", *, one_based: bool = False
-) -> tuple[int, ...]:
+) -> tuple[Any, ...]:
     """Read a permutation from a text or from the file that the text names.
 
     Parameters
     ----------
     text
-        Job numbers separated by commas or white space; or the path of a file with
-        such a list, with a JSON list, or with a JSON object that has a
-        ``permutation``, such as a saved result.
+        Job numbers separated by commas or white space, or names by commas; or the
+        path of a file with such a list, with a JSON list, or with a JSON object that
+        has a ``permutation``, such as a saved result.
     name
         What to call it in error messages.
     one_based
@@ -91,6 +102,11 @@ def parse_permutation(
     ------
     OptionError
         No such file, or not a permutation.
+
+    Returns
+    -------
+    tuple
+        See ``check_jobs``.
     """
     content = text
     if not text.strip():
@@ -98,7 +114,8 @@ def parse_permutation(
             f"{name}: expected job numbers separated by commas or spaces, or a "
             f"readable file with them, got {text!r}"
         )
-    if not re.fullmatch(r"[\s\d,;\-]+", text):
+    listed = any(mark in text for mark in ",;") and not Path(text).is_file()
+    if not listed and not re.fullmatch(r"[\s\d,;\-]+", text):
         name = f"{name} ({text})"
         try:
             content = Path(text).read_text(encoding="utf-8")
@@ -112,12 +129,22 @@ def parse_permutation(
     if content.lstrip().startswith(("{", "[")):
         values = _from_json(content, name)
     else:
-        values = [_as_int(word, name) for word in re.split(r"[\s,;]+", content) if word]
+        values = _words(content)
     if one_based and isinstance(values, list):
         if 0 in values:
             raise OptionError(f"{name}: expected jobs that count from 1, got job 0")
         values = [job - 1 if isinstance(job, int) else job for job in values]
-    return check_permutation(values, name)
+    return check_jobs(values, name)
+
+
+def _words(content: str) -> list[int | str]:
+    """Return numbers that commas or white space separate; names, which commas do."""
+    words = [word for word in re.split(r"[\s,;]+", content) if word]
+    try:
+        return [int(word) for word in words]
+    except ValueError:
+        marks = r"[,;\n]" if re.search("[,;]", content) else r"\s+"
+        return [word.strip() for word in re.split(marks, content) if word.strip()]
 
 
 def _from_json(content: str, name: str) -> Any:  # noqa: ANN401
@@ -134,10 +161,3 @@ def _from_json(content: str, name: str) -> Any:  # noqa: ANN401
             )
         return document["permutation"]
     return document
-
-
-def _as_int(word: str, name: str) -> int:
-    try:
-        return int(word)
-    except ValueError:
-        raise OptionError(f"{name}: expected job numbers, got {word[:40]!r}") from None

@@ -49,7 +49,7 @@ def convergence(
     data: Result | Checkpoint | Snapshot | Sequence[Snapshot],
     ax: Axes | None = None,
     *,
-    log_time: bool = False,
+    log_time: bool = True,
 ) -> Axes:
     """Draw incumbents, lower bound and gap over time, as steps.
 
@@ -65,7 +65,7 @@ def convergence(
     ax
         Where to draw; default: a new pyplot figure.
     log_time
-        Have a logarithmic time axis.
+        Have a logarithmic time axis, on which the first seconds can be read, too.
 
     Raises
     ------

@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 BAR = 0.84
 """Height of a bar; 1 is the distance of machines."""
 
-LABEL_SIZES = (8.0, 7.0, 6.0)
+LABEL_SIZES = (8.0, 7.0, 6.0, 5.0)
 """Points of the labels in bars: the first at which most bars have room for theirs."""
+
+EDGE_SHARE = 0.08
+"""Of a bar's width the part that its white edge has at the most."""
 
 _DIGIT = 0.64  # width of a digit of Matplotlib's own font, as a share of its size
 
@@ -38,8 +41,8 @@ def gantt(
 ) -> Axes:
     """Draw a schedule: machines from the top, a bar for each operation.
 
-    The color tells a job's position in the order. Bars have the number of their job
-    where there is room for most of them.
+    The color tells a job's position in the order. Bars are labeled with their job
+    where there is room.
 
     Parameters
     ----------
@@ -57,14 +60,15 @@ def gantt(
     DpbbError
         The result has no schedule; Matplotlib is not installed.
     """
-    bars, text = _bars(data)
+    bars, text = bars_of(data)
     n_jobs, n_machines = len(bars.order), len(bars.machine_names)
     ax = style.axes_for(ax, gantt_size(data))
     colors = np.empty((n_jobs, 4))
     colors[list(bars.order)] = _colors(n_jobs)
     lengths = bars.end - bars.start
-    # of many operations the edges would be all that one sees
-    edge = 0.5 if n_jobs <= 60 else 0.15 if n_jobs <= 250 else 0.0
+    ax.set_xlim(0, max(1, bars.makespan, *_makespans_beside(ax)) * 1.01)
+    # of short bars the edges would be all that one sees
+    edges = np.minimum(0.5, EDGE_SHARE * lengths * _points_per_time(ax))
     for machine in range(n_machines):
         here = bars.machine == machine
         spans = np.column_stack([bars.start[here], lengths[here]])
@@ -73,11 +77,10 @@ def gantt(
             (machine - BAR / 2, BAR),
             facecolors=colors[bars.job[here]],
             edgecolors="white",
-            linewidth=edge,
+            linewidths=edges[here],
         )
     style.dress(ax, x="time (in units of the instance)", y="machine", grid="x")
     _machine_axis(ax, bars.machine_names)
-    ax.set_xlim(0, max(1, bars.makespan, *_makespans_beside(ax)) * 1.01)
     _label_bars(ax, bars, colors)
     handles = _mark(ax, bars) if critical and bars.critical else []
     handles.append(
@@ -89,7 +92,7 @@ def gantt(
             label=f"end {bars.makespan}",
         )
     )
-    handles += _color_key(bars.order, colors)
+    handles += _color_key(bars, colors)
     style.legend_above(ax, handles)
     style.title(ax, bars.name, text)
     return ax
@@ -97,23 +100,23 @@ def gantt(
 
 def gantt_size(data: Any) -> tuple[float, float]:  # noqa: ANN401
     """Width and height in inches that suit a schedule."""
-    n_machines = len(_bars(data)[0].machine_names)
+    n_machines = len(bars_of(data)[0].machine_names)
     return 8.0, min(8.0, max(2.6, 1.4 + 0.26 * n_machines))
 
 
-def _bars(data: Any) -> tuple[Bars, str]:  # noqa: ANN401
-    """Return the operations, and what the title says of them after the name."""
+def bars_of(data: Any) -> tuple[Bars, str]:  # noqa: ANN401
+    """Return the operations of a schedule, and what a title says after the name."""
     if isinstance(data, HasBars):
         bars = data.bars()
         name, text = bars.name, f": makespan {bars.makespan}"
     else:
         schedule, name, text = _schedule(data)
-        bars = _bars_of(schedule, name)
+        bars = _of_schedule(schedule, name)
     text += f"; {len(bars.order)} jobs, {len(bars.machine_names)} machines"
     return bars, text
 
 
-def _bars_of(schedule: Schedule, name: str) -> Bars:
+def _of_schedule(schedule: Schedule, name: str) -> Bars:
     """Return the operations of a schedule by their positions."""
     order, (n_jobs, n_machines) = list(schedule.permutation), schedule.start.shape
     place = {job: position * n_machines for position, job in enumerate(order)}
@@ -122,12 +125,17 @@ def _bars_of(schedule: Schedule, name: str) -> Bars:
     except DpbbError:  # of another kind, or operations that wait longer than they must
         path = ()
     return Bars(
-        *(name, schedule.permutation, tuple(map(str, range(n_machines)))),
+        *(
+            name,
+            schedule.permutation,
+            tuple(map(schedule.names.machine, range(n_machines))),
+        ),
         np.repeat(np.array(order, np.int64), n_machines),
         np.tile(np.arange(n_machines), n_jobs),
         schedule.start[order].reshape(-1),
         schedule.end[order].reshape(-1),
         path,
+        schedule.names.jobs,
     )
 
 
@@ -188,28 +196,32 @@ def _makespans_beside(ax: Axes) -> list[float]:
     ]
 
 
+def _points_per_time(ax: Axes) -> float:
+    """Return how wide a unit of time is in print, in points."""
+    begin, end = ax.get_xlim()
+    return float(ax.get_window_extent().width * 72.0 / ax.figure.dpi / (end - begin))
+
+
 def _label_bars(ax: Axes, bars: Bars, colors: Any) -> None:  # noqa: ANN401
-    """Write the number of the job into bars, if most have room for it."""
+    """Write the job into the bars that have room for it: most, or a few in small."""
     in_points = 72.0 / ax.figure.dpi
-    box = ax.get_window_extent()
-    wide = box.width * in_points / (ax.get_xlim()[1] - ax.get_xlim()[0])
-    high = box.height * in_points * BAR / len(bars.machine_names)
-    lengths = (bars.end - bars.start) * wide
-    digits = np.array([len(str(job)) for job in range(len(bars.order))])[bars.job]
+    high = ax.get_window_extent().height * in_points * BAR / len(bars.machine_names)
+    lengths = (bars.end - bars.start) * _points_per_time(ax)
+    names = [bars.job_name(job) for job in range(len(bars.order))]
+    digits = np.array([len(name) for name in names])[bars.job]
     for size in LABEL_SIZES:
         fits = (lengths >= size * (_DIGIT * digits + 0.3)) & (high >= size * 1.1)
         if fits.mean() >= 0.5:
             break
-    else:
-        return
     for bar in np.flatnonzero(fits).tolist():
         red, green, blue, _ = colors[bars.job[bar]]
         dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
         ax.text(
             (bars.start[bar] + bars.end[bar]) / 2,
             bars.machine[bar],
-            str(bars.job[bar]),
+            names[bars.job[bar]],
             fontsize=size,
+            parse_math=False,
             color="white" if dark else "black",
             ha="center",
             va="center_baseline",
@@ -240,10 +252,12 @@ def _mark(ax: Axes, bars: Bars) -> list[Any]:
     return [line]
 
 
-def _color_key(order: Sequence[int], colors: Any) -> list[Any]:  # noqa: ANN401
+def _color_key(bars: Bars, colors: Any) -> list[Any]:  # noqa: ANN401
     """Legend entries that say what the colors are."""
     from matplotlib.patches import Patch
 
-    first = Patch(color=colors[order[0]], label=f"first job ({order[0]})")
-    last = Patch(color=colors[order[-1]], label=f"last job ({order[-1]})")
-    return [first, last] if len(order) > 1 else [first]
+    ends = [("first", bars.order[0]), ("last", bars.order[-1])][: len(bars.order)]
+    return [
+        Patch(color=colors[job], label=f"{which} job ({bars.job_name(job)})")
+        for which, job in ends
+    ]

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 class JsonLines(Progress):
     """Writes a snapshot for every new incumbent, and at intervals; no notes.
 
+    All seconds count from the start of the solve, as those of the result do.
+
     Parameters
     ----------
     stream
@@ -34,6 +36,7 @@ class JsonLines(Progress):
     offset_s: float = 0.0
     _due_s: float = 0.0
     _shown: Snapshot | None = None
+    _found: bool = False
     _news: News = field(default_factory=News)
     _began: float = field(default_factory=time.monotonic)
 
@@ -48,9 +51,24 @@ class JsonLines(Progress):
         """Write a snapshot of no run that says what is waited for."""
         if self._news.waits(text):
             seconds = time.monotonic() - self._began
-            waits = replace(_NOTHING, seconds=seconds, waits_for=text)
-            self.stream.write(snapshot_json(waits) + "\n")
-            self.stream.flush()
+            self._line(replace(_NOTHING, seconds=seconds, waits_for=text))
+
+    def incumbent(self, seconds: float, value: int, bound: int) -> None:
+        """Write a snapshot of no run with a schedule that a heuristic found."""
+        if self._news.seen(value):
+            known = min(bound, value)
+            gap = (value - known) / max(value, 1)
+            self._found = True
+            self._line(
+                replace(
+                    _NOTHING,
+                    seconds=seconds,
+                    value=value,
+                    ub=value,
+                    lower_bound=known,
+                    gap=gap,
+                )
+            )
 
     def finish(self, snapshot: Snapshot) -> None:
         """Write the last snapshot of a run, if it is not written yet."""
@@ -60,12 +78,36 @@ class JsonLines(Progress):
     def done(self, result: Result) -> None:
         """Write what there was if no run was opened: its incumbents, and the end."""
         if self._shown is None:
-            for snapshot in snapshots_without_run(result):
+            last = list(snapshots_without_run(result))
+            for snapshot in last[-1:] if self._found else last:
                 self._write(snapshot)
 
     def _write(self, snapshot: Snapshot) -> None:
         self._shown = snapshot
         self._due_s = snapshot.seconds + self.interval_s
+        since = self.offset_s
+        self._line(
+            replace(
+                snapshot,
+                seconds=since + snapshot.seconds,
+                trajectory=tuple(
+                    replace(step, seconds=since + step.seconds)
+                    for step in snapshot.trajectory
+                ),
+                events=tuple(
+                    replace(
+                        event,
+                        seconds=since + event.seconds,
+                        first_s=None
+                        if event.first_s is None
+                        else since + event.first_s,
+                    )
+                    for event in snapshot.events
+                ),
+            )
+        )
+
+    def _line(self, snapshot: Snapshot) -> None:
         self.stream.write(snapshot_json(snapshot) + "\n")
         self.stream.flush()
 

@@ -26,6 +26,8 @@ class Bars:
         Times in the instance's unit.
     critical
         Places in these arrays of a chain of operations without slack; () for none.
+    job_names
+        By number; () where jobs have none.
     """
 
     name: str
@@ -36,11 +38,16 @@ class Bars:
     start: NDArray[np.int64]
     end: NDArray[np.int64]
     critical: tuple[int, ...] = ()
+    job_names: tuple[str, ...] = ()
 
     @property
     def makespan(self) -> int:
         """End of the last operation."""
         return int(self.end.max())
+
+    def job_name(self, job: int) -> str:
+        """Return what a job is called."""
+        return self.job_names[job] if self.job_names else str(job)
 
 
 @runtime_checkable

@@ -9,8 +9,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from dpbb.errors import DpbbError, OptionError, shown
+from dpbb.errors import DpbbError, InstanceError, OptionError, shown
 from dpbb.options import SolveOptions, kinds
+from dpbb.options.permutations import check_permutation
 from dpbb.result.result import (
     Improvement,
     Proof,
@@ -20,6 +21,7 @@ from dpbb.result.result import (
     Termination,
 )
 from dpbb.text.json_text import json_text
+from dpbb.text.labels import NO_NAMES, Names, checked_names
 
 SCHEMA = 1
 """Version of the JSON form; a reader refuses any other."""
@@ -30,17 +32,17 @@ Check = Callable[[Any, str], Any]
 
 def to_json(result: Result, *, schedule: bool, indent: int | None) -> str:
     """Write a result as one JSON object; see ``Result.to_json``."""
-    names = [*CHECKS, *LATER]
-    names.remove("schedule")
+    plain = [name for name in (*CHECKS, *LATER) if name not in ("schedule", "names")]
     values: dict[str, Any] = {
         "schema": SCHEMA,
-        **{name: getattr(result, name) for name in names},
+        **{name: getattr(result, name) for name in plain},
         "gap": result.gap,
         "nodes_per_second": result.nodes_per_second,
         "n_optima_listed": None if result.optima is None else len(result.optima),
         "options": result.options.to_mapping(),
         "versions": dict(result.versions),
     }
+    values["names"] = {"jobs": result.names.jobs, "machines": result.names.machines}
     if schedule and result.operations is not None:
         values["schedule"] = {
             "start": result.operations.start.tolist(),
@@ -131,7 +133,7 @@ def _options(value: Any, name: str) -> SolveOptions:  # noqa: ANN401
 count = kinds.whole(0).check
 cost = kinds.whole(-kinds.LARGEST).check
 seconds = kinds.number(least=0).check
-jobs = kinds.permutation().check
+jobs = check_permutation
 rows = listed(listed(count))
 
 CHECKS: dict[str, Check] = {
@@ -172,6 +174,7 @@ LATER: dict[str, Check] = {
     ),
     "n_optima_written": or_null(count),
     "objective": text,
+    "names": of_object({"jobs": listed(text), "machines": listed(text)}, Names),
     "schedule": or_null(of_object({"start": rows, "end": rows})),
 }
 """Fields that a result of before, or without its schedule, does not have."""
@@ -193,6 +196,11 @@ def checked(values: dict[str, Any]) -> dict[str, Any]:
     for name, order in orders.items():
         if order is not None and len(order) != (n_jobs or len(order)):
             raise OptionError(f"{name}: expected {n_jobs} jobs, got {len(order)}")
+    names = found.get("names", NO_NAMES)
+    try:
+        checked_names(names, n_jobs, found["n_machines"], "names")
+    except InstanceError as error:
+        raise OptionError(str(error)) from error
     arrays = found.pop("schedule", None)
     if arrays is not None:
         found["operations"] = _schedule(found, **arrays)
@@ -215,5 +223,5 @@ def _schedule(found: dict[str, Any], start: Any, end: Any) -> Any:  # noqa: ANN4
 
     from dpbb.result.schedule import Schedule
 
-    arrays = (np.array(side, dtype=np.int64) for side in (start, end))
-    return Schedule(order, *arrays)
+    start, end = (np.array(side, dtype=np.int64) for side in (start, end))
+    return Schedule(order, start, end, found.get("names", NO_NAMES))

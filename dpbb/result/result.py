@@ -11,6 +11,7 @@ from dpbb.errors import DpbbError, InvariantError, OptionError
 from dpbb.options import SolveOptions
 from dpbb.result.schedule import Order
 from dpbb.text import markup
+from dpbb.text.labels import NO_NAMES, Names
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -155,6 +156,8 @@ class Result:
         (package, version) pairs.
     objective
         What people call the cost: of problems of your own, ``makespan`` is that cost.
+    names
+        What people call jobs and machines.
     operations
         The schedule; see ``schedule``.
     certificate
@@ -195,6 +198,7 @@ class Result:
     options: SolveOptions = field(default_factory=SolveOptions)
     versions: tuple[tuple[str, str], ...] = ()
     objective: str = "makespan"
+    names: Names = NO_NAMES
     operations: Schedule | None = field(default=None, compare=False, repr=False)
     certificate: Certificate | None = field(default=None, compare=False, repr=False)
 
@@ -264,12 +268,19 @@ class Result:
         Of a problem that has no schedules: position and job.
         """
         if self.operations is None and self.permutation and not self.n_machines:
-            Order(self.permutation).write_csv(path)
+            Order(self.permutation, self.names).write_csv(path)
         else:
             self.schedule().write_csv(path)
 
-    def plot(self, kind: str = "gantt", ax: Axes | None = None, **how: Any) -> Axes:  # noqa: ANN401
-        """Draw the result with Matplotlib (``pip install 'dpbb[plot]'``).
+    def plot(
+        self,
+        kind: str = "gantt",
+        ax: Axes | None = None,
+        *,
+        backend: str = "matplotlib",
+        **how: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
+        """Draw the result with Matplotlib (``pip install 'dpbb[plot]'``) or Bokeh.
 
         Parameters
         ----------
@@ -277,9 +288,16 @@ class Result:
             ``"gantt"``: the schedule, with a critical path; ``"convergence"``:
             incumbents, lower bound and gap over time.
         ax
-            Where to draw; default: a new pyplot figure.
+            Where Matplotlib draws; default: a new pyplot figure.
+        backend
+            ``"bokeh"``: a Gantt chart to look into, of bars that tell what they are;
+            ``bokeh.plotting.show`` opens it in a browser.
         **how
             Further arguments of ``dpbb.plotting.gantt`` or ``convergence``.
+
+        Returns
+        -------
+        matplotlib.axes.Axes or bokeh.plotting.figure
 
         Raises
         ------
@@ -292,8 +310,15 @@ class Result:
             raise OptionError(f"kind: expected one of {', '.join(PLOTS)}, got {kind!r}")
         # By its name, as in dpbb/__init__.py: results know nothing of the layers above,
         # and work without Matplotlib.
-        axes: Axes = import_module("dpbb.plotting").draw(self, kind, ax, **how)
-        return axes
+        plotting = import_module("dpbb.plotting")
+        if backend == "matplotlib":
+            return plotting.draw(self, kind, ax, **how)
+        if (backend, kind, ax) != ("bokeh", "gantt", None):
+            raise OptionError(
+                f"backend: expected 'matplotlib', or 'bokeh' for a gantt without ax, "
+                f"got {backend!r} for {kind}"
+            )
+        return plotting.gantt_figure(self, **how)
 
     def to_json(self, *, schedule: bool = True, indent: int | None = None) -> str:
         """One JSON object; ``from_json`` reads it.
@@ -340,7 +365,9 @@ class Result:
                 facts.append(
                     ("lower bound", f"{self.lower_bound} (gap {self.gap:.2%})")
                 )
-            facts.append(("permutation", " ".join(map(str, self.permutation or ()))))
+            order = map(self.names.job, self.permutation or ())
+            between = ", " if self.names.jobs else " "
+            facts.append(("permutation", between.join(order)))
         if self.n_optima is not None:
             facts.append(("optima", self._optima_text(self.n_optima)))
         facts.append(

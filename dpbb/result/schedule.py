@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import DpbbError
 from dpbb.problem import Scheduled
+from dpbb.text.labels import NO_NAMES, Names, names_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,23 +34,31 @@ class Schedule:
     start, end : ndarray of int64, shape (n_jobs, n_machines)
         Row j belongs to job j, whatever its position. Both are 0 where a job does not
         need a machine.
+    names
+        What jobs and machines are called in tables and pictures.
     """
 
     permutation: tuple[int, ...]
     start: NDArray[np.int64]
     end: NDArray[np.int64]
+    names: Names = NO_NAMES
 
     @property
     def makespan(self) -> int:
         """End of the last operation."""
         return int(self.end.max())
 
-    def rows(self) -> Iterator[tuple[int, int, int, int, int]]:
-        """Operations as (position, job, machine, start, end), by position."""
+    def rows(self) -> Iterator[tuple[int, int | str, int | str, int, int]]:
+        """Operations as (position, job, machine, start, end), by position.
+
+        Jobs and machines by name, where they have names.
+        """
+        jobs = self.names.jobs or range(self.start.shape[0])
+        machines = self.names.machines or range(self.start.shape[1])
         for position, job in enumerate(self.permutation):
             for machine in range(self.start.shape[1]):
                 start, end = self.start[job, machine], self.end[job, machine]
-                yield position, job, machine, int(start), int(end)
+                yield position, jobs[job], machines[machine], int(start), int(end)
 
     def to_dataframe(self) -> Any:  # noqa: ANN401 (pandas is optional)
         """Operations as a pandas DataFrame, one a row."""
@@ -68,19 +77,20 @@ class Schedule:
 
     def __str__(self) -> str:
         """Table for people: a line a job, start-end on every machine."""
-        n_machines = self.start.shape[1]
-        width = 2 * len(str(self.makespan)) + 1
-        head = "".join(
-            f"  {f'machine {k}':>{max(width, 9)}}" for k in range(n_machines)
+        heads = self.names.machines or tuple(
+            f"machine {k}" for k in range(self.start.shape[1])
         )
-        lines = [f"  job{head}"]
-        for job in self.permutation:
+        labels = [self.names.job(job) for job in self.permutation]
+        first = max([5, *map(len, labels)])
+        width = max([2 * len(str(self.makespan)) + 1, *map(len, heads)])
+        lines = [f"{'job':>{first}}" + "".join(f"  {head:>{width}}" for head in heads)]
+        for label, job in zip(labels, self.permutation, strict=True):
             cells = (
                 f"{start}-{end}"
                 for start, end in zip(self.start[job], self.end[job], strict=True)
             )
             lines.append(
-                f"{job:>5}" + "".join(f"  {cell:>{max(width, 9)}}" for cell in cells)
+                f"{label:>{first}}" + "".join(f"  {cell:>{width}}" for cell in cells)
             )
         return "\n".join(lines)
 
@@ -96,17 +106,21 @@ class Order:
     ----------
     permutation
         Jobs by position.
+    names
+        What they are called.
     """
 
     permutation: tuple[int, ...]
+    names: Names = NO_NAMES
 
     def write_csv(self, path: str | Path) -> None:
         """Write (position, job) to a CSV file, one a line, under a header line."""
-        _write_csv(path, COLUMNS[:2], enumerate(self.permutation))
+        jobs = map(self.names.job, self.permutation)
+        _write_csv(path, COLUMNS[:2], enumerate(jobs))
 
     def __str__(self) -> str:
         """Table for people: a line a job."""
-        rows = enumerate(self.permutation)
+        rows = enumerate(map(self.names.job, self.permutation))
         return "\n".join(
             ["position    job", *(f"{place:>8}{job:>7}" for place, job in rows)]
         )
@@ -116,7 +130,7 @@ def table_of(problem: Problem[Any], permutation: tuple[int, ...]) -> Schedule | 
     """Return the schedule of a permutation, or its order if there are no schedules."""
     if isinstance(problem, Scheduled):
         return problem.schedule(permutation)
-    return Order(permutation)
+    return Order(permutation, names_of(problem))
 
 
 def _write_csv(path: str | Path, columns: Iterable[str], rows: Iterable[Any]) -> None:

@@ -33,7 +33,7 @@ from dpbb.result import Termination
 from dpbb.solving.certify import certified, certified_at_root
 from dpbb.solving.from_below import Step
 from dpbb.solving.plan import run_options, uncut_text
-from dpbb.solving.start import check_fit, make_plan
+from dpbb.solving.start import check_fit, make_plan, numbered
 from dpbb.solving.strategy import chosen_strategy
 from dpbb.text.files import check_writable
 from dpbb.tree.branching import tree_of
@@ -449,6 +449,7 @@ def make_call(
     chosen = (options or SolveOptions()).replace(**changes, **style_of(progress))
     check_client(client, chosen)
     problem = with_bound(read_problem(instance), chosen.bound)
+    chosen = numbered(problem, chosen)
     check_fit(problem, chosen)
     if chosen.certificate is not None:
         check_writable(chosen.certificate, "certificate")
@@ -490,7 +491,9 @@ def shown_by(progress: Progress | str | None, options: SolveOptions) -> Progress
     """Return what shows the run: the one given, or made as the options say."""
     if isinstance(progress, Progress):
         return progress
-    quiet = options.verbosity is Verbosity.QUIET
+    # lines for programs were asked for by name
+    json = options.progress is ProgressStyle.JSON
+    quiet = options.verbosity is Verbosity.QUIET and not json
     style = ProgressStyle.NONE if quiet else options.progress
     return make_progress(style, interval_s=options.report_interval_s)
 

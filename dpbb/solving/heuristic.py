@@ -20,7 +20,7 @@ from dpbb.problem import (
 from dpbb.result import Improvement, Termination
 from dpbb.solving.call import check_client, shown_by, style_of
 from dpbb.solving.plan import Plan, uncut_text
-from dpbb.solving.start import check_fit, with_incumbent
+from dpbb.solving.start import check_fit, numbered, with_incumbent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -125,6 +125,7 @@ def heuristic(
             f"instance: expected a problem that has heuristics, got one of kind "
             f"{problem.name!r}"
         )
+    options = numbered(problem, options)
     check_fit(problem, options)
     plan = Plan(
         problem, instance_name_of(problem), options, began, proving_bound(problem)

@@ -32,6 +32,7 @@ from dpbb.result import (
 )
 from dpbb.result.installed import versions
 from dpbb.solving.from_below import Step
+from dpbb.text.labels import names_of
 from dpbb.tree.branching import tree_of
 
 if TYPE_CHECKING:
@@ -432,6 +433,7 @@ class Plan:
             n_machines=n_machines,
             options=self.options,
             versions=versions(),
+            names=names_of(self.problem),
             operations=operations,
             objective=objective_of(self.problem),
             **known,

@@ -17,6 +17,7 @@ from dpbb.options.rows import Resumed
 from dpbb.problem import root_bound
 from dpbb.solving.call import Call
 from dpbb.solving.plan import Plan
+from dpbb.solving.start import numbered
 from dpbb.text.files import check_writable
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ def read_saved(
             if name not in OPTIONS or OPTIONS[name].resumed is not Resumed.ANEW
         }
     )
-    options = fixed.replace(**changes)
+    options = numbered(saved.spec.problem, fixed.replace(**changes))
     old_values, new_values = fixed.to_mapping(), options.to_mapping()
     for name, row in OPTIONS.items():
         old, new = old_values[name], new_values[name]

@@ -11,6 +11,7 @@ import numpy as np
 
 from dpbb.errors import InstanceError, OptionError
 from dpbb.options import Heuristics, SolveOptions, TreeOptions
+from dpbb.options.permutations import check_permutation
 from dpbb.problem import (
     Encodable,
     HasHeuristics,
@@ -24,6 +25,7 @@ from dpbb.problems import decoded, encoded, family_of, holds_problem
 from dpbb.proof import checker
 from dpbb.result import Improvement
 from dpbb.solving.plan import Plan
+from dpbb.text.labels import names_of
 from dpbb.tree.branching import refusal
 
 if TYPE_CHECKING:
@@ -38,13 +40,34 @@ GPU_START_SHARE = 0.2
 prove much, and a tree is several times as large at an upper bound one unit higher."""
 
 
+JOB_LISTS = ("initial", "root_order")
+"""Options whose jobs may be given by their names."""
+
+
+def numbered(problem: Problem[Any], options: SolveOptions) -> SolveOptions:
+    """Return options that give jobs by their numbers alone.
+
+    Raises
+    ------
+    OptionError
+        There is no job of a name, or the jobs are no permutation.
+    """
+    names = names_of(problem)
+    changed: dict[str, Any] = {}
+    for name in JOB_LISTS:
+        jobs = getattr(options, name)
+        if jobs is not None:
+            changed[name] = check_permutation(names.numbers(jobs, name), name)
+    return options.replace(**changed)
+
+
 def check_fit(problem: Problem[Any], options: SolveOptions) -> None:
     """Raise OptionError for an option that does not fit the instance.
 
     InstanceError: what the instance says of itself does not fit.
     """
     check_numbers(problem)
-    for option in ("initial", "root_order"):
+    for option in JOB_LISTS:
         jobs = getattr(options, option)
         if jobs is not None and len(jobs) != problem.n_jobs:
             raise OptionError(

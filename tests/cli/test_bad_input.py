@@ -109,7 +109,8 @@ def test_bad_arguments(dpbb, arguments, message):
         ("shop.txt", "3 2\n1 2 3\n", "after line 2: expected row 2 of 2 with 3 values"),
         ("shop.txt", "2 1\n1 2\n3\n", "line 3: expected 'n_jobs n_machines', got '3'"),
         ("shop.txt", "\0", "expected a text file, got a binary file"),
-        ("shop.xlsx", "", "expected a file ending in"),
+        ("shop.xls", "", "expected a file ending in"),
+        ("shop.xlsx", "", "expected an Excel workbook"),
         ("shop.npy", "not NumPy", "expected a NumPy array file of numbers"),
     ],
 )

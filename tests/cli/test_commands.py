@@ -56,9 +56,13 @@ def test_info_of_a_turned_table(dpbb, shop):
 def test_evaluate_prints_makespan_and_schedule(dpbb, shop, tmp_path):
     ran = dpbb("evaluate", shop, "1,0 2", "--output", tmp_path / "out.csv")
     assert ran.code == 0
-    assert ran.out.startswith("makespan 9 ")
-    assert ran.out.splitlines()[2].split() == ["1", "0-1", "1-5"]
-    assert (tmp_path / "out.csv").read_text().splitlines()[1] == "0,1,0,0,1"
+    assert ran.out.startswith("makespan 9\n")
+    assert ran.out.splitlines()[1].split() == ["job", "cut", "weld"]
+    assert ran.out.splitlines()[2].split() == ["frame", "0-1", "1-5"]
+    assert (tmp_path / "out.csv").read_text().splitlines()[1] == "0,frame,cut,0,1"
+    assert dpbb("evaluate", shop, "frame,door, panel").out == ran.out
+    assert dpbb("plot", tmp_path / "out.csv", "--output", tmp_path / "a.svg").code == 0
+    assert "first job (frame)" in (tmp_path / "a.svg").read_text()
 
 
 def test_evaluate_takes_files_and_jobs_that_count_from_1(dpbb, shop, tmp_path):
@@ -105,3 +109,28 @@ def test_module_and_script_are_the_same(monkeypatch, capsys):
         runpy.run_module("dpbb", run_name="__main__")
     assert end.value.code == 0
     assert "best known     1278 (optimal)" in capsys.readouterr().out
+
+
+def test_data_check_reads_all_and_compares(dpbb, tmp_path, monkeypatch):
+    (tmp_path / "VFR3_2_1.txt").write_text("3 2\n0 1 1 2\n0 3 1 4\n0 5 1 6\n")
+    (tmp_path / "VFR10_5_1_Gap.txt").write_text("10 5\n" + "0 1 1 1 2 1 3 1 4 1\n" * 10)
+    ran = dpbb("data", "check", tmp_path)
+    assert ran.code == 1
+    assert ran.out.startswith("0 of 480 VRF instances")
+    assert "1 more of such names" in ran.out
+    assert "expected the times of VFR10_5_1, got those of none" in ran.out
+    assert "missing: 479 (VFR100_20_1, " in ran.out
+    monkeypatch.setenv("DPBB_DATA", str(tmp_path))
+    found = json.loads(dpbb("data", "check", "--json").out)
+    assert found["right"] == ["VFR3_2_1"]
+    assert list(found["wrong"]) == ["VFR10_5_1"]
+    assert dpbb("data", "check", tmp_path / "none").code == 2
+
+
+@pytest.mark.data
+def test_data_check_of_the_whole_benchmark(dpbb, shared):
+    ran = dpbb("data", "check", shared / "data")
+    assert (ran.code, ran.out) == (
+        0,
+        "480 of 480 VRF instances, with the benchmark's times\n",
+    )

@@ -109,10 +109,14 @@ def test_the_options_of_the_kinds(files, dpbb):
     output = ("--output", files / "plot.png")
     command = ("plot", files / "result.json", *output, "--size", "4", "3", "--dpi", 50)
     assert dpbb(*command, "--no-critical-path").code == 0
-    assert dpbb(*command, "--kind", "convergence", "--log-time").code == 0
-    wrong = dpbb(*command, "--log-time")
+    assert dpbb(*command, "--kind", "convergence", "--linear-time").code == 0
+    page = ("--output", files / "gantt.html")
+    assert dpbb(*command, *page).code == 0
+    assert "position @place" in (files / "gantt.html").read_text()
+    assert ".html for a gantt" in dpbb(*command, *page, "--kind", "convergence").err
+    wrong = dpbb(*command, "--linear-time")
     assert wrong.code == 2
-    assert "--log-time: expected with --kind convergence, got gantt" in wrong.err
+    assert "--linear-time: expected with --kind convergence, got gantt" in wrong.err
 
 
 @pytest.mark.parametrize(
@@ -122,7 +126,10 @@ def test_the_options_of_the_kinds(files, dpbb):
         (("result.json", "--kind", "speedup"), "expected gantt or convergence for a"),
         (("gpus.json", "--kind", "gantt"), "expected speedup for a benchmark, got g"),
         (("shop.csv",), "expected a result (dpbb solve --json), a schedule"),
-        (("result.json", "--output", "plot.gif"), "ending in .png, .svg, .pdf, got"),
+        (
+            ("result.json", "--output", "plot.gif"),
+            ".png, .svg, .pdf, .html, got",
+        ),
         (("result.json", "--output", "no/plot.png"), "expected a file that can be"),
         (("result.json", "--size", "0", "3"), "--size: expected 1 to 100 inches"),
         (("result.json", "--dpi", "1"), "--dpi: expected 10 to 1200, got 1"),

@@ -9,6 +9,7 @@ import pytest
 
 from dpbb.cluster.local import embedded_cluster
 from dpbb.result import Result
+from dpbb.text.labels import Names
 
 pytestmark = pytest.mark.cluster
 
@@ -174,3 +175,30 @@ def test_one_job_and_one_machine(dpbb, tmp_path):
         assert (ran.code, json.loads(ran.out)["makespan"]) == (0, makespan)
         ran = dpbb("solve", file, "--json", "-q", "--cutoff", makespan)
         assert json.loads(ran.out)["status"] == "infeasible_cutoff"
+
+
+def test_names_stay_to_the_end(dpbb, tmp_path):
+    shop = tmp_path / "shop.csv"
+    shop.write_text("job,cut,weld\ndoor,3,2\nframe,1,4\npanel,2,2\n")
+    table, saved, runs = (tmp_path / name for name in ("out.csv", "r.json", "runs"))
+    solve = ("solve", shop, "-q", "--initial", "panel,door,frame", "--engine", "cpu")
+    ran = dpbb(
+        *solve, "--output", table, "--json", "--checkpoint", runs, "--cutoff", 10
+    )
+    assert ran.code == 0
+    saved.write_text(ran.out)
+    result = Result.from_json(ran.out)
+    assert result.names == Names(("door", "frame", "panel"), ("cut", "weld"))
+    assert result.schedule().names == result.names
+    order = ", ".join(map(result.names.job, result.permutation))
+    assert order in result.summary()
+    assert table.read_text().splitlines()[1].split(",")[1:3] == [
+        order.split(",")[0],
+        "cut",
+    ]
+    again = dpbb("resume", runs, "-q")
+    assert order in again.out
+    assert dpbb("evaluate", shop, saved).out.startswith("makespan 9")
+    wrong = dpbb("solve", shop, "-q", "--initial", "panel,dor,frame")
+    assert wrong.code == 2
+    assert "initial, position 1: expected one of the jobs door, frame, p" in wrong.err

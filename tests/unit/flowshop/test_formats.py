@@ -1,5 +1,8 @@
+import csv
+import io
 import json
 import os
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -9,6 +12,7 @@ from dpbb.errors import InstanceError
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.taillard import taillard_instance
+from dpbb.text.labels import Names
 
 JOBS = [[1, 2, 3], [4, 5, 6]]
 """Two jobs on three machines."""
@@ -50,6 +54,9 @@ def write(tmp_path):
         ("names.csv", "job,cut,drill,paint\nA,1,2,3\nB,4,5,6\n"),
         ("names.csv", "what,cut,drill,paint\nA,1,2,3\nB,4,5,6\n"),
         ("names.csv", "A, 1, 2, 3\nB, 4, 5, 6\n"),
+        ("excel.csv", "sep=;\r\nJob;a;b;c\r\nA;1,0;2;3\r\nB;4;5;6,00\r\n"),
+        ("utf16.csv", "job,cut,drill,paint\nÄ,1,2,3\nB,4,5,6\n".encode("utf-16")),
+        ("latin.csv", "job,cut,drill,paint\nÄ,1,2,3\nB,4,5,6\n".encode("latin-1")),
         ("numbered.csv", "Job,a,b,c\n1,1,2,3\n2,4,5,6\n"),
         ("numbered.csv", "job,1,2,3\n1,1,2,3\n2,4,5,6\n"),
         ("pandas.csv", ",0,1,2\n0,1,2,3\n1,4,5,6\n"),
@@ -71,6 +78,61 @@ def test_numpy_file_and_name_in_json(write, tmp_path):
     assert read_instance(tmp_path / "a.npy").times.tolist() == JOBS
     path = write("a.json", json.dumps({"name": "shop", "times": JOBS}))
     assert read_instance(path).name == "shop"
+
+
+NAMED = "job,cut,drill,paint\npanel,1,2,3\ndoor,4,5,6\n"
+NAMES = Names(("panel", "door"), ("cut", "drill", "paint"))
+
+
+def test_names_of_jobs_and_machines_are_kept(write):
+    frame = pd.read_csv(io.StringIO(NAMED))
+    shop = read_instance(write("named.csv", NAMED))
+    assert shop.names == NAMES
+    assert read_instance(frame) == shop
+    assert read_instance(frame).names == NAMES
+    assert read_instance(frame.set_index("job")).names == NAMES
+    assert read_instance(frame[["cut", "job", "drill", "paint"]]).names == NAMES
+    named = {"times": JOBS, "jobs": NAMES.jobs, "machines": NAMES.machines}
+    assert read_instance(write("named.json", json.dumps(named))).names == NAMES
+    turned = read_instance(write("named.csv", NAMED), orientation="machines_rows")
+    assert turned.names == Names(NAMES.machines, NAMES.jobs)
+    assert pickle.loads(pickle.dumps(shop)).names == NAMES  # noqa: S301
+
+
+@pytest.mark.parametrize(
+    "source", [pd.DataFrame(JOBS), pd.DataFrame(JOBS, index=[1, 2]), np.array(JOBS)]
+)
+def test_what_only_counts_is_no_name(source):
+    assert not read_instance(source).names
+
+
+def test_workbook_is_read_by_its_sheets(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in csv.reader(io.StringIO(NAMED)):
+        book.active.append([int(cell) if cell.isdecimal() else cell for cell in row])
+    book.create_sheet("empty")
+    book.save(tmp_path / "shop.xlsx")
+    shop = read_instance(tmp_path / "shop.xlsx")
+    assert (shop.times.tolist(), shop.names) == (JOBS, NAMES)
+    book.create_sheet("other").append([7, 8])
+    book.save(tmp_path / "shop.xlsx")
+    assert read_instance(tmp_path / "shop.xlsx", index=1).times.tolist() == [[7, 8]]
+    with pytest.raises(InstanceError, match="got 2 instances"):
+        read_instance(tmp_path / "shop.xlsx")
+
+
+@pytest.mark.parametrize("content", [NAMED, PLAIN, str(JOBS)])
+def test_standard_input_is_read_as_what_it_looks_like(monkeypatch, content):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
+    assert read_instance("-").times.tolist() == JOBS
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "latin-1"])
+def test_other_encodings_are_said(write, caplog, codec):
+    shop = read_instance(write("a.csv", "job,a,b\nÄ,1,2\nB,3,4\n".encode(codec)))
+    assert shop.names.jobs == ("Ä", "B")
+    assert f"read as {codec.upper()}" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -194,9 +256,9 @@ BAD_FILES = [
     ("p.txt", PAIRS[:-9], "line 3: expected row 2 of 2 with 6 values, got 2 values"),
     ("p.txt", PAIRS.replace("0 4 1", "0 4 one"), "line 3, column 5: .* got 'one'"),
     # bytes
-    ("b.txt", b"\x93NUMPY\x01\x00", "expected text in UTF-8, got byte 0"),
+    ("b.txt", b"\x93NUMPY\x01\x00", "expected a text file, got a binary file"),
     ("b.txt", b"2 3\n\x00\x00", "got a binary file"),
-    ("b.xlsx", b"PK", "expected a file ending in .txt, .* got '.xlsx'"),
+    ("b.xlsx", b"PK", "expected an Excel workbook, got an error"),
     ("b.npz", b"PK", "got '.npz'"),
     # CSV
     ("c.csv", "", "c.csv: expected a table of processing times, got an empty file"),
@@ -217,8 +279,18 @@ BAD_FILES = [
     ("c.csv", "1,x,3\n4,5,6\n", "line 1: expected a header .* got a mixture"),
     ("c.csv", ",7,3\n1,5,6\n", "line 1: expected a header .* got a mixture"),
     ("c.csv", "0,1,2\n5,6,7\n", "line 1: .* got 0, 1, 2, ..., which may be either"),
-    ("c.csv", "1,2;3\n", "line 1: expected one kind of separator .* got ';' and ','"),
-    ("c.csv", "\n \n1,2;3\n", "line 3: expected one kind of separator"),
+    ("c.csv", "a,b;3\n", "line 1: expected one kind of separator .* got ';' and ','"),
+    ("c.csv", "\n \na,2;3\n", "line 3: expected one kind of separator"),
+    ("c.csv", "1,5;3\n", "line 1, cell 1: expected a whole number >= 0, got '1.5'"),
+    ("c.csv", "sep=;\n1;x\n2;3\n", "line 2"),
+    ("c.csv", "1,9000000000000000000\n", "cell 2: expected a time below 10..18"),
+    ("c.csv", "1,2\n2,5\n3,4\n4,1\n5,9\n", "first column of 1, 2, 3, ..., which may"),
+    ("j.json", '{"times": [[1], [2]], "jobs": ["a"]}', "expected 2 job names, got 1"),
+    (
+        "j.json",
+        '{"times": [[1]], "machines": ["\\u001b"]}',
+        "texts that can be printed",
+    ),
     ("c.csv", '1,"2\n3,4\n', "expected CSV, got an error"),
     # JSON
     ("j.json", "", "j.json: expected JSON, got an empty file"),

@@ -1,3 +1,5 @@
+import zipfile
+
 import numpy as np
 import pytest
 
@@ -13,11 +15,11 @@ def no_default_folder(monkeypatch):
     monkeypatch.delenv("DPBB_DATA", raising=False)
 
 
-@pytest.mark.parametrize("place", [".", "vrf"])
+@pytest.mark.parametrize("place", [".", "vrf", "vrf/Small"])
 @pytest.mark.parametrize("file", ["VFR3_2_1_Gap.txt", "VFR3_2_1.txt"])
 @pytest.mark.parametrize("name", ["VFR3_2_1", "vfr03_2_1_gap"])
 def test_text_file_is_found_by_name(tmp_path, monkeypatch, place, file, name):
-    (tmp_path / place).mkdir(exist_ok=True)
+    (tmp_path / place).mkdir(exist_ok=True, parents=True)
     (tmp_path / place / file).write_text(PAIRS)
     instance = read_instance(name, data_dir=tmp_path)
     assert instance.name == "VFR3_2_1"
@@ -30,8 +32,18 @@ def test_archive_is_searched_by_name(tmp_path):
     np.savez(tmp_path / "vrf_small.npz", VFR9_2_1=np.ones((2, 9)))
     np.savez(tmp_path / "vrf_large.npz", VFR3_2_1=np.array(TIMES, np.uint8).T)
     assert read_instance("VFR3_2_1", data_dir=tmp_path).times.tolist() == TIMES
-    with pytest.raises(InstanceError, match=r"VFR3_2_2: expected VFR3_2_2_Gap.txt, "):
+    with pytest.raises(InstanceError, match=r"VFR3_2_2: .*_Gap.txt, .* published at"):
         read_instance("VFR3_2_2", data_dir=tmp_path)
+
+
+def test_published_archive_is_read_as_it_is(tmp_path):
+    with zipfile.ZipFile(tmp_path / "VRF_Instances.zip", "w") as archive:
+        archive.writestr("Small/VFR3_2_1_Gap.txt", PAIRS)
+        archive.writestr("Small/readme.txt", "no instance")
+    assert read_instance("VFR3_2_1", data_dir=tmp_path).times.tolist() == TIMES
+    (tmp_path / "more.zip").write_bytes(b"no archive")
+    with pytest.raises(InstanceError, match=r"more\.zip: expected a ZIP archive"):
+        read_instance("VFR3_2_1", data_dir=tmp_path)
 
 
 def test_folder_must_be_named_and_exist(tmp_path):

@@ -18,7 +18,7 @@ def line(ax, label):
 
 
 def test_incumbents_are_steps_to_the_end(ax):
-    convergence(result(), ax)
+    convergence(result(), ax, log_time=False)
     end = result().makespan
     assert line(ax, "incumbent") == [(0.5, 60), (2, 44), (3, end), (12, end)]
     assert line(ax, "lower bound at the end") == [(0, 30), (12, 30)]
@@ -29,7 +29,7 @@ def test_incumbents_are_steps_to_the_end(ax):
 
 
 def test_gap_is_drawn_below_and_labeled_on_the_right(ax):
-    convergence(result(), ax)
+    convergence(result(), ax, log_time=False)
     (right,) = (other for other in ax.figure.axes if other is not ax)
     assert right.get_ylabel() == "gap (%)"
     (area,) = right.collections
@@ -43,7 +43,7 @@ def test_gap_is_drawn_below_and_labeled_on_the_right(ax):
 def test_a_rising_bound_is_steps_too(ax):
     bounds = (30, 30, 33, 40)
     shots = [snapshot(float(at), bound) for at, bound in enumerate(bounds)]
-    convergence(shots, ax)
+    convergence(shots, ax, log_time=False)
     assert line(ax, "lower bound") == [(0, 30), (2, 33), (3, 40), (3, 40)]
     assert gaps_of(curve_of(shots)) == [
         (0, 100 * (50 - 30) / 50),
@@ -53,7 +53,7 @@ def test_a_rising_bound_is_steps_too(ax):
 
 
 def test_a_checkpoint_has_the_least_bound_of_its_units(ax):
-    convergence(checkpoint(), ax)
+    convergence(checkpoint(), ax, log_time=False)
     assert line(ax, "incumbent") == [(0, 50), (1.5, 36), (4, 36)]
     assert line(ax, "lower bound at the end") == [(0, 31), (4, 31)]
 
@@ -105,7 +105,7 @@ def test_a_logarithmic_axis_has_no_zero(ax):
 
 
 def test_long_runs_are_labeled_in_hours_but_drawn_in_seconds(ax):
-    convergence([snapshot(0.0), snapshot(36_000.0)], ax)
+    convergence([snapshot(0.0), snapshot(36_000.0)], ax, log_time=False)
     assert ax.get_xlabel() == "time (h)"
     assert line(ax, "incumbent")[-1] == (36_000, 40)
     ax.figure.canvas.draw()

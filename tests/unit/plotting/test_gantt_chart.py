@@ -5,9 +5,11 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from dpbb.errors import DpbbError, OptionError
-from dpbb.plotting import gantt
+from dpbb.flowshop import FlowShopInstance
+from dpbb.plotting import gantt, gantt_figure
 from dpbb.plotting.gantt_chart import BAR, gantt_size
 from dpbb.result import Status
+from dpbb.text.labels import Names
 from tests.unit.plotting.samples import INSTANCE, ORDER, result, schedule_of
 
 
@@ -94,7 +96,7 @@ def test_titles_say_what_is_proved(ax):
     assert "proved optimal" in ax.get_title("left")
 
 
-@pytest.mark.parametrize(("n_jobs", "labels"), [(8, True), (200, False)])
+@pytest.mark.parametrize(("n_jobs", "labels"), [(8, True), (50, True), (500, False)])
 def test_labels_are_where_they_fit(n_jobs, labels):
     times = np.random.default_rng(1).integers(1, 100, (n_jobs, 20))
     data = (times, range(n_jobs))
@@ -142,3 +144,27 @@ def test_what_has_no_schedule_is_refused(data, error, message):
     with pytest.raises(error, match=message):
         gantt(data)
     assert pyplot.get_fignums() == []
+
+
+def test_names_are_in_chart_and_page(ax):
+    names = Names(("panel", "door", "frame", "shelf"), ("saw", "drill", "sand", "oil"))
+    shop = FlowShopInstance("joinery", INSTANCE.times, names)
+    gantt((shop, ORDER), ax)
+    assert "first job (door)" in legend(ax)
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == list(names.machines)
+    source = gantt_figure((shop, ORDER)).renderers[0].data_source.data
+    schedule = schedule_of(INSTANCE.times, ORDER)
+    for job, on, left, right in zip(
+        *(source[column] for column in ("job", "on", "left", "right")), strict=True
+    ):
+        at = names.jobs.index(job), names.machines.index(on)
+        assert (left, right) == (schedule.start[at], schedule.end[at])
+    assert list(source["width"]).count(2.0) == 7  # the critical path
+
+
+def test_a_result_is_a_page_on_request():
+    chart = result().plot(backend="bokeh", critical=False)
+    assert chart.title.text.startswith("joinery: makespan 36")
+    assert set(chart.renderers[0].data_source.data["line"]) == {"white"}
+    with pytest.raises(OptionError, match="backend: expected 'matplotlib', or 'bokeh'"):
+        result().plot("convergence", backend="bokeh")

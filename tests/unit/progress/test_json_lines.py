@@ -5,8 +5,10 @@ import json
 from dataclasses import replace
 
 from dpbb.coordination.snapshot import RunState
-from dpbb.progress import JsonLines
+from dpbb.options import SolveOptions
+from dpbb.progress import JsonLines, Progress
 from dpbb.result import Status
+from dpbb.solving.call import shown_by
 from tests.unit.plotting.samples import result
 from tests.unit.progress.fakes import SNAPSHOT
 
@@ -20,10 +22,16 @@ def test_json_lines_hold_one_snapshot_each_and_no_notes():
     progress = JsonLines(stream)
     progress.note("engine cpu")
     progress.incumbent(0.3, 2300, 2232)
+    progress.offset_s = 5.0  # the run is opened then
     progress.update(SNAPSHOT)
     progress.finish(replace(SNAPSHOT, state=RunState.FINISHED))
-    first, last = read(stream)
+    start, first, last = read(stream)
+    known = ("seconds", "value", "lower_bound", "run_id")
+    assert [start[name] for name in known] == [0.3, 2300, 2232, "none"]
     assert first["value"] == 2297
+    assert first["seconds"] == 5.0 + SNAPSHOT.seconds
+    found = [step["seconds"] for step in first["trajectory"]]
+    assert found == [5.0 + step.seconds for step in SNAPSHOT.trajectory]
     assert first["seats"][0]["worker"] == "w"
     assert "spans" not in first
     assert last["state"] == "finished"
@@ -83,3 +91,10 @@ def test_what_is_waited_for_is_in_a_line_at_once():
     ]
     assert rows[0]["run_id"] == "none"
     assert rows[0].keys() == rows[1].keys()
+
+
+def test_a_quiet_solve_writes_the_lines_that_were_asked_for():
+    quiet = {"verbosity": "quiet", "progress": "json"}
+    assert isinstance(shown_by(None, SolveOptions(**quiet)), JsonLines)
+    plain = shown_by(None, SolveOptions(verbosity="quiet", progress="plain"))
+    assert type(plain) is Progress

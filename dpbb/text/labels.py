@@ -1,0 +1,112 @@
+"""What people call the jobs and machines of an instance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpbb.errors import InstanceError, OptionError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+MOST_DIGITS = 18
+"""Of the number of a job; more are no number of any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names of jobs and machines; no cost and no digest depends on them.
+
+    Parameters
+    ----------
+    jobs, machines
+        By their numbers; () where they have none.
+    """
+
+    jobs: tuple[str, ...] = ()
+    machines: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.jobs or self.machines)
+
+    def job(self, number: int) -> str:
+        """Name of a job, or its number as text."""
+        return self.jobs[number] if self.jobs else str(number)
+
+    def machine(self, number: int) -> str:
+        """Name of a machine, or its number as text."""
+        return self.machines[number] if self.machines else str(number)
+
+    def numbers(self, jobs: Iterable[Any], what: str) -> tuple[Any, ...]:
+        """Return jobs with numbers in place of names.
+
+        Parameters
+        ----------
+        jobs
+            Names and numbers; also a number as a text where no job is called so.
+        what
+            What a message calls them.
+
+        Raises
+        ------
+        OptionError
+            No job is called so.
+        """
+        number_of = {name: number for number, name in enumerate(self.jobs)}
+        return tuple(
+            self._number(job, number_of, f"{what}, position {position}")
+            for position, job in enumerate(jobs)
+        )
+
+    def _number(self, job: Any, number_of: dict[str, int], where: str) -> Any:  # noqa: ANN401
+        if not isinstance(job, str) or job in number_of:
+            return number_of.get(job, job) if isinstance(job, str) else job
+        if job.strip().isdecimal() and len(job) <= MOST_DIGITS:
+            return int(job)
+        known = ", ".join(self.jobs[:5]) + (", ..." if len(self.jobs) > 5 else "")
+        expected = f"one of the jobs {known}" if known else "the number of a job"
+        raise OptionError(f"{where}: expected {expected}, got {shown(job)}")
+
+
+NO_NAMES = Names()
+
+
+def checked_names(names: Names, n_jobs: int, n_machines: int, where: str) -> Names:
+    """Return names that fit a table; InstanceError if they do not."""
+    for what, found, count in (
+        ("job names", names.jobs, n_jobs),
+        ("machine names", names.machines, n_machines),
+    ):
+        if found and len(found) != count:
+            raise InstanceError(f"{where}: expected {count} {what}, got {len(found)}")
+        seen: set[str] = set()
+        for name in found:
+            # what does not print would steer a terminal
+            if not isinstance(name, str) or not name.strip() or not name.isprintable():
+                raise InstanceError(
+                    f"{where}: expected texts that can be printed as {what}, got "
+                    f"{shown(name)}"
+                )
+            if name in seen:
+                raise InstanceError(
+                    f"{where}: expected different {what}, got {shown(name)} twice"
+                )
+            seen.add(name)
+    return names
+
+
+def unless_counted(names: Iterable[object]) -> tuple[str, ...]:
+    """Return names as texts; () if they only count from 0 or from 1."""
+    texts = tuple(str(name).strip() for name in names)
+    counted = any(
+        texts == tuple(map(str, range(first, first + len(texts)))) for first in (0, 1)
+    )
+    return () if counted else texts
+
+
+def names_of(problem: object) -> Names:
+    """Return the names of a problem's jobs and machines, where it has any."""
+    names: Names = getattr(problem, "names", NO_NAMES)
+    return names
