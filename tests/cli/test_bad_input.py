@@ -164,7 +164,7 @@ def test_missing_engine_is_an_error_not_bad_input(dpbb, monkeypatch):
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "http://host:80"])
 def test_missing_scheduler_is_an_error_with_its_address(dpbb, monkeypatch, address):
     monkeypatch.setattr("dpbb.cluster.client.connect.CONNECT_S", 0.3)
-    ran = dpbb("solve", "ta002", "--scheduler", address, "-q")
+    ran = dpbb("solve", "ta002", "--scheduler", address, "-q", "--heuristics", "neh")
     assert ran.code == 1
     assert f"expected a Dask scheduler at {address}" in ran.err
 
@@ -182,7 +182,7 @@ def test_bad_scheduler_file_is_an_error(dpbb, tmp_path, content, message):
     file = tmp_path / "scheduler.json"
     if content is not None:
         file.write_text(content)
-    ran = dpbb("solve", "ta002", "--scheduler", file, "-q")
+    ran = dpbb("solve", "ta002", "--scheduler", file, "-q", "--heuristics", "neh")
     assert ran.code == 1
     assert f"expected a Dask scheduler at {file}, got " in ran.err
     assert message in ran.err
