@@ -1,5 +1,6 @@
 """What a certificate claims, explored again on a cluster, unit by unit."""
 
+import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import SimpleNamespace
@@ -70,6 +71,21 @@ def test_what_cannot_run_there_is_told(content, client):
             Certificate(content),
             everything=True,
             elsewhere=partial(explore_on, client, "gpu"),
+        )
+
+
+async def never_says():
+    await asyncio.sleep(5)
+
+
+def test_a_worker_that_does_not_answer_is_told(content, client, monkeypatch):
+    monkeypatch.setattr(again, "versions", never_says)
+    monkeypatch.setattr(again, "ANSWER_S", 0.5)
+    with pytest.raises(ClusterError, match=r"answer within 0\.5 s, got none of tcp:"):
+        verify(
+            Certificate(content),
+            everything=True,
+            elsewhere=partial(explore_on, client, "cpu"),
         )
 
 

@@ -6,6 +6,7 @@ that dies costs its tasks, which Dask repeats.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,9 @@ PIECES = 16
 """A larger part becomes so many pieces for each thread of the cluster, or fewer of
 ``SMALL`` nodes."""
 
+ANSWER_S = 60.0
+"""A worker has so long to say which dpbb it has."""
+
 STAY = "expected the cluster to stay until everything is explored again"
 
 
@@ -57,17 +61,12 @@ def explore_on(
     Raises
     ------
     ClusterError
-        There is no worker, or it has another dpbb; the cluster ended, somebody
-        cancelled the tasks, or workers died of one again and again.
+        There is no worker, or it does not answer, or has another dpbb; the cluster
+        ended, somebody cancelled the tasks, or workers died of one again and again.
     EngineUnavailable
         A worker cannot run the engine.
     """
-    found = client.run(versions)
-    if not found:
-        raise ClusterError("expected a cluster with workers, got one without")
-    for address, one in found.items():
-        check_versions(one, f"the worker {address}")
-    threads = sum(client.nthreads().values())
+    threads = sum(_checked(client).values())
     pieces = [_pieces(problem, tree, task, PIECES * threads) for task in tasks]
     futures = [
         client.submit(
@@ -96,6 +95,34 @@ def explore_on(
         raise ClusterError(f"{STAY}: {error}") from error
     finally:
         client.cancel(futures)
+
+
+def _checked(client: Client) -> dict[str, int]:
+    """Return the threads of every worker, all of which have the same dpbb."""
+    threads: dict[str, int] = client.nthreads()
+    if not threads:
+        raise ClusterError("expected a cluster with workers, got one without")
+
+    async def ask(address: str) -> Any:
+        answers = client.run(versions, workers=[address])
+        try:
+            return (await asyncio.wait_for(answers, ANSWER_S))[address]
+        except TimeoutError:
+            return None
+
+    async def ask_all() -> list[Any]:
+        return await asyncio.gather(*map(ask, threads))
+
+    found = dict(zip(threads, client.sync(ask_all), strict=True))
+    silent = [address for address, one in found.items() if one is None]
+    if silent:
+        raise ClusterError(
+            f"expected every worker to answer within {ANSWER_S:g} s, got none of "
+            + ", ".join(silent)
+        )
+    for address, one in found.items():
+        check_versions(one, f"the worker {address}")
+    return threads
 
 
 def _batches(pieces: list[list[Task]]) -> Iterator[list[tuple[int, Task]]]:

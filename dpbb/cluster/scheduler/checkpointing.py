@@ -148,7 +148,10 @@ class Checkpointer:
     async def _write(self, run: OpenRun, keeper: Keeper) -> None:
         """Write the checkpoint that is due, of reports that are asked for."""
         interval_s = run.coordinator.spec.options.checkpoint_interval_s
-        await self._full_reports(run, min(SEAT_S, SEAT_SHARE * interval_s))
+        try:
+            await self._full_reports(run, min(SEAT_S, SEAT_SHARE * interval_s))
+        except Exception:  # else none would ever be due again
+            logger.exception("run %s: seats are not asked for reports", run.id)
         await keeper.write(run.coordinator)
 
     async def _full_reports(self, run: OpenRun, patience_s: float) -> None:

@@ -120,10 +120,14 @@ class Keeper:
     async def _write_now(self, coordinator: Coordinator) -> bool:
         taken = time.monotonic()
         began, self._began_at = self._began_at or taken, None
-        saved = coordinator.checkpoint(taken)
         try:
+            saved = coordinator.checkpoint(taken)
             written = await self._call(coordinator, self._write, saved)
         except CheckpointError as error:
+            self._failed(coordinator, error)
+            return False
+        except Exception as error:
+            logger.exception("run %s: no checkpoint", coordinator.spec.run_id)
             self._failed(coordinator, error)
             return False
         finally:
@@ -172,7 +176,7 @@ class Keeper:
             if not self._n_hanging:
                 self.hangs.clear()
 
-    def _failed(self, coordinator: Coordinator, error: CheckpointError) -> None:
+    def _failed(self, coordinator: Coordinator, error: Exception) -> None:
         now = self._failed_at = time.monotonic()
         failures = self._status.failures + 1
         self._status = replace(self._status, failures=failures, error=str(error))

@@ -167,3 +167,36 @@ def test_seats_are_asked_before_a_checkpoint_and_a_silent_one_is_not_waited_for(
 
     run = None
     asyncio.run(asyncio.wait_for(both(), 60))
+
+
+@pytest.mark.parametrize("broken", ["request_save", "checkpoint"])
+def test_a_checkpoint_that_could_not_be_asked_for_is_due_again(
+    broken, tmp_path, monkeypatch, caplog
+):
+    """One error, of whatever kind, must not be the end of a run's checkpoints."""
+    hub = Hub(FakeShell())
+    checkpointer = Checkpointer(hub)
+    spec = tiny_spec(checkpoint=str(tmp_path), checkpoint_interval_s=0.05)
+    calls = 0
+
+    async def both():
+        keeper = await checkpointer.keeper(spec, None)
+        hub.open(spec, b"", keeper=keeper)
+        coordinator = hub.runs[spec.run_id].coordinator
+        works = getattr(coordinator, broken)
+
+        def breaks_once(*arguments):
+            nonlocal calls
+            calls += 1
+            if calls == 1:
+                raise RuntimeError("not now")
+            return works(*arguments)
+
+        monkeypatch.setattr(coordinator, broken, breaks_once)
+        while calls < 2 or not keeper.folder.names:
+            checkpointer.tick()
+            await asyncio.sleep(0.001)
+        await checkpointer.close()
+
+    asyncio.run(asyncio.wait_for(both(), 60))
+    assert "not now" in caplog.text
