@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
@@ -16,7 +17,13 @@ from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.sections import to_bytes
 from dpbb.coordination.snapshot import WAITING_S, RunState
 from dpbb.engines.registry import explain_engines, is_replaced
-from dpbb.errors import DpbbError, EngineUnavailable, OptionError, UnwrittenError
+from dpbb.errors import (
+    ClusterError,
+    DpbbError,
+    EngineUnavailable,
+    OptionError,
+    UnwrittenError,
+)
 from dpbb.flowshop.family import read_problem
 from dpbb.kernels.nvrtc import is_shared
 from dpbb.options import (
@@ -62,6 +69,11 @@ SHORT_S = 5.0
 HEAD_START_S = 1.0
 """Seconds that a cluster waits, at most, for the first schedule: its start is a second
 of imports, beside which a heuristic of milliseconds takes as long on a busy machine."""
+
+
+LEAST_START_S = 0.75
+"""With less time left no cluster is started: nothing would be explored on it, and its
+imports, which nothing interrupts, would outlast the limit."""
 
 
 logger = logging.getLogger(__name__)
@@ -180,6 +192,11 @@ class Call:
 
     @contextmanager
     def _start(self, unwanted: Event) -> Iterator[Any]:
+        limit = self.options.time_limit_s
+        end = math.inf if limit is None else self.began + limit
+        if end - time.monotonic() < LEAST_START_S:
+            unwanted.wait()
+            raise ClusterError("expected time for a cluster to start in, got none")
         from dpbb.cluster.local import embedded_cluster
 
         cluster = embedded_cluster(

@@ -6,7 +6,7 @@ import os
 import time
 from functools import partial
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Event, Thread
 from typing import TYPE_CHECKING, TypeVar
 
 from dpbb.estimation.result import duration
@@ -68,7 +68,7 @@ def chosen_strategy(
     left = plan.seconds_left(time.monotonic())
     limit = PATIENCE_S if left is None else max(left, 0.0)
     found = _in_time(
-        partial(_least_seconds, plan, min(known), engine, limit, should_stop),
+        partial(_least_seconds, plan, min(known), engine, limit),
         WAIT_S if left is None else min(WAIT_S, 3 * ESTIMATE_SHARE * limit),
         should_stop,
     )
@@ -86,14 +86,20 @@ def chosen_strategy(
 
 
 def _in_time(
-    find: Callable[[], T], most_s: float, should_stop: Callable[[], bool]
+    find: Callable[[Callable[[], bool]], T],
+    most_s: float,
+    should_stop: Callable[[], bool],
 ) -> T | None:
-    """Call a function in a thread, which nobody waits for longer than so long."""
+    """Call a function in a thread, which nobody waits for longer than so long.
+
+    It is given what it has to poll: True ends it, as nobody waits any more.
+    """
     found: SimpleQueue[T | BaseException] = SimpleQueue()
+    stop = Event()
 
     def run() -> None:
         try:
-            found.put(find())
+            found.put(find(stop.is_set))
         except BaseException as error:  # noqa: BLE001 (raised by whoever waits)
             found.put(error)
 
@@ -107,6 +113,7 @@ def _in_time(
         if isinstance(answer, BaseException):
             raise answer
         return answer
+    stop.set()
     return None
 
 

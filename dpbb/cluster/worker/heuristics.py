@@ -237,6 +237,8 @@ class RunHeuristics:
                 if self._turns is not None:
                     self._turns.drop(method)
             return None
+        if found.proved:
+            self._bounded(found.value)
         return found.value < beginning.value
 
     def _incumbent(self, stop: threading.Event) -> Beginning | None:

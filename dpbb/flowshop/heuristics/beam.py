@@ -29,11 +29,18 @@ import numpy as np
 from dpbb.errors import InvariantError
 from dpbb.flowshop.heuristics.beam_cpu import CpuLevels
 from dpbb.flowshop.heuristics.beam_levels import Guide, Levels, Root
-from dpbb.flowshop.heuristics.beam_polish import MOST_POLISHED, POLISHED_SHARE, Polish
+from dpbb.flowshop.heuristics.beam_polish import (
+    MOST_POLISHED,
+    POLISHED_OUT,
+    POLISHED_SHARE,
+    Polish,
+)
+from dpbb.flowshop.heuristics.loading import tiny_searches
 from dpbb.flowshop.heuristics.neh import neh
-from dpbb.flowshop.heuristics.search import Search, improve
-from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.flowshop.heuristics.neighborhood import narrowest
+from dpbb.flowshop.heuristics.search import Search, improve, machine_times
 from dpbb.flowshop.makespan import makespan
+from dpbb.flowshop.models.lb1_cpu import Lb1
 from dpbb.flowshop.problem import FlowShopProblem
 
 if TYPE_CHECKING:
@@ -66,12 +73,12 @@ def beam(search: Search, start: Incumbent | None = None) -> Incumbent:
         return widen(search, incumbent, levels)
 
 
-def load() -> None:
+def load(search: Search, start: Incumbent) -> None:
     """Load or compile the kernels, so that it takes no time from a search."""
-    rng = np.random.default_rng(0)
-    times = rng.integers(1, 9, (5, 3))
-    search = Search(FlowShopInstance("load", times), 0, iterations=2)
-    beam(search, improve(search, None, range(5), "load"))
+    levels = Lb1.narrowest_dtype(FlowShopProblem(search.instance), start.value)
+    polish, _ = narrowest(machine_times(search), start.value, POLISHED_OUT)
+    for tiny in tiny_searches((levels, polish)):
+        beam(*tiny)
 
 
 def widen(

@@ -25,6 +25,9 @@ MOST_POLISHED = 256
 POLISHED_SHARE = 64
 """One node of so many is, of the width."""
 
+POLISHED_OUT = 1
+"""Jobs that are out of a sequence at a time while it is searched locally."""
+
 POLL_S = 0.005
 """How often limits are looked at while nodes are polished."""
 
@@ -48,7 +51,7 @@ class Polish:
         self._prefix, self._suffix = order[:first], order[n_jobs - last :]
         self._by_work = np.argsort(-search.instance.times.sum(axis=1), kind="stable")
         times = machine_times(search)
-        dtype, self._limit = narrowest(times, incumbent.value, 1)
+        dtype, self._limit = narrowest(times, incumbent.value, POLISHED_OUT)
         self._lane = dtype(0)
         self._rooms: SimpleQueue[Room] = SimpleQueue()
         for _ in range(search.threads):

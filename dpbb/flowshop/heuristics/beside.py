@@ -61,5 +61,5 @@ def improve_beside(
         should_stop=limits.should_stop,
         on_bound=limits.on_bound,
     )
-    heuristic = loaded(path_of(method, "cpu"))
+    heuristic = loaded(path_of(method, "cpu"), search, start)
     return start if proved or search.over else heuristic(search, start)

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpbb.flowshop.heuristics.chain import Chain, Moves
+from dpbb.flowshop.heuristics.loading import tiny_searches
 from dpbb.flowshop.heuristics.neh import neh
-from dpbb.flowshop.heuristics.search import Search, improve
+from dpbb.flowshop.heuristics.neighborhood import narrowest
+from dpbb.flowshop.heuristics.search import Search, improve, machine_times
 from dpbb.flowshop.heuristics.steps import iterate
-from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.kernels.pointers import addresses
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ ROUND_OPERATIONS = 40_000_000
 
 SHARED_ROUNDS = 40
 """Rounds after which the worst chain goes on from the best schedule."""
+
+MOST_REMOVED = 6
+"""Jobs that any of the methods takes out at a time."""
 
 POLL_S = 0.005
 """How often limits are looked at while the chains run."""
@@ -90,11 +94,13 @@ def run_chains(
     return incumbent
 
 
-def load() -> None:
+def load(search: Search, start: Incumbent) -> None:
     """Load or compile the kernels, so that it takes no time from a search."""
-    search = Search(FlowShopInstance("load", np.eye(3, 2, dtype=int)), 0)
-    chain = Chain.start(search, neh(search), Moves(0), 0, np.zeros(1, np.int64))
-    _advance(chain, 1)
+    times = machine_times(search)
+    lanes = [narrowest(times, start.value, out)[0] for out in (0, MOST_REMOVED)]
+    for tiny, schedule in tiny_searches(lanes):
+        chain = Chain.start(tiny, schedule, Moves(0), 0, np.zeros(1, np.int64))
+        _advance(chain, 1)
 
 
 def _advance(chain: Chain, iterations: int) -> None:

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from dpbb.flowshop.instance import FlowShopInstance
     from dpbb.problem import Incumbent
 
+Stages = tuple[tuple[tuple[str, ...], float], ...]
+"""Names of heuristics that run at once, until which share of the time."""
+
 LARGE = 500**2 * 20
 """With more jobs^2 x machines NEH takes longer than a moment: Palmer's order first."""
 
@@ -164,11 +167,33 @@ def first_incumbent(
         instance.n_machines,
         in_turn=search.threads == 1 or iterations is not None,
     )
-    loading = Loading([path_of(name, device) for stage in stages for name in stage[0]])
+    loading = Loading(
+        [path_of(name, device) for stage in stages for name in stage[0]],
+        search,
+        incumbent,
+    )
+    try:
+        return _in_stages(
+            search, incumbent, loading, stages, device, time_limit_s, on_note
+        )
+    finally:
+        loading.end()
+
+
+def _in_stages(
+    search: Search,
+    incumbent: Incumbent,
+    loading: Loading,
+    stages: Stages,
+    device: str,
+    time_limit_s: float,
+    on_note: Callable[[str], None],
+) -> Incumbent:
+    """Search stage after stage, as soon as what each needs is loaded."""
     spent = 0.0
     for names, until in stages:
         paths = [path_of(name, device) for name in names]
-        if iterations is None:  # else it could not be repeated
+        if search.iterations is None:  # else it could not be repeated
             incumbent = _until_loaded(search, incumbent, loading, paths, on_note)
         if incumbent.proved or search.over:
             break
@@ -230,7 +255,7 @@ def _stages(
     n_machines: int,
     *,
     in_turn: bool,
-) -> tuple[tuple[tuple[str, ...], float], ...]:
+) -> Stages:
     """Which heuristics run, several at once, until which share of the time.
 
     Beams do best with many jobs on at most 20 machines, and prove the optimum where

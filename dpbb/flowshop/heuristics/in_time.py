@@ -72,7 +72,8 @@ def incumbent_in_time(
             events.put(error)
 
     best: Incumbent | None = None
-    Thread(target=find, name="dpbb-heuristics", daemon=True).start()
+    thread = Thread(target=find, name="dpbb-heuristics", daemon=True)
+    thread.start()
     try:
         while True:
             now = time.monotonic()
@@ -106,6 +107,7 @@ def incumbent_in_time(
             search.on_improvement(best)
     finally:
         stop.set()
+        thread.join(STOP_S)  # it looks at the stop every few milliseconds
     if best is None:
         at_once = Search(instance, lower_bound=0, on_improvement=search.on_improvement)
         if search.initial is not None:

@@ -21,11 +21,20 @@ if TYPE_CHECKING:
 
 
 def neh(search: Search, start: Incumbent | None = None) -> Incumbent:
-    """Insert the jobs by decreasing total time, each at its best position. O(n^2 m)."""
+    """Insert the jobs by decreasing total time, each at its best position. O(n^2 m).
+
+    At a limit ``start`` is returned; without one the jobs that are left follow in their
+    order.
+    """
     times = machine_times(search)
     order = np.argsort(-search.instance.times.sum(axis=1), kind="stable")
     sequence = order[:0]
-    for job in order:
+    for done, job in enumerate(order):
+        if search.over:
+            if start is not None:
+                return start
+            sequence = np.concatenate([sequence, order[done:]])
+            break
         tried = insertion(times, sequence, job)
         ties = np.flatnonzero(tried.makespans == tried.makespans.min())
         best = ties[0]

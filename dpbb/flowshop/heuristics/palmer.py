@@ -22,5 +22,7 @@ def palmer(search: Search, start: Incumbent | None = None) -> Incumbent:
     """
     n_jobs, n_machines = search.instance.n_jobs, search.instance.n_machines
     best = improve(search, start, range(n_jobs), "own order")
+    if search.over:
+        return best
     slopes = search.instance.times @ (2 * np.arange(n_machines) - (n_machines - 1))
     return improve(search, best, np.argsort(-slopes, kind="stable"), "palmer")

@@ -17,6 +17,7 @@ import numpy as np
 
 from dpbb.flowshop.heuristics.beam_kernels import root_node
 from dpbb.flowshop.heuristics.beam_levels import Root
+from dpbb.flowshop.heuristics.loading import tiny_searches
 from dpbb.flowshop.heuristics.neh import neh
 from dpbb.flowshop.heuristics.search import Search, improve
 from dpbb.flowshop.heuristics.upper_bound_kernels import (
@@ -27,7 +28,6 @@ from dpbb.flowshop.heuristics.upper_bound_kernels import (
     Pool,
     descend,
 )
-from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.models.lb1_cpu import Lb1
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels.pairs import Room
@@ -100,8 +100,8 @@ def upper_bound_first(search: Search, start: Incumbent | None = None) -> Incumbe
     return incumbent
 
 
-def load() -> None:
+def load(search: Search, start: Incumbent) -> None:
     """Load or compile the kernels, so that it takes no time from a search."""
-    times = np.random.default_rng(0).integers(1, 9, (5, 3))
-    search = Search(FlowShopInstance("load", times), 0, iterations=1)
-    upper_bound_first(search, improve(search, None, range(5), "load"))
+    lane = Lb1.narrowest_dtype(FlowShopProblem(search.instance), start.value)
+    for tiny in tiny_searches((lane,)):
+        upper_bound_first(*tiny)

@@ -42,7 +42,7 @@ def tabu_gpu(search: Search, start: Incumbent | None = None) -> Incumbent:
     return _rounds(search, start, "gpu", GPU_SEARCHES)
 
 
-def load() -> None:
+def load(_search: Search, _start: Incumbent) -> None:
     """Load or compile what runs on cores, so that it takes no time from a search."""
     from dpbb.flowshop.instance import FlowShopInstance
 

@@ -149,7 +149,6 @@ def test_improvements_fall_and_are_announced_in_the_callers_thread():
 
 
 def test_search_ends_when_asked_to():
-    load()
     asked = []
 
     def should_stop():
@@ -163,9 +162,9 @@ def test_search_ends_when_asked_to():
 
 def test_search_ends_within_a_round_of_its_deadline():
     """One round of 500 jobs takes seconds: the running chains are told to stop."""
-    load()
     instance = taillard_instance("ta120")
     start = neh(Search(instance, 0))
+    load(Search(instance, 0), start)
     begin = time.monotonic()
     found = iterated_greedy(Search(instance, 0, begin + 0.1, threads=2), start)
     assert found.value <= start.value

@@ -111,7 +111,7 @@ def test_numpy_searches_until_the_code_is_compiled_and_a_word_says_so(
     path = HEURISTICS["ig"].cpu
 
     class Slow:
-        def __init__(self, paths):
+        def __init__(self, paths, _search, _start):
             assert list(paths) == [path]
 
         def ready(self, _path):
@@ -187,7 +187,7 @@ def test_on_a_gpu_beam_and_local_search_run_at_once(monkeypatch, ta001):
         return optimum
 
     class Loaded:
-        def __init__(self, paths):
+        def __init__(self, paths, _search, _start):
             self.found = dict(zip(paths, (local, beam), strict=True))
 
         def ready(self, _path):
@@ -216,7 +216,7 @@ def test_what_is_loaded_first_searches_until_the_rest_is(monkeypatch, ta001):
         return replace(start, proved=True)
 
     class Slow:
-        def __init__(self, paths):
+        def __init__(self, paths, _search, _start):
             self.paths = list(paths)
 
         def ready(self, path):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import time
 from threading import Event, current_thread
+from threading import enumerate as enumerate_threads
 
 import numpy as np
 import pytest
@@ -159,3 +160,12 @@ def test_bounds_are_told_in_this_thread(monkeypatch):
     how = StartSearch(on_bound=lambda bound: told.append((bound, current_thread())))
     assert incumbent_in_time(SHOP, how) is NEH
     assert told == [(8, current_thread()), (9, current_thread())]
+
+
+def test_no_thread_of_heuristics_outlives_them():
+    """NEH takes a second of this shop: it looks at the stop after every job."""
+    times = np.random.default_rng(1).integers(1, 100, (500, 40))
+    told = Event()
+    how = StartSearch(on_improvement=lambda _one: told.set(), should_stop=told.is_set)
+    incumbent_in_time(FlowShopInstance("large", times), how)
+    assert "dpbb-heuristics" not in {one.name for one in enumerate_threads()}

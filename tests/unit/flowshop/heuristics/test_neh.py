@@ -103,3 +103,21 @@ def test_ties_broken_by_idle_time_are_better_than_the_first(monkeypatch):
         lambda _times, _sequence, _job, _tried, ties: np.arange(len(ties)),
     )
     assert broken_by_idle_time < total()
+
+
+def test_a_stop_ends_it_after_the_job_in_hand():
+    """Without any schedule the jobs that are left follow in their order."""
+    instance = taillard_instance("ta101")
+    asked = []
+
+    def third_time():
+        asked.append(True)
+        return len(asked) > 3
+
+    stopped = Search(instance, 0, should_stop=third_time)
+    cut = neh(stopped)
+    assert len(asked) == 4
+    assert sorted(cut.permutation) == list(range(200))
+    order = np.argsort(-instance.times.sum(axis=1), kind="stable")
+    assert cut.permutation[3:].tolist() == order[3:].tolist()
+    assert neh(stopped, cut) is cut
