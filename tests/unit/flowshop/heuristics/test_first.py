@@ -114,6 +114,9 @@ def test_numpy_searches_until_the_code_is_compiled_and_a_word_says_so(
         def __init__(self, paths, _search, _start):
             assert list(paths) == [path]
 
+        def end(self):
+            pass
+
         def ready(self, _path):
             return release.is_set()
 
@@ -190,6 +193,9 @@ def test_on_a_gpu_beam_and_local_search_run_at_once(monkeypatch, ta001):
         def __init__(self, paths, _search, _start):
             self.found = dict(zip(paths, (local, beam), strict=True))
 
+        def end(self):
+            pass
+
         def ready(self, _path):
             return True
 
@@ -218,6 +224,9 @@ def test_what_is_loaded_first_searches_until_the_rest_is(monkeypatch, ta001):
     class Slow:
         def __init__(self, paths, _search, _start):
             self.paths = list(paths)
+
+        def end(self):
+            pass
 
         def ready(self, path):
             return path == self.paths[0] or len(asked) > 2
