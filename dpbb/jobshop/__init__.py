@@ -5,12 +5,12 @@ Numba nor CuPy nor Dask.
 """
 
 from dpbb.jobshop.best_known import BestKnown, best_known
+from dpbb.jobshop.critical_exchanges import Neighbourhood, n5
 from dpbb.jobshop.evaluate import evaluate
 from dpbb.jobshop.formats import load
 from dpbb.jobshop.instance import JobShopInstance
 from dpbb.jobshop.layers import Layers, layers
 from dpbb.jobshop.longest_paths import Method, longest_paths
-from dpbb.jobshop.neighbourhood import Neighbourhood, n5
 from dpbb.jobshop.schedule import JobShopSchedule, schedule
 from dpbb.jobshop.solution import Criterion, CyclicError, Encoding
 from dpbb.jobshop.taillard import generate

@@ -5,10 +5,10 @@ import pytest
 
 from dpbb.jobshop.cpu_batch import costs as cpu_costs
 from dpbb.jobshop.cpu_batch import random_sequences
+from dpbb.jobshop.critical_exchanges import n5
 from dpbb.jobshop.graph import Graph
 from dpbb.jobshop.instance import JobShopInstance
 from dpbb.jobshop.longest_paths import Method, arcs_matrix, longest_paths
-from dpbb.jobshop.neighbourhood import n5
 from dpbb.jobshop.solution import Criterion, Encoding, orders_of_sequence
 from dpbb.jobshop.taillard import taillard_instance
 from tests.unit.jobshop.shops import odd_shop

@@ -35,9 +35,9 @@ from dpbb.flowshop.heuristics.beam_polish import (
     POLISHED_SHARE,
     Polish,
 )
+from dpbb.flowshop.heuristics.insertion_lanes import narrowest
 from dpbb.flowshop.heuristics.loading import tiny_searches
 from dpbb.flowshop.heuristics.neh import neh
-from dpbb.flowshop.heuristics.neighborhood import narrowest
 from dpbb.flowshop.heuristics.search import Search, improve, machine_times
 from dpbb.flowshop.makespan import makespan
 from dpbb.flowshop.models.lb1_cpu import Lb1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.flowshop.heuristics.beam_levels import BACK
-from dpbb.flowshop.heuristics.neighborhood import Room, local_search, narrowest, put
+from dpbb.flowshop.heuristics.insertion_lanes import Room, local_search, narrowest, put
 from dpbb.flowshop.heuristics.search import Search, machine_times, random_state
 from dpbb.kernels.compiling import entry, int64
 from dpbb.kernels.pointers import addresses, pointer_of, pointers

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dpbb.flowshop.heuristics.neighborhood import Room, narrowest
+from dpbb.flowshop.heuristics.insertion_lanes import Room, narrowest
 from dpbb.flowshop.heuristics.search import machine_times, random_state
 
 if TYPE_CHECKING:

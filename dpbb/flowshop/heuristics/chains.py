@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpbb.flowshop.heuristics.chain import Chain, Moves
+from dpbb.flowshop.heuristics.insertion_lanes import narrowest
 from dpbb.flowshop.heuristics.loading import tiny_searches
 from dpbb.flowshop.heuristics.neh import neh
-from dpbb.flowshop.heuristics.neighborhood import narrowest
 from dpbb.flowshop.heuristics.search import Search, improve, machine_times
 from dpbb.flowshop.heuristics.steps import iterate
 from dpbb.kernels.pointers import addresses

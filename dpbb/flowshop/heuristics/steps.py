@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.flowshop.heuristics.chain import BLOCK, RECURSIVE
-from dpbb.flowshop.heuristics.neighborhood import (
+from dpbb.flowshop.heuristics.insertion_lanes import (
     NOBODY,
     bit,
     evaluate_block,

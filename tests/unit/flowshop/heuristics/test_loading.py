@@ -8,8 +8,8 @@ import pytest
 
 from dpbb.flowshop.heuristics import beam, chains, upper_bound_first
 from dpbb.flowshop.heuristics.beam_polish import POLISHED_OUT
+from dpbb.flowshop.heuristics.insertion_lanes import narrowest
 from dpbb.flowshop.heuristics.loading import Loading, tiny_searches
-from dpbb.flowshop.heuristics.neighborhood import narrowest
 from dpbb.flowshop.heuristics.search import Search, improve, machine_times
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.models.lb1_cpu import Lb1

@@ -3,7 +3,7 @@ import pytest
 
 from dpbb.errors import OptionError
 from dpbb.jobshop import JobShopInstance, load, n5, schedule
-from dpbb.jobshop.neighbourhood import critical_exchanges
+from dpbb.jobshop.critical_exchanges import critical_exchanges
 from tests.unit.jobshop.shops import SMALL, odd_shop, random_sequence
 
 SEQUENCE = [2, 0, 1, 0, 2, 1, 0, 1]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpbb.flowshop.heuristics import neighborhood
-from dpbb.flowshop.heuristics.neighborhood import LANES, NOBODY, Room, narrowest
+from dpbb.flowshop.heuristics import insertion_lanes
+from dpbb.flowshop.heuristics.insertion_lanes import LANES, NOBODY, Room, narrowest
 from dpbb.kernels.compiling import int64
 from dpbb.kernels.pointers import addresses, pointer_of, pointers
 from tests import oracle
@@ -18,21 +18,21 @@ def _evaluate(room_in, lane, sequence, length, first, last, job, rng):
     """Cost of all slots for a job and for nobody; and one of its best moves."""
     room = pointers(room_in, lane)
     group, own = int64(room.group_of[job]), int64(room.lane_of[job])
-    neighborhood.evaluate(room, pointer_of(sequence), length, first, last, group)
+    insertion_lanes.evaluate(room, pointer_of(sequence), length, first, last, group)
     costs = np.empty((last + 1 - first, 2), np.int64)
     for s in range(first, last + 1):
         costs[s - first, 0] = room.costs[s * LANES + own]
         costs[s - first, 1] = room.costs[s * LANES + NOBODY]
-    used = neighborhood.bit(own)
-    least = neighborhood.least_cost(room, first, last, used)
-    found = neighborhood.pick(room, first, last, used, least, pointer_of(rng))
+    used = insertion_lanes.bit(own)
+    least = insertion_lanes.least_cost(room, first, last, used)
+    found = insertion_lanes.pick(room, first, last, used, least, pointer_of(rng))
     return least, costs, found, own
 
 
 @numba.njit
 def _evaluate_block(room_in, lane, sequence, length, first, last, block):
     room = pointers(room_in, lane)
-    neighborhood.evaluate_block(
+    insertion_lanes.evaluate_block(
         room,
         pointer_of(sequence),
         length,
@@ -50,7 +50,7 @@ def _evaluate_block(room_in, lane, sequence, length, first, last, block):
 @numba.njit
 def _local_search(room_in, lane, sequence, length, first, last, rng, stop):
     room = pointers(room_in, lane)
-    return neighborhood.local_search(
+    return insertion_lanes.local_search(
         room,
         pointer_of(sequence),
         length,
@@ -64,12 +64,12 @@ def _local_search(room_in, lane, sequence, length, first, last, rng, stop):
 
 @numba.njit
 def _below(rng, limit):
-    return neighborhood.random_below(pointer_of(rng), limit)
+    return insertion_lanes.random_below(pointer_of(rng), limit)
 
 
 @numba.njit
 def _shuffle(values, length, rng):
-    neighborhood.shuffle(pointer_of(values), length, pointer_of(rng))
+    insertion_lanes.shuffle(pointer_of(values), length, pointer_of(rng))
 
 
 def room_of(times, dtype=np.int16):
@@ -105,7 +105,7 @@ def test_makespans_of_all_slots_are_those_of_the_naive_loop(lanes, dtype, case, 
     """Of jobs of the sequence, each taken out of it alone, and of others."""
     tiny, jobs, others, first, last = case
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(neighborhood, "GROUP_JOBS", lanes - 1)
+        patch.setattr(insertion_lanes, "GROUP_JOBS", lanes - 1)
         room = room_of(tiny.times, dtype)
     sequence = sequence_of(jobs, tiny.n_jobs)
     for job in (*jobs[first:last], *others):
