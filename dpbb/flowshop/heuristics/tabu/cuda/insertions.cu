@@ -268,8 +268,7 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
   const int less = (int)(arg.bias & 0xffff);
   u32 turn = 0;  // generations of this group, over all of its searches
   for (u32 search = which; search < arg.n_searches; search += n_groups) {
-    const u32 generations = arg.to - arg.from;
-    u32 *const own = arg.parents + (size_t)search * n;
+    const u32 *const own = arg.parents + (size_t)search * n;
     u32 *const expiry = arg.expiry + (TABU == PERMUTATIONS ? 0 : (size_t)search * n * n);
     u64 *const hashes = arg.hashes + (size_t)search * arg.tenure;
     u32 value = __ldcg(arg.values + 2 * search), best = __ldcg(arg.values + 2 * search + 1);
@@ -325,24 +324,8 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
         if (lane == 0) unit = warps + atomicAdd(next, 1u);
         unit = __shfl_sync(ALL_LANES, unit, 0);
       }
-      least = minimum_of_warp(least);
-      if (lane == 0 && least != NO_MOVE) atomicMin(block_best, least);
-      __syncthreads();
-      u64 *const slot = minima + turn % SLOTS;
-      if (arg.group > 1) {
-        if (thread == 0) {
-          if (*block_best != NO_MOVE) atomicMin(slot, *block_best);
-          if (member == 0) {
-            __stcg(minima + (turn + 1) % SLOTS, NO_MOVE);
-            __stcg(counters + 1 + (turn + 1) % SLOTS, 0u);
-          }
-        }
-        group.meet();
-        least = __ldcg(slot);
-      } else {
-        least = *block_best;
-      }
-      const u32 record = search * generations + g - arg.from;
+      least = least_of_group(
+          group, member, least, block_best, minima, counters, turn);
       int move = -1;
       if (least != NO_MOVE) {
         move = (int)(u32)least;
@@ -350,16 +333,7 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
         const u32 i = (u32)least / (n - 1), to = (u32)least % (n - 1);
         const u32 j = to + (to >= i);
         if (TABU == PERMUTATIONS) hash = tabu.hash_of(i, j);
-        if (thread == 0) {
-          const u32 job_i = jobs[i], job_j = jobs[j], until = g + arg.tenure;
-          if (TABU == PAIRS) {
-            expiry[(size_t)job_i * n + job_j] = until;
-            expiry[(size_t)job_j * n + job_i] = until;
-          } else if (TABU == POSITIONS) {
-            expiry[(size_t)i * n + j] = until;
-            expiry[(size_t)j * n + i] = until;
-          }
-        }
+        if (thread == 0) forbid(expiry, n, i, j, jobs[i], jobs[j], g + arg.tenure);
         for (u32 c = thread; c < n; c += BLOCK) {
           u32 from = c;
           if (c == j) from = i;
@@ -375,29 +349,16 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
         __syncthreads();
         if (value < best) {
           best = value;
-          if (member == 0)
-            for (u32 c = thread; c < n; c += BLOCK) arg.bests[(size_t)search * n + c] = jobs[c];
+          keep_best(arg, member, search, jobs);
         }
       } else {
         lo = n;
         hi = 0;
         __syncthreads();  // all have read the minimum
       }
-      if (TABU == PERMUTATIONS && thread == 0 && arg.tenure)
-        hashes[g % arg.tenure] = least == NO_MOVE ? 0 : hash;
-      if (thread == 0 && member == 0) {
-        arg.history[record] = value;
-        arg.moves[record] = move;
-      }
+      write_down(arg, member, search, g, value, move, hash, hashes);
     }
-    group.meet();
-    if (member == 0) {
-      for (u32 c = thread; c < n; c += BLOCK) own[c] = jobs[c];
-      if (thread == 0) {
-        arg.values[2 * search] = value;
-        arg.values[2 * search + 1] = best;
-      }
-    }
+    leave(arg, group, member, search, jobs, value, best);
   }
 }
 

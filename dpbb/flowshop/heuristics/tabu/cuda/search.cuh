@@ -97,3 +97,71 @@ struct Group {
     }
   }
 };
+
+// The least key of all lanes of a group, where all threads of its blocks come together.
+__device__ __forceinline__ u64 least_of_group(
+    Group &group, u32 member, u64 least, u64 *block_best, u64 *minima, u32 *counters,
+    u32 turn) {
+  least = minimum_of_warp(least);
+  if (threadIdx.x % LANES == 0 && least != NO_MOVE) atomicMin(block_best, least);
+  __syncthreads();
+  if (group.size == 1) return *block_best;
+  u64 *const slot = minima + turn % SLOTS;
+  if (threadIdx.x == 0) {
+    if (*block_best != NO_MOVE) atomicMin(slot, *block_best);
+    if (member == 0) {
+      __stcg(minima + (turn + 1) % SLOTS, NO_MOVE);
+      __stcg(counters + 1 + (turn + 1) % SLOTS, 0u);
+    }
+  }
+  group.meet();
+  return __ldcg(slot);
+}
+
+// Forbids to move the jobs at positions i and j again; by one thread of each block.
+__device__ __forceinline__ void forbid(
+    u32 *expiry, u32 n, u32 i, u32 j, u32 job_i, u32 job_j, u32 until) {
+  if (TABU == PAIRS) {
+    expiry[(size_t)job_i * n + job_j] = until;
+    expiry[(size_t)job_j * n + job_i] = until;
+  } else if (TABU == POSITIONS) {
+    expiry[(size_t)i * n + j] = until;
+    expiry[(size_t)j * n + i] = until;
+  }
+}
+
+// What every generation leaves behind; move: -1 if there was none, so that the parent
+// stayed and its permutation (hash) is not forbidden again.
+__device__ __forceinline__ void write_down(
+    const Arguments &arg, u32 member, u32 search, u32 generation, u32 value, int move,
+    u64 hash, u64 *hashes) {
+  if (threadIdx.x) return;
+  if (TABU == PERMUTATIONS && arg.tenure)
+    hashes[generation % arg.tenure] = move < 0 ? 0 : hash;
+  if (member) return;
+  const u32 record = search * (arg.to - arg.from) + generation - arg.from;
+  arg.history[record] = value;
+  arg.moves[record] = move;
+}
+
+// A better schedule than all before.
+__device__ __forceinline__ void keep_best(
+    const Arguments &arg, u32 member, u32 search, const u32 *jobs) {
+  if (member == 0)
+    for (u32 c = threadIdx.x; c < arg.n; c += BLOCK)
+      arg.bests[(size_t)search * arg.n + c] = jobs[c];
+}
+
+// Leaves a search to the next launch.
+__device__ __forceinline__ void leave(
+    const Arguments &arg, Group &group, u32 member, u32 search, const u32 *jobs,
+    u32 value, u32 best) {
+  group.meet();
+  if (member) return;
+  for (u32 c = threadIdx.x; c < arg.n; c += BLOCK)
+    arg.parents[(size_t)search * arg.n + c] = jobs[c];
+  if (threadIdx.x == 0) {
+    arg.values[2 * search] = value;
+    arg.values[2 * search + 1] = best;
+  }
+}

@@ -252,8 +252,7 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
 #endif
   u32 turn = 0;  // generations of this group, over all of its searches
   for (u32 search = which; search < arg.n_searches; search += n_groups) {
-    const u32 generations = arg.to - arg.from;
-    u32 *const own = arg.parents + (size_t)search * n;
+    const u32 *const own = arg.parents + (size_t)search * n;
     u32 *const expiry = arg.expiry + (TABU == PERMUTATIONS ? 0 : (size_t)search * n * n);
     u64 *const hashes = arg.hashes + (size_t)search * arg.tenure;
     u32 value = __ldcg(arg.values + 2 * search), best = __ldcg(arg.values + 2 * search + 1);
@@ -329,24 +328,8 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
         if (lane == 0) tile = warps + atomicAdd(next, 1u);
         tile = __shfl_sync(ALL_LANES, tile, 0);
       }
-      least = minimum_of_warp(least);
-      if (lane == 0 && least != NO_MOVE) atomicMin(block_best, least);
-      __syncthreads();
-      u64 *const slot = slots + turn % SLOTS;
-      if (arg.group > 1) {
-        if (thread == 0) {
-          if (*block_best != NO_MOVE) atomicMin(slot, *block_best);
-          if (member == 0) {
-            __stcg(slots + (turn + 1) % SLOTS, NO_MOVE);
-            __stcg(counts + 1 + (turn + 1) % SLOTS, 0u);
-          }
-        }
-        group.meet();
-        least = __ldcg(slot);
-      } else {
-        least = *block_best;
-      }
-      const u32 record = search * generations + g - arg.from;
+      least = least_of_group(
+          group, member, least, block_best, slots, counts, turn);
       int move = -1;
       if (least != NO_MOVE) {
         move = (int)(u32)least;
@@ -358,13 +341,7 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
         if (thread == 0) {
           jobs[i] = job_j;
           jobs[j] = job_i;
-          const u32 end = g + arg.tenure;
-          if (TABU == PAIRS) {
-            expiry[(size_t)job_i * n + job_j] = end;
-            expiry[(size_t)job_j * n + job_i] = end;
-          } else if (TABU == POSITIONS) {
-            expiry[(size_t)i * n + j] = end;
-          }
+          forbid(expiry, n, i, j, job_i, job_j, g + arg.tenure);
         }
 #if FLOW
         flow_base += (j - i) * (swaps.job_base(job_j) - swaps.job_base(job_i));
@@ -376,29 +353,16 @@ __device__ __forceinline__ void search_all(const Arguments &arg) {
         }
         if (value < best) {
           best = value;
-          if (member == 0)
-            for (u32 c = thread; c < n; c += BLOCK) arg.bests[(size_t)search * n + c] = jobs[c];
+          keep_best(arg, member, search, jobs);
         }
       } else {
         i = n - 1;
         j = 0;
         __syncthreads();  // all have read the minimum
       }
-      if (TABU == PERMUTATIONS && thread == 0 && arg.tenure)
-        hashes[g % arg.tenure] = least == NO_MOVE ? 0 : hash;
-      if (thread == 0 && member == 0) {
-        arg.history[record] = value;
-        arg.moves[record] = move;
-      }
+      write_down(arg, member, search, g, value, move, hash, hashes);
     }
-    group.meet();
-    if (member == 0) {
-      for (u32 c = thread; c < n; c += BLOCK) own[c] = jobs[c];
-      if (thread == 0) {
-        arg.values[2 * search] = value;
-        arg.values[2 * search + 1] = best;
-      }
-    }
+    leave(arg, group, member, search, jobs, value, best);
   }
 }
 
