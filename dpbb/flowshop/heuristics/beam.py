@@ -179,13 +179,14 @@ class _Runs:
         for one in found:
             self.incumbent = improve(self._search, self.incumbent, one, "beam")
         if run.uncut:
+            known = self.lower_bound
             self.lower_bound = target if run.value is None else run.value
             if self.incumbent.value < self.lower_bound and not any(self._search.kept):
                 raise InvariantError(
                     f"beam: no schedule is below {self.lower_bound}, but there is one "
                     f"of {self.incumbent.value}"
                 )
-            if not any(self._search.kept):
+            if self.lower_bound > known and not any(self._search.kept):
                 self._search.on_bound(self.lower_bound)
         logger.debug(
             "beam of %d, %s below %d: %d nodes, depth %d, uncut %d, incumbent %d",
