@@ -75,6 +75,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME|FILE",
         help="the certificate has to be about this instance",
     )
+    parser.add_argument(
+        "--data", metavar="FOLDER", help="benchmark files; default: $DPBB_DATA"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.add_argument(
         "--print-checker", action="store_true", help="print the program of one file"
@@ -90,9 +93,11 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError("certificate: expected the path of a certificate, got none")
     if args.scheduler is not None and not args.all:
         raise OptionError("scheduler: expected it with the whole tree (--all)")
+    from dpbb.flowshop.family import read_problem
     from dpbb.proof.checker import TOO_LITTLE
     from dpbb.proof.verify import verify
 
+    mine = args.instance and read_problem(args.instance, data_dir=args.data)
     with ExitStack() as stack:
         elsewhere = None
         if args.scheduler is not None:
@@ -110,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
             most_nodes=args.most_nodes,
             everything=args.all,
             elsewhere=elsewhere,
-            instance=args.instance,
+            instance=mine,
             say=lambda text: print(text, file=sys.stderr, flush=True),
         )
     print(

@@ -13,7 +13,6 @@ import numpy as np
 from dpbb.engines.base import Device
 from dpbb.engines.registry import get_engine
 from dpbb.errors import OptionError
-from dpbb.flowshop.best_known import best_known, best_known_of_digest
 from dpbb.flowshop.family import read_problem
 from dpbb.options import LB1, BranchingRule, TreeOptions
 from dpbb.problem import (
@@ -351,8 +350,8 @@ def _check_instance(content: dict[str, Any], _notes: list[str]) -> str:
         raise checker.Failed("expected the problem's own fields alone")
     text = f"digest {problem.digest[:12]}"
     best, bound = best_known_of(problem), content["result"]["lower_bound"]
-    if known["kind"] == checker.KIND:
-        _check_name(content["instance"]["name"], problem)
+    if known["kind"] == checker.KIND and not shop:
+        checker.check_name(content)
     if best is None:
         return text
     if bound > best.upper_bound:
@@ -368,7 +367,6 @@ def _check_root(content: dict[str, Any], notes: list[str]) -> str:
     known = _known(content)
     if known["kind"] == checker.KIND:
         checker.check_root(content)
-        _check_name(known["name"], decoded(known))
     else:
         notes.append("the bound of the root is the problem's own word")
     problem = decoded(known)
@@ -383,14 +381,6 @@ def _check_root(content: dict[str, Any], notes: list[str]) -> str:
         *(bound, objective_of(problem)),
     )
     return f"no permutation costs less than {bound}: the bound of the root"
-
-
-def _check_name(name: str, problem: Problem[Any]) -> None:
-    """Refuse the name of a benchmark on another instance, or its jobs renumbered."""
-    name = name.strip()
-    mine = best_known(name) or best_known(name.upper())
-    if mine is not None and mine != best_known_of_digest(problem.digest):
-        raise checker.Failed(f"it is called {mine.name}, but has another digest")
 
 
 def _check_units(content: dict[str, Any], notes: list[str]) -> str:

@@ -137,7 +137,7 @@ FORGERIES = {
 def test_forged_certificates_are_refused(name, both, monkeypatch):
     # that the optimum of ta001 is in a table is not what is to find them
     monkeypatch.setattr("dpbb.proof.verify.best_known_of", lambda _: None)
-    monkeypatch.setattr(checker, "TAILLARD", {})
+    monkeypatch.setattr(checker, "BEST_KNOWN", {})
     make, message = FORGERIES[name]
     holds, text = both(make(), nodes=1000)
     assert not holds
