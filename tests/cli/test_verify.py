@@ -36,6 +36,9 @@ def test_a_proof_is_certified_and_verified(dpbb, tmp_path):
     ran = dpbb("verify", path, "--instance", "ta017")
     assert ran.code == 1
     assert "expected the digest of yours" in ran.out
+    ran = dpbb("verify", path, "--instance", "VFR10_5_1", "--data", tmp_path / "none")
+    assert ran.code == 2
+    assert "VFR10_5_1" in ran.err
 
 
 def test_bad_files_are_named(dpbb, tmp_path):

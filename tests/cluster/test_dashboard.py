@@ -13,7 +13,7 @@ import dpbb
 from dpbb.cluster.client.run import page_address
 from dpbb.cluster.local import embedded_cluster
 from dpbb.cluster.scheduler import metrics
-from dpbb.cluster.scheduler.page import is_loopback, is_own_name
+from dpbb.cluster.scheduler.page import is_loopback, is_own_name, is_same_origin
 from dpbb.errors import ClusterError
 from tests.cluster.support import (
     HUGE,
@@ -172,9 +172,31 @@ def test_names_are_looked_up_once(monkeypatch):
     assert not is_own_name("evil.example", "tcp://127.0.0.1:8786")
 
 
-def asked(url, host):
+@pytest.mark.parametrize(
+    ("origin", "is_same"),
+    [
+        (None, True),  # of a program, or of a link
+        ("http://127.0.0.1:8787", True),
+        ("https://127.0.0.1:8787", True),
+        ("http://127.0.0.1:3000", False),  # another server here
+        ("http://203.0.113.5", False),
+        ("http://evil.example", False),
+        ("http://evil.example:8787", False),
+        ("null", False),
+        ("", False),
+    ],
+)
+def test_origins_of_this_page(origin, is_same):
+    """A site of somebody else's may open a connection to any address."""
+    assert is_same_origin(origin, "127.0.0.1:8787") == is_same
+    with dask.config.set({"dpbb.dashboard.hosts": ["evil.example"]}):
+        assert is_same_origin("http://evil.example:8787", "127.0.0.1:8787")
+
+
+def asked(url, host, **headers):
     """Status and text of a page that is asked for under a name."""
-    request = urllib.request.Request(url, headers={"Host": host})  # noqa: S310
+    headers = {"Host": host, **headers}
+    request = urllib.request.Request(url, headers=headers)  # noqa: S310
     try:
         with urllib.request.urlopen(request, timeout=20) as answer:  # noqa: S310
             return answer.status, answer.read().decode()
@@ -205,6 +227,25 @@ def test_the_page_answers_under_an_own_name_alone(cluster, client):
     for hosts in (["proxy.example"], "proxy.example"):
         with dask.config.set({"dpbb.dashboard.hosts": hosts}):
             assert asked(page, "proxy.example:443")[0] == 200
+
+
+def test_the_page_answers_its_own_connections_alone(client):
+    """Dask lets any site open one; it would show the run, and what stops it."""
+    with submit(client, spec_of(*SMALL[:2])) as run:
+        run.result()
+        page = run.dashboard
+    upgrade = {"Connection": "Upgrade", "Upgrade": "websocket"}
+    upgrade |= {"Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "a" * 22 + "=="}
+    for url in (page, f"{page}/ws"):
+        status, text = asked(
+            url, "127.0.0.1:1", Origin="http://evil.example", **upgrade
+        )
+        assert status == 403
+        assert "does not answer a page of 'http://evil.example'" in text
+    assert asked(page, "127.0.0.1:1", Origin="http://127.0.0.1:1")[0] == 200
+    # let through: what is missing is a session of the page
+    own = asked(f"{page}/ws", "127.0.0.1:1", Origin="http://127.0.0.1:1", **upgrade)
+    assert own[0] != 403
 
 
 def test_without_a_dashboard_there_is_no_link():

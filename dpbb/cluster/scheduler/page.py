@@ -15,6 +15,7 @@ import sys
 import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import dask.config
 
@@ -126,11 +127,8 @@ def is_own_name(host: str, address: str) -> bool:
     """
     name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
     name = name.strip("[]").lower().rstrip(".")
-    known = dask.config.get(HOSTS, None) or ()
-    known = [known] if isinstance(known, str) else known
     contact = address.rpartition("//")[2].rpartition(":")[0].strip("[]")
-    own = {"localhost", contact, *_names_here(), *known}
-    if name in {str(one).lower() for one in own}:
+    if name in {"localhost", contact.lower(), *_names_here(), *_allowed()}:
         return True
     try:
         ipaddress.ip_address(name)
@@ -139,10 +137,34 @@ def is_own_name(host: str, address: str) -> bool:
     return True
 
 
+def is_same_origin(origin: str | None, host: str) -> bool:
+    """Whether a page that asks is one of this server's, or of an allowed name's.
+
+    Parameters
+    ----------
+    origin
+        The header of a browser; None: there is none, as no page of a site asks.
+    host
+        What it asks for: the header ``Host``.
+    """
+    if origin is None:
+        return True
+    found = urlsplit(origin)
+    own = bool(found.netloc) and found.netloc.lower() == host.lower()
+    return own or (found.hostname or "") in _allowed()
+
+
+def _allowed() -> set[str]:
+    """Further names of the setting."""
+    known = dask.config.get(HOSTS, None) or ()
+    known = [known] if isinstance(known, str) else known
+    return {str(one).lower() for one in known}
+
+
 @functools.cache
 def _names_here() -> tuple[str, str]:
     """Names that this host has; a name service is asked once."""
-    return socket.gethostname(), socket.getfqdn()
+    return socket.gethostname().lower(), socket.getfqdn().lower()
 
 
 def _loops(host: str) -> bool:
@@ -286,14 +308,18 @@ def _refuse_strangers(application: Any, controls: PageControls) -> None:
     """Have pages and their connections answer under known names alone."""
     from tornado.web import ErrorHandler, RequestHandler
 
+    knows = controls.knows
+
     class Refusal(RequestHandler):
         """Says why, and what to do."""
 
         def prepare(self) -> None:
+            origin, host = self.request.headers.get("Origin"), self.request.host
+            what = f"a page of {origin!a}" if knows(host) else f"as {host!a}"
             self.set_status(403)
             self.set_header("Content-Type", "text/plain; charset=utf-8")
             self.finish(
-                f"dpbb's page does not answer as {self.request.host!a}: expected "
+                f"dpbb's page does not answer {what}: expected "
                 "a name of its own host, as another site could have its name lead "
                 f"here. If it is one, or a proxy's, add it to {HOSTS} in the "
                 "scheduler's Dask config, or to its environment: "
@@ -304,9 +330,9 @@ def _refuse_strangers(application: Any, controls: PageControls) -> None:
 
     def find_handler(request: Any, **options: Any) -> Any:
         found = find(request, **options)
-        if issubclass(found.handler_class, ErrorHandler) or controls.knows(
-            request.host
-        ):
+        origin, host = request.headers.get("Origin"), request.host
+        known = knows(host) and is_same_origin(origin, host)
+        if known or issubclass(found.handler_class, ErrorHandler):
             return found
         return application.get_handler_delegate(request, Refusal)
 
