@@ -505,9 +505,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
 
     const int depth_below = depth + 1;
 #if TIGHTENS
-    // that of a leaf is its cost
-    if (total && depth_below < N - 1 &&
-        tightens_at(arena.rows + N * ROW, depth_below))
+    if (total && tightens_at(arena.rows + N * ROW, depth_below))
       total = tighten_children(
           filter, arena, rows, page, slot, directions, ub, total, front, lane);
 #endif
