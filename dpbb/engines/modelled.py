@@ -32,7 +32,5 @@ def obstacle_of(
         return (
             f"engine {engine} takes the bound {' or '.join(bounds)}, not {tree.bound}"
         )
-    if device == "cuda" and tree.skips_copies:
-        return f"engine {engine} takes rule version 1, not {tree.rule_version}"
     reason: str | None = refusal(problem, tree) or model.obstacle(problem)
     return reason

@@ -21,12 +21,13 @@ from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.kernels.cuda_pairs import NARROW_LIMIT
-from dpbb.options import BranchingRule, TreeOptions, Tuning
+from dpbb.options import BranchingRule, SolveOptions, TreeOptions, Tuning
 from dpbb.tree import Interval, WorkUnit, n_leaves
+from dpbb.tree.branching import tree_of
 from tests.emulation.cupy_on_host import OutOfMemoryError
 from tests.oracle import RULES, TinyFlowShop, best_orders, makespan, naive_tree
 from tests.parity import test_promotion as promotion
-from tests.parity.subject import churn
+from tests.parity.subject import Subject, churn
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -130,6 +131,43 @@ def test_paths_of_more_than_256_jobs(gpu, monkeypatch):
             int(n) * n_leaves(300 - depth) for depth, n in enumerate(part.closed)
         )
         assert closed + rest.leaves == n_leaves(300)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 3), (5, 8, 4), (22, 3, 8)])
+@pytest.mark.parametrize("wide", [False, True])
+def test_of_equal_jobs_the_first_alone_is_branched_on(gpu, shape, wide):
+    """Up to 66 jobs: sets of three words."""
+    kinds, copies, n_machines = shape
+    rng = random.Random(kinds)
+    unit = NARROW_LIMIT if wide else 1
+    rows = [
+        [unit * rng.randint(1, 99) for _ in range(n_machines)] for _ in range(kinds)
+    ]
+    times = [row for row in rows for _ in range(copies)]
+    rng.shuffle(times)
+    problem = FlowShopProblem(FlowShopInstance("equal", times))
+    tree = tree_of(problem, SolveOptions(), None)
+    assert tree.skips_copies
+    reference = Subject.of("reference")
+    optimum = reference.explore(problem, tree, problem.root_bound + 40 * unit)
+    ub = optimum.best.value
+    expected = reference.explore(problem, tree, ub).counters
+    total = gpu.explore(problem, tree, ub)
+    assert counted(total) == (expected.decomposed, expected.leaves)
+    assert total.counters.closed.tolist() == expected.closed.tolist()
+
+
+def test_roots_in_copies_of_equal_jobs_are_closed_where_they_are(gpu):
+    """On the way down the copy is pruned, and so is what is asked for below it."""
+    problem = TinyFlowShop(((3, 9), (3, 9), (4, 4), (8, 1), (8, 1)))
+    tree = TreeOptions(rule_version=2)
+    ub = best_orders(problem.times)[0]
+    expected = naive_tree(problem, tree, ub)
+    for begin, end in pairwise((0, 1, 7, 31, 32, 60, 77, 120)):
+        unit = WorkUnit.from_interval(5, Interval(begin, end))
+        total = gpu.explore(problem, tree, ub, unit)
+        assert total.counters.decomposed == expected.decomposed_in(begin, end)
+        assert total.counters.closed_leaves == end - begin
 
 
 def test_optima_are_found_and_listed(gpu):

@@ -97,11 +97,13 @@ def taken(monkeypatch):
     def use(n_failures):
         tried = []
 
-        def allocate(layout, rows, root, plan, **options):
+        def allocate(layout, rows, root, equal, plan, **options):
             tried.append(plan.n_warps)
             if len(tried) <= n_failures:
                 raise OutOfMemoryError("taken by others")
-            return memory_module.DeviceMemory(layout, rows, root, plan, **options)
+            return memory_module.DeviceMemory(
+                layout, rows, root, equal, plan, **options
+            )
 
         monkeypatch.setattr(pool_module, "DeviceMemory", allocate)
         return tried

@@ -172,7 +172,7 @@ def _shape(
             f"got {threads}"
         )
     model: CudaModel = model_of(problem, "cuda", tree.bound).of(problem, ub)
-    return KernelShape(model, tree.branching, threads // 32)
+    return KernelShape(model, tree.branching, threads // 32, tree.skips_copies)
 
 
 def _arm(balance: str | None) -> type[Arm]:

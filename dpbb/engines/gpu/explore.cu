@@ -187,16 +187,20 @@ __device__ __forceinline__ u32 word_of(const u32 (&words)[N_MASK], int w) {
   return value;
 }
 
-// Bounds of all children of the lanes' nodes: survivors by direction, and the selector.
+// Bounds of all children of the lanes' nodes: survivors by direction, and the selector,
+// to which copies of equal jobs are children like all others.
 // The loop runs over the jobs that any lane has unscheduled, so every lane reads the same
 // row: one access for the warp, and no bank conflicts.
 __device__ __forceinline__ int bound_children(
-    const Node &node, const u32 *rows, u32 *page, int slot, int ub, int branching_ub,
-    u32 (&front)[N_MASK], u32 (&back)[N_MASK], Selector &selector) {
+    const Arena &arena, const Node &node, const u32 *rows, u32 *page, int slot, int ub,
+    int branching_ub, u32 (&front)[N_MASK], u32 (&back)[N_MASK], Selector &selector) {
   int children = 0;
+  u32 job_before = 0;  // whether the last job of the word before is unscheduled
 #pragma unroll(N_MASK <= 2 ? N_MASK : 1)
   for (int w = 0; w < N_MASK; ++w) {
     const u32 mine = *word_at(page, slot, MASK_AT + w);
+    const u32 copies = (mine << 1 | job_before) & equal_jobs(arena, w);
+    job_before = mine >> 31;
     u32 jobs = warp_or(mine);
     children += __popc(jobs);
     const u32 *first = rows + w * 32 * ROW;
@@ -213,6 +217,7 @@ __device__ __forceinline__ int bound_children(
       Pair bound = child_bounds(node, first + bit * ROW);
       if (!(mine >> bit & 1)) bound = PAIR_TOP;
       selector.add(bound, branching_ub);
+      if (copies >> bit & 1) bound = PAIR_TOP;
       const u32 flags = bound.both + offset;
       front_bits = __funnelshift_lc(flags << 16, front_bits, last - bit);
       back_bits = __funnelshift_lc(flags, back_bits, last - bit);
@@ -229,6 +234,7 @@ __device__ __forceinline__ int bound_children(
       Pair bound = child_bounds(node, first + bit * ROW);
       if (!(mine >> bit & 1)) bound = PAIR_TOP;
       selector.add(bound, branching_ub);
+      if (copies >> bit & 1) bound = PAIR_TOP;
       if (front_of(bound) < ub) front_bits |= 1u << bit;
       if (back_of(bound) < ub) back_bits |= 1u << bit;
     }
@@ -442,7 +448,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     u32 front[N_MASK], back[N_MASK];
     Selector selector;
     children += bound_children(
-        node, rows, page, slot, ub, branching_ub, front, back, selector);
+        arena, node, rows, page, slot, ub, branching_ub, front, back, selector);
     ++batches;
 
     if (depth == N - 1) {  // leaves

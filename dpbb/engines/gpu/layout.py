@@ -135,6 +135,18 @@ class PageLayout:
         n = self.n_jobs
         return sum(n - depth + 2 for depth in range(n))
 
+    def equal_words(self, kinds: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """Set of the jobs of the same kind as the one before them.
+
+        Parameters
+        ----------
+        kinds : ndarray of int64, shape (n_jobs,)
+            In root order.
+        """
+        bits = np.zeros(32 * self.mask_words, np.uint8)
+        bits[1 : self.n_jobs] = kinds[1:] == kinds[:-1]
+        return np.packbits(bits, bitorder="little").view("<u4").astype(np.uint32)
+
     def page_of(self, state: NDArray[np.uint32]) -> NDArray[np.uint32]:
         """Words of a page whose first record holds the state; the others are empty."""
         page = np.zeros((self.record_words // 4, LANES, 4), np.uint32)

@@ -135,6 +135,8 @@ class DeviceMemory:
         What a page is.
     rows, root
         What ``CudaModel.pack`` returns.
+    equal : ndarray of uint32
+        Words of ``PageLayout.equal_words``; none without a rule for equal jobs.
     plan
         How many there are of everything.
     """
@@ -144,6 +146,7 @@ class DeviceMemory:
         layout: PageLayout,
         rows: NDArray[np.uint32],
         root: NDArray[np.uint32],
+        equal: NDArray[np.uint32],
         plan: MemoryPlan,
         *,
         all_optima: bool,
@@ -164,7 +167,7 @@ class DeviceMemory:
         self.gift_ring = cupy.asarray(np.full(gift_length, NONE, np.uint32))
         self.pools = [cupy.empty(n_pages, np.uint32) for _ in range(2)]
         self.rows = cupy.asarray(rows)
-        self.root = cupy.asarray(layout.page_of(root))
+        self.root = cupy.asarray(np.concatenate([layout.page_of(root), equal]))
         self.closed = cupy.asarray(np.zeros(layout.n_jobs + 1, np.uint64))
         self.leaves = cupy.empty(plan.n_leaves * layout.leaf_words, np.uint32)
         self.control = cupy.empty(CONTROL.itemsize, np.uint8)

@@ -63,7 +63,8 @@ struct Arena {
   u32 *pool;        // pages to start from
   u32 *out;         // pages left at the end of a launch
   const u32 *rows;  // N * ROW: what the model knows of the jobs
-  const u32 *root;  // a page; its first record has the state of the tree's root
+  const u32 *root;  // a page whose first record has the state of the tree's root; N_MASK
+                    // words with a bit for each job that is equal to the one before it
   u64 *closed;      // N + 1
   u32 *leaves;      // best leaf, or with all optima n_leaves of them: LEAF_WORDS each
   u32 free_bits, gift_bits;  // ring lengths less 1
@@ -83,6 +84,16 @@ __device__ __forceinline__ void store_record_quad(
     u32 *page, int slot, int quad, const Quad &v) {
   *reinterpret_cast<uint4 *>(page + (quad * LANES + slot) * 4) =
       make_uint4(v.word[0], v.word[1], v.word[2], v.word[3]);
+}
+
+// Jobs of a word that are equal to the one before them; none in trees of rule version 1.
+__device__ __forceinline__ u32 equal_jobs(const Arena &arena, int word) {
+  return EQUAL_JOBS ? arena.root[PAGE_WORDS + word] : 0u;
+}
+
+// Whether a job is a copy of the one before it among a node's unscheduled jobs.
+__device__ __forceinline__ bool is_copy(const Arena &arena, int before, int job) {
+  return before == job - 1 && equal_jobs(arena, job >> 5) >> (job & 31) & 1;
 }
 
 __device__ __forceinline__ State state_of_record(const u32 *page, int slot) {

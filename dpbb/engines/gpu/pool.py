@@ -47,7 +47,7 @@ class PagePool:
     kernels
         Compiled for the shape; of whatever block size.
     packed
-        Rows of the jobs and state of the root (``CudaModel.pack``).
+        Rows of the jobs, state of the root, equal jobs: see ``DeviceMemory``.
     plan
         How much there is of everything.
     stream
@@ -61,7 +61,7 @@ class PagePool:
     def __init__(
         self,
         kernels: Kernels,
-        packed: tuple[NDArray[np.uint32], NDArray[np.uint32]],
+        packed: tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]],
         plan: MemoryPlan,
         stream: Any,  # noqa: ANN401
         *,

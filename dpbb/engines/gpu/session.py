@@ -24,6 +24,7 @@ from dpbb.engines.gpu.pool import WALK_CLAIM, PagePool
 from dpbb.engines.gpu.settings import Settings
 from dpbb.engines.promotion import best_completions
 from dpbb.errors import EngineUnavailable
+from dpbb.kernels.pairs import EqualJobs
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
@@ -108,7 +109,11 @@ class GpuSession:
             self._stream = cupy.cuda.Stream(non_blocking=True)
         shape = kernels.shape
         with self._device():
-            packed = shape.model.pack(problem, order)
+            equal = EqualJobs.of(problem, tree)
+            words = np.zeros(0, np.uint32)
+            if equal is not None:
+                words = shape.pages.equal_words(equal.kinds)
+            packed = (*shape.model.pack(problem, order), words)
 
             def make(plan: MemoryPlan) -> Arm:
                 pool = PagePool(

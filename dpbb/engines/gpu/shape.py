@@ -37,11 +37,14 @@ class KernelShape:
         Branching rule.
     warps
         Warps of a block.
+    equal_jobs
+        Whether there are copies to skip, see ``dpbb.tree.branching``.
     """
 
     model: CudaModel
     rule: BranchingRule
     warps: int = 4
+    equal_jobs: bool = False
 
     @property
     def n_jobs(self) -> int:
@@ -102,6 +105,7 @@ class KernelShape:
             **self.model.defines,
             "WIDE": int(self.model.wide),
             "RULE": self.rule.name,
+            "EQUAL_JOBS": int(self.equal_jobs),
             "WARPS": self.warps,
             "MIN_BLOCKS": self.min_blocks,
             "SHARED_ROWS": int(self.shared_rows),

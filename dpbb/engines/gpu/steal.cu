@@ -345,14 +345,17 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     for (int round = 0; round < N_MASK; ++round) {
       if (round * LANES >= children) break;
       const int bound = back ? back_of(bounds[round]) : front_of(bounds[round]);
+      const int rank = round * LANES + lane;
+      const bool copy = EQUAL_JOBS && rank && rank < children &&
+                        is_copy(arena, own.job_of_rank[rank - 1], own.job_of_rank[rank]);
 #if TIGHTENS
       const u32 below = __ballot_sync(
-          ALL_LANES,
-          bound < ub && !(tightens_at(arena.rows + N * ROW, depth + 1) &&
-                          child_is_cut(arena, own, state, rows,
-                                       own.job_of_rank[round * LANES + lane], back, ub)));
+          ALL_LANES, bound < ub && !copy &&
+                         !(tightens_at(arena.rows + N * ROW, depth + 1) &&
+                           child_is_cut(arena, own, state, rows, own.job_of_rank[rank],
+                                        back, ub)));
 #else
-      const u32 below = __ballot_sync(ALL_LANES, bound < ub);
+      const u32 below = __ballot_sync(ALL_LANES, bound < ub && !copy);
 #endif
       survivors += __popc(below);
       if (lane == round) open = below;

@@ -144,7 +144,8 @@ extern "C" __global__ void walk(
       const Node node = node_of(state);
       const int digit = path[level];
       zeros = digit ? 0 : zeros + 1;
-      int job = 0, seen = 0;
+      int job = 0, seen = 0, before = -1;
+      bool copy = false;
       Selector selector;
       Pair taken = PAIR_TOP;
       for (int w = 0; w < N_MASK; ++w) {
@@ -156,11 +157,13 @@ extern "C" __global__ void walk(
           if (seen++ == digit) {
             job = j;
             taken = bound;
+            copy = is_copy(arena, before, j);
           }
+          before = j;
         }
       }
       const bool back = selector.back(level);
-      if (visited == depth && (back ? back_of(taken) : front_of(taken)) >= ub)
+      if (visited == depth && (copy || (back ? back_of(taken) : front_of(taken)) >= ub))
         visited = level;
       extend(state, arena.rows + job * ROW, back);
       *word_at(page, lane, MASK_AT + (job >> 5)) &= ~(1u << (job & 31));

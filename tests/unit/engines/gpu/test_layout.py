@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dpbb.engines.gpu.explode import Exploding
@@ -121,6 +122,22 @@ def test_fields_of_the_host_are_those_of_the_kernels(file, struct, dtype):
 def test_kernels_compile_for(arm, architecture, rule, wide):
     text, options = unit_of(arm, KernelShape(Lb1(40, 5, wide), rule))
     compile_unit(text, (*options, f"-arch={architecture}"))
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("arm", [Exploding, Stealing])
+def test_kernels_compile_for_equal_jobs(arm, wide):
+    shape = KernelShape(Lb1(40, 5, wide), BranchingRule.MINMIN, equal_jobs=True)
+    text, options = unit_of(arm, shape)
+    compile_unit(text, (*options, "-arch=sm_90"))
+
+
+def test_words_of_equal_jobs_have_a_bit_for_each_job_like_the_one_before():
+    pages = KernelShape(Lb1(40, 5, wide=False), BranchingRule.MINMIN).pages
+    kinds = np.arange(40)
+    kinds[[1, 2]], kinds[[31, 32, 33]], kinds[39] = 0, 7, 38
+    low, high = pages.equal_words(kinds).tolist()
+    assert (low, high) == (0b110, 1 << 39 - 32 | 0b11)
 
 
 @pytest.mark.parametrize("arm", [Exploding, Stealing])
