@@ -195,12 +195,16 @@ __device__ __forceinline__ int bound_children(
     const Arena &arena, const Node &node, const u32 *rows, u32 *page, int slot, int ub,
     int branching_ub, u32 (&front)[N_MASK], u32 (&back)[N_MASK], Selector &selector) {
   int children = 0;
+#if EQUAL_JOBS
   u32 job_before = 0;  // whether the last job of the word before is unscheduled
+#endif
 #pragma unroll(N_MASK <= 2 ? N_MASK : 1)
   for (int w = 0; w < N_MASK; ++w) {
     const u32 mine = *word_at(page, slot, MASK_AT + w);
+#if EQUAL_JOBS
     const u32 copies = (mine << 1 | job_before) & equal_jobs(arena, w);
     job_before = mine >> 31;
+#endif
     u32 jobs = warp_or(mine);
     children += __popc(jobs);
     const u32 *first = rows + w * 32 * ROW;
@@ -217,7 +221,9 @@ __device__ __forceinline__ int bound_children(
       Pair bound = child_bounds(node, first + bit * ROW);
       if (!(mine >> bit & 1)) bound = PAIR_TOP;
       selector.add(bound, branching_ub);
+#if EQUAL_JOBS
       if (copies >> bit & 1) bound = PAIR_TOP;
+#endif
       const u32 flags = bound.both + offset;
       front_bits = __funnelshift_lc(flags << 16, front_bits, last - bit);
       back_bits = __funnelshift_lc(flags, back_bits, last - bit);
@@ -234,7 +240,9 @@ __device__ __forceinline__ int bound_children(
       Pair bound = child_bounds(node, first + bit * ROW);
       if (!(mine >> bit & 1)) bound = PAIR_TOP;
       selector.add(bound, branching_ub);
+#if EQUAL_JOBS
       if (copies >> bit & 1) bound = PAIR_TOP;
+#endif
       if (front_of(bound) < ub) front_bits |= 1u << bit;
       if (back_of(bound) < ub) back_bits |= 1u << bit;
     }
