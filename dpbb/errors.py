@@ -44,6 +44,13 @@ class ClusterError(DpbbError, RuntimeError):
     """The cluster cannot run dpbb, or a run on it failed; says where and why."""
 
 
+class SchedulerLostError(ClusterError):
+    """Nobody answers at the scheduler's address: not yet, or not any more.
+
+    No fault of the run: with a checkpoint it can be resumed.
+    """
+
+
 class StaleLeaseError(DpbbError):
     """Late report of a released lease: ignore it."""
 

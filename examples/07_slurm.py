@@ -2,23 +2,30 @@
 
     python examples/07_slurm.py [INSTANCE]
 
-Needs ``pip install dask-jobqueue`` and ``sbatch`` on the PATH; elsewhere a cluster on
+Needs ``pip install 'dpbb[slurm]'`` and ``sbatch`` on the PATH; elsewhere a cluster on
 this machine stands in. Jobs may end at any time, at their wall time too: what a worker
-has not finished is given back before it closes, or taken from its last report.
+has not finished is given back before it closes, or taken from its last report. For more
+(certificates, GPUs, requeueing) see deploy/slurm.
 """
 
 import shutil
+import subprocess
 import sys
 
 from distributed import Client, LocalCluster
 
 import dpbb
 
+WAIT_S = 1800  # for the first worker
+
 
 def make_cluster():
     if shutil.which("sbatch") is None:
         print("no sbatch here: a cluster on this machine stands in")
         return LocalCluster(n_workers=0, threads_per_worker=1, dashboard_address=":0")
+    ping = subprocess.run(["scontrol", "ping"], check=False)  # noqa: S607
+    if ping.returncode:
+        sys.exit("expected SLURM's controller to answer, got no answer")
     from dask_jobqueue import SLURMCluster
 
     return SLURMCluster(
@@ -28,12 +35,18 @@ def make_cluster():
         walltime="04:00:00",
         # closes a worker before its job is killed, at another time each
         worker_extra_args=["--lifetime", "230m", "--lifetime-stagger", "5m"],
+        security=True,  # certificates for this cluster alone
+        shared_temp_directory=".",  # of their key: workers have to see it
     )
 
 
 def main(instance: str = "ta022") -> None:
     with make_cluster() as cluster, Client(cluster) as client:
-        cluster.adapt(minimum=0, maximum=4)  # follows what the open runs can feed
+        cluster.adapt(minimum=1, maximum=4)  # follows what the open runs can feed
+        try:
+            client.wait_for_workers(1, timeout=WAIT_S)
+        except TimeoutError:
+            sys.exit(f"expected a worker within {WAIT_S} s, got none: see squeue")
         result = dpbb.solve(instance, client=client)
         print(result.summary())
 

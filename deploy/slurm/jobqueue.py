@@ -1,6 +1,6 @@
 """Solve on SLURM with workers that come and go: a job for each.
 
-    python jobqueue.py CHECKPOINT INSTANCE [--jobs 8] [--gpus 1] [-- OPTION...]
+    python jobqueue.py CHECKPOINT INSTANCE [--jobs 8] [--minutes 240] [-- OPTION...]
 
 Runs scheduler and client here (a login node that allows it, or a small long job), and
 submits workers as jobs through dask-jobqueue. Workers close before their wall time and
@@ -10,17 +10,24 @@ goes on from the checkpoint.
 """
 
 import argparse
+import os
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
 import dask.config
 from dask_jobqueue import SLURMCluster
+from distributed import Client
+from distributed.security import Security
 from distributed.utils import get_ip
-from launch import end_in_order, run_client
+from launch import HERE, PATIENCE, end_in_order, private_folder, run_client, use_tls
 
-DEPLOY = Path(__file__).resolve().parents[1]
+CONFIG = HERE.parent / "dask.yaml"
 ADDRESS = "from distributed.utils import get_ip; print(get_ip())"
+EXIT_NO_CLUSTER = 1
+LEAST_MINUTES = 2
+"""Of a job: shorter ones would end before they have given anything back."""
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -35,55 +42,106 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--gpus", type=int, default=0, help="of a job")
     parser.add_argument("--queue", help="partition")
     parser.add_argument("--account")
-    parser.add_argument("--hours", type=int, default=4, help="wall time of a job")
+    parser.add_argument("--minutes", type=int, default=240, help="wall time of a job")
+    parser.add_argument("--wait", type=float, default=60, help="minutes for a worker")
     parser.add_argument("--interface", help="network interface, such as ib0")
     args = parser.parse_args(arguments[:end])
+    if args.minutes < LEAST_MINUTES:
+        parser.error(
+            f"--minutes: expected at least {LEAST_MINUTES}, got {args.minutes}"
+        )
     args.options = arguments[end + 1 :]
     return args
 
 
-def make_cluster(args: argparse.Namespace) -> SLURMCluster:
+def lifetime_s(minutes: int) -> tuple[int, int]:
+    """Seconds after which a worker closes, give or take the second number.
+
+    The work is given back before SLURM kills the job, not all at one moment: three to
+    nine minutes earlier, in short jobs a sixth to a half of their time.
+    """
+    stagger = min(180, 60 * minutes // 6)
+    return 60 * minutes - 2 * stagger, stagger
+
+
+def make_cluster(args: argparse.Namespace, security: Security) -> SLURMCluster:
     """Describe a job: one worker process a GPU, or one with all cores."""
-    minutes = 60 * args.hours
     processes = max(1, args.gpus)
     # on one interface, not on all of them; each node asks for its own address
     here = {} if args.interface else {"host": get_ip()}
     there = [] if args.interface else ["--host", '"$DPBB_HOST"']
+    lifetime, stagger = lifetime_s(args.minutes)
     return SLURMCluster(
         queue=args.queue,
         account=args.account,
         cores=args.cores,
         processes=processes,
         memory=args.memory,
-        walltime=f"{args.hours}:00:00",
+        walltime=str(args.minutes),
         interface=args.interface,
+        security=security,
+        # the shell's process becomes the worker's nanny, which SLURM then asks to end
+        python=f"exec {shlex.quote(sys.executable)}",
         # workers that see the same GPUs share them, one each
         job_extra_directives=[f"--gpus={args.gpus}"] if args.gpus else [],
         job_script_prologue=[
-            f"export DASK_CONFIG={DEPLOY / 'dask.yaml'}",
+            f"export DASK_CONFIG={shlex.quote(str(CONFIG))}",
             f"export DPBB_SEATS={'gpu' if args.gpus else 'cpu'}",
             f"export DPBB_HOST=$({shlex.quote(sys.executable)} -c '{ADDRESS}')",
         ],
-        # the work is given back before SLURM kills the job, not all at one moment
         worker_extra_args=[
-            *("--lifetime", f"{minutes - 6}m"),
-            *("--lifetime-stagger", "3m"),
+            *("--lifetime", f"{lifetime}s"),
+            *("--lifetime-stagger", f"{stagger}s"),
             *there,
             *("--dashboard-address", "127.0.0.1:0"),
+            *("--preload", shlex.quote(str(PATIENCE))),
+            *("--preload-nanny", shlex.quote(str(PATIENCE))),
         ],
         scheduler_options={"dashboard_address": "127.0.0.1:0", **here},
     )
+
+
+def refused() -> str | None:
+    """Say why nothing can be submitted here; None: SLURM's controller answers."""
+    try:
+        done = subprocess.run(
+            ["scontrol", "ping"],  # noqa: S607
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return None if done.returncode == 0 else (done.stdout + done.stderr).strip()
 
 
 def main() -> int:
     """Solve or resume; returns dpbb's exit code."""
     args = parse(sys.argv[1:])
     end_in_order()
-    settings = dask.config.collect([str(DEPLOY / "dask.yaml")], env={})
+    why = refused()
+    if why is not None:
+        print(f"expected SLURM's controller to answer, got: {why}", file=sys.stderr)
+        return EXIT_NO_CLUSTER
+    settings = dask.config.collect([str(CONFIG)], env={})
     dask.config.update(dask.config.config, settings)
-    with make_cluster(args) as cluster:
+    with (
+        private_folder(f"dpbb-{Path(args.checkpoint).name}-{os.getpid()}") as folder,
+        make_cluster(args, use_tls(folder)) as cluster,
+    ):
         cluster.adapt(minimum=1, maximum=args.jobs * max(1, args.gpus))
         print(f"dashboard {cluster.dashboard_link}", file=sys.stderr)
+        try:
+            with Client(cluster) as client:
+                client.wait_for_workers(1, timeout=60 * args.wait)
+        except TimeoutError:
+            print(
+                f"expected a worker within {args.wait:g} minutes (--wait), got none: "
+                "see squeue, and the jobs' logs (slurm-*.out)",
+                file=sys.stderr,
+            )
+            return EXIT_NO_CLUSTER
         address = cluster.scheduler_address
         return run_client(args.checkpoint, address, args.instance, *args.options)
 

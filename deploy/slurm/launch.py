@@ -1,17 +1,100 @@
-"""The client beside a cluster: what asks this process to end is for the client.
+"""What both ways onto SLURM share: certificates, addresses, and the client.
 
-A reboot, ``scancel`` or Ctrl-C: the client stops its run, with the state saved, and
-only then does the cluster close.
+A node of a cluster has other users, and a scheduler of Dask executes what it is sent:
+so every connection is TLS with a certificate made for this one try, whose key lies in
+a folder that only its owner can read. And SLURM asks every process of a job to end at
+the same moment: the client then stops its run, with the state saved, and only after it
+does the cluster close.
 """
 
+from __future__ import annotations
+
+import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
+from typing import TYPE_CHECKING
 
-SCRIPT = Path(__file__).resolve().parents[1] / "solve-or-resume.sh"
+import dask.config
+from distributed.security import Security
+from distributed.utils import get_ip
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+HERE = Path(__file__).resolve().parent
+RESUME = HERE.parent / "solve-or-resume.sh"
+PATIENCE = HERE / "patience.py"
 ASKED = (signal.SIGINT, signal.SIGTERM)
+
+NO_SCHEDULER = 5
+"""Exit code of dpbb: the scheduler did not answer, or was lost."""
+
+ROLES = ("scheduler", "worker", "client")
+
+
+@contextmanager
+def private_folder(prefix: str) -> Iterator[Path]:
+    """Make a folder here that nobody else can read; what is left of older ones goes.
+
+    Parameters
+    ----------
+    prefix
+        No other job's, and the same for all tries of one: a try that was killed has
+        left a scheduler's address that must not be used again.
+    """
+    for left in Path.cwd().glob(f"{prefix}-*"):
+        shutil.rmtree(left, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=f"{prefix}-", dir=Path.cwd()))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def use_tls(folder: Path) -> Security:
+    """Make certificate and key; this process and those it starts use them.
+
+    Dask then refuses whoever does not have the key.
+    """
+    made = Security.temporary()
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
+    certificate.write_text(made.tls_ca_file)
+    key.touch(mode=0o600)
+    key.write_text(made.tls_scheduler_key)
+    tls = {f"{role}.cert": str(certificate) for role in ROLES}
+    tls |= {f"{role}.key": str(key) for role in ROLES}
+    settings = {f"tls.{name}": value for name, value in tls.items()}
+    settings |= {
+        "tls.ca-file": str(certificate),
+        "default-scheme": "tls",
+        "require-encryption": "true",
+    }
+    for name, value in settings.items():
+        variable = f"DASK_DISTRIBUTED__COMM__{name.replace('.', '__')}"
+        os.environ[variable.replace("-", "_").upper()] = value
+    # a page on a shared node's loopback interface is not for its owner alone
+    os.environ["DASK_DPBB__DASHBOARD__CONTROLS"] = "false"
+    dask.config.refresh()
+    return Security()
+
+
+def listening() -> list[str]:
+    """Where to listen, as arguments of Dask's commands: never on all interfaces.
+
+    On ``DPBB_INTERFACE``, such as ib0; in a job of one node on the loopback interface;
+    else on the one that leads out of this node.
+    """
+    interface = os.environ.get("DPBB_INTERFACE")
+    if interface:
+        return ["--interface", interface]
+    alone = os.environ.get("SLURM_JOB_NUM_NODES") == "1"
+    return ["--host", "127.0.0.1" if alone else get_ip()]
 
 
 def end_in_order() -> None:
@@ -19,14 +102,19 @@ def end_in_order() -> None:
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
 
 
-def run_client(*arguments: str) -> int:
-    """Call ``solve-or-resume.sh`` and wait for its end; returns its exit code.
+def start_client(*arguments: str) -> subprocess.Popen[bytes]:
+    """Call ``solve-or-resume.sh``.
 
     In a session of its own: a terminal's Ctrl-C would reach it twice, and the second
     one ends it at once.
     """
+    return subprocess.Popen([RESUME, *arguments], start_new_session=True)
+
+
+def run_client(*arguments: str) -> int:
+    """Call ``solve-or-resume.sh`` and wait for its end; returns its exit code."""
     before = {number: signal.getsignal(number) for number in ASKED}
-    client = subprocess.Popen([SCRIPT, *arguments], start_new_session=True)
+    client = start_client(*arguments)
 
     def pass_on(number: int, _frame: FrameType | None) -> None:
         if client.poll() is None:

@@ -1,110 +1,187 @@
-"""One SLURM job for everything, started by ``runner.sbatch`` with ``srun``.
+"""One SLURM job for everything, started by ``runner.sbatch`` on the job's first node.
 
-Task 0 becomes the scheduler, task 1 the client, all others workers (``SLURMRunner`` of
-dask-jobqueue). They find each other by a file in the job's folder. The client ends a
-few minutes before the job's time is over, with the state of the run saved.
+Scheduler and client are processes of the batch script, beside the workers, which
+``srun`` starts: one for each task. The client alone says how the job ends: a worker
+that is killed does not make it a failure.
 
-SLURM cancels a job by SIGTERM to every task: the client stops its run, workers give
-their work back, and the scheduler waits for both.
+SIGUSR1, which SLURM sends some minutes before the job's time is over, stops the run
+with its state saved, and the job queues itself again. So it does when the scheduler, or
+all workers, are lost, provided that this try has saved anything. SIGTERM (``scancel``,
+preemption, the end of the time) stops and saves as well, and leaves the rest to SLURM.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dask_jobqueue.slurm import SLURMRunner
-from distributed import Client
-from distributed.utils import get_ip
-from launch import run_client
+from launch import (
+    NO_SCHEDULER,
+    PATIENCE,
+    listening,
+    private_folder,
+    start_client,
+    use_tls,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import FrameType
 
-MARGIN_S = 180.0
-"""Time to stop, to save and to close before SLURM kills the job."""
+POLL_S = 0.2
+CLOSE_S = 10.0
+"""After the client the scheduler has so long to end, and then the workers."""
 
-CLIENT_S = 20.0
-"""A scheduler that is asked to end gives the client so long; SLURM kills after 30 s."""
+JOIN_S = 120
+"""A worker that does not reach the scheduler for so long ends."""
+
+CUT_OFF = (3, 4)
+"""Exit codes of dpbb: stopped before there was a proof."""
+
+SCHEDULER = "distributed.cli.dask_scheduler"
+WORKER = "distributed.cli.dask_worker"
+PAGE = ("--dashboard-address", "127.0.0.1:0")  # it has no login
+PRELOADS = ("--preload", "dpbb.cluster.preload", "--preload", str(PATIENCE))
 
 
-class Ending:
-    """What SIGTERM does to a task: the first one ends it in order, others nothing."""
+class Asked:
+    """Which signal has asked for an end; the first one counts."""
 
     def __init__(self) -> None:
-        self.end: Callable[[], object] | None = None  # None: there is nothing to end
-        self._asked = False
-        signal.signal(signal.SIGTERM, self._on_signal)
+        self.by: int | None = None
+        for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._note)
 
-    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        if self.end is None:
-            sys.exit(128 + number)
-        if not self._asked:
-            self._asked = True
-            self.end()
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        self.by = self.by or number
 
 
-class Runner(SLURMRunner):
-    """A scheduler, a client or a worker, as the task's number says."""
-
-    def __init__(self, ending: Ending, **options: Any) -> None:  # noqa: ANN401
-        self._ending = ending
-        super().__init__(**options)  # does not return but in the client
-
-    async def on_scheduler_start(self, scheduler: Any) -> None:  # noqa: ANN401
-        """Outlive the client, which stops the run, but not for ever."""
-        loop = scheduler.loop
-
-        def close() -> None:
-            loop.add_callback(scheduler.close, reason="SIGTERM")
-
-        self._ending.end = lambda: loop.add_callback(loop.call_later, CLIENT_S, close)
-
-    async def on_worker_start(self, worker: Any) -> None:  # noqa: ANN401
-        """Give the work back first."""
-        close = worker.close_gracefully
-        self._ending.end = lambda: worker.loop.add_callback(close, reason="SIGTERM")
+def say(text: str) -> None:
+    """Write a line to the job's log."""
+    print(f"runner: {text}", file=sys.stderr, flush=True)
 
 
-def listening() -> dict[str, str]:
-    """Where scheduler and workers listen: on one interface, not on all of them.
+def newest(checkpoint: str) -> float:
+    """When a checkpoint was written last; 0 if there is none."""
+    times = [file.stat().st_mtime for file in Path(checkpoint).glob("checkpoint-*")]
+    return max(times, default=0.0)
 
-    On that of ``DPBB_INTERFACE``, such as ib0, or the one that leads out of this node,
-    which is what Dask would have the others connect to.
+
+def start_scheduler(file: Path, asked: Asked) -> subprocess.Popen[bytes]:
+    """Start it, and wait until its address is in the file, or it ends."""
+    command = [sys.executable, "-m", SCHEDULER, "--scheduler-file", str(file)]
+    command += ["--port", "0", *listening(), *PAGE, *PRELOADS]
+    process = subprocess.Popen(command)
+    while not file.exists() and process.poll() is None and asked.by is None:
+        time.sleep(POLL_S)
+    return process
+
+
+def start_workers(file: Path) -> subprocess.Popen[bytes]:
+    """Start one for each task; one that is killed ends no other."""
+    # srun does not take this from the job since SLURM 22.05
+    threads = os.environ.get("SLURM_CPUS_PER_TASK", "1")
+    command = ["srun", "--kill-on-bad-exit=0", "--export=ALL"]
+    command += [f"--cpus-per-task={threads}", sys.executable, __file__]
+    return subprocess.Popen([*command, "--worker", str(file), threads])
+
+
+def be_worker(file: str, threads: str) -> None:
+    """Become a worker: each node listens on an address of its own."""
+    command = [sys.executable, "-m", WORKER, "--scheduler-file", file]
+    command += ["--nworkers", "1", "--nthreads", threads, *listening(), *PAGE]
+    command += ["--death-timeout", str(JOIN_S), *PRELOADS]
+    command += ["--preload-nanny", str(PATIENCE)]
+    os.execv(sys.executable, command)  # noqa: S606
+
+
+def end(scheduler: subprocess.Popen[bytes], *workers: subprocess.Popen[bytes]) -> None:
+    """Close the scheduler, which closes the workers; kill what does not end."""
+    if scheduler.poll() is None:
+        scheduler.send_signal(signal.SIGINT)
+        wait_all(CLOSE_S, scheduler, *workers)
+    for srun in workers:
+        srun.terminate()  # it cancels its step
+    wait_all(CLOSE_S, *workers)
+    for process in (scheduler, *workers):
+        process.kill()
+        process.wait()
+
+
+def wait_all(seconds: float, *processes: subprocess.Popen[bytes]) -> None:
+    """Wait until all of them have ended, or for so long."""
+    deadline = time.monotonic() + seconds
+    for process in processes:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(max(0.0, deadline - time.monotonic()))
+
+
+def solve(folder: Path, asked: Asked, *arguments: str) -> tuple[int, str | None]:
+    """Run the cluster and the client to the client's end.
+
+    Returns
+    -------
+    int, str or None
+        The client's exit code, and what cut it off: ``"time"``, ``"cancelled"``, the
+        loss of ``"the scheduler"`` or ``"all workers"``; None: nothing.
     """
-    interface = os.environ.get("DPBB_INTERFACE")
-    return {"interface": interface} if interface else {"host": get_ip()}
+    checkpoint, instance, *options = arguments
+    file = folder / "scheduler.json"
+    scheduler = start_scheduler(file, asked)
+    if not file.exists():
+        end(scheduler)
+        return NO_SCHEDULER, "the scheduler" if asked.by is None else "cancelled"
+    workers = start_workers(file)
+    client = start_client(checkpoint, str(file), instance, *options)
+    cut = None
+    while client.poll() is None:
+        if cut is None:
+            if asked.by is not None:
+                cut = "time" if asked.by == signal.SIGUSR1 else "cancelled"
+            elif workers.poll() is not None:
+                cut = "all workers"
+            if cut is not None:
+                client.terminate()
+        if scheduler.poll() is not None:
+            cut = cut or "the scheduler"
+            client.kill()  # it would look for it for a while
+        time.sleep(POLL_S)
+    code = NO_SCHEDULER if scheduler.poll() is not None else client.returncode
+    if code == NO_SCHEDULER:
+        cut = cut or "the scheduler"
+    end(scheduler, workers)
+    return (code if code >= 0 else 128 - code), cut
 
 
-def time_limit_s(environ: dict[str, str], now: float) -> float | None:
-    """Seconds that the client may take; None when SLURM does not say (before 22.05)."""
-    end = environ.get("SLURM_JOB_END_TIME")
-    return None if end is None else max(1.0, float(end) - now - MARGIN_S)
-
-
-def main(checkpoint: str, instance: str, *options: str) -> int:
-    """Take the role of this task; the client returns dpbb's exit code."""
-    ending = Ending()
-    threads = int(os.environ.get("SLURM_CPUS_PER_TASK", "1"))
-    with (
-        Runner(
-            ending,
-            scheduler_file="dpbb-scheduler-{job_id}.json",
-            # for this node alone: the page has no login
-            scheduler_options={"dashboard_address": "127.0.0.1:0", **listening()},
-            worker_options={"nthreads": threads, **listening()},
-        ) as runner,
-        Client(runner) as client,
-    ):
-        limit_s = time_limit_s(dict(os.environ), time.time())
-        limit = [] if limit_s is None else [f"--time-limit={limit_s:.0f}"]
-        address = client.scheduler.address
-        return run_client(checkpoint, address, instance, *options, *limit)
+def main(checkpoint: str, *arguments: str) -> int:
+    """Solve or resume, and queue again if it was cut off; returns dpbb's exit code."""
+    asked = Asked()
+    job = os.environ["SLURM_JOB_ID"]
+    before = newest(checkpoint)
+    with private_folder(f"dpbb-{job}") as folder:
+        use_tls(folder)
+        code, cut = solve(folder, asked, checkpoint, *arguments)
+    if cut is None or code not in (*CUT_OFF, NO_SCHEDULER):
+        return code
+    if cut == "cancelled":
+        say("stopped")
+        return code
+    if cut != "time":
+        say(f"lost {cut}")
+        if newest(checkpoint) == before:
+            say("this try has saved nothing: not queueing again")
+            return 1
+    say("not proved yet: queueing again")
+    subprocess.run(["scontrol", "requeue", job], check=False)  # noqa: S607
+    return code
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "--worker":
+        be_worker(*sys.argv[2:])
     sys.exit(main(*sys.argv[1:]))

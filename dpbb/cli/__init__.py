@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import dpbb
 from dpbb.bench import SUITES
 from dpbb.cli.output import checked_stdout, silence
-from dpbb.errors import DpbbError, InstanceError, OptionError
+from dpbb.errors import DpbbError, InstanceError, OptionError, SchedulerLostError
 from dpbb.options import OPTIONS
 from dpbb.options.kinds import nearest
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 EXIT_ERROR = 1
 EXIT_BAD_INPUT = 2
+EXIT_SCHEDULER_LOST = 5
 EXIT_INTERRUPTED = 130
 
 COMMANDS = {
@@ -71,6 +72,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (InstanceError, OptionError) as error:
         print(f"dpbb: error: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
+    except SchedulerLostError as error:
+        print(f"dpbb: error: {error}", file=sys.stderr)
+        return EXIT_SCHEDULER_LOST
     except DpbbError as error:
         print(f"dpbb: error: {error}", file=sys.stderr)
         return EXIT_ERROR

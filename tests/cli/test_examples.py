@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,9 @@ SAYS = {
     "10_job_shop_tabu.py": ("ft06: makespan 55 after", "best known 55 (optimal)"),
 }
 
+ENVIRON = {"07_slurm.py": {"PATH": ""}}
+"""No test submits to a SLURM that it did not start: it is not found."""
+
 pytestmark = pytest.mark.cluster
 
 
@@ -54,6 +58,7 @@ def test_example_runs(name, tmp_path):
     ran = subprocess.run(  # noqa: S603
         [sys.executable, EXAMPLES / name],
         cwd=tmp_path,
+        env={**os.environ, **ENVIRON.get(name, {})},
         capture_output=True,
         text=True,
         timeout=100,

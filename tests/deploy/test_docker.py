@@ -2,19 +2,23 @@
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "deploy" / "docker"
 DOCKERFILE = FOLDER / "Dockerfile"
 COMPOSE = yaml.safe_load((FOLDER / "compose.yaml").read_text())
 
+LOCKED = sorted((FOLDER / "locked").glob("*.txt"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 KNOWN = {
     *("FROM", "RUN", "COPY", "ENV", "VOLUME", "EXPOSE", "WORKDIR", "ARG", "USER"),
-    "CMD",
+    *("CMD", "HEALTHCHECK"),
 }
 
 
@@ -28,15 +32,15 @@ def instructions():
 
 
 def test_instructions_are_known_and_stages_fit_together():
-    stages = {}
-    for name, rest in instructions():
-        assert name in KNOWN
-        if name == "FROM":
-            image, _, stage = rest.split()
-            stages[stage] = image
-    assert set(stages) == {"base", "cpu", "cuda"}
-    assert {stages["cpu"], stages["cuda"]} == {"base"}
-    assert re.fullmatch(r"python:3\.1\d-slim", stages["base"])
+    """Built in one stage, run in another; both of one base, by its digest."""
+    found = list(instructions())
+    assert {name for name, _ in found} <= KNOWN
+    name, base = found[0]
+    assert name == "ARG"
+    assert re.fullmatch(r"BASE=python@sha256:[0-9a-f]{64}", base)
+    stages = [rest for name, rest in found if name == "FROM"]
+    assert stages == ["${BASE} AS build", "${BASE} AS image"]
+    assert "COPY --from=build /opt/dpbb /opt/dpbb" in DOCKERFILE.read_text()
 
 
 def test_everything_that_is_copied_exists_and_is_let_through():
@@ -44,7 +48,7 @@ def test_everything_that_is_copied_exists_and_is_let_through():
     copied = {
         source.rstrip("/")
         for name, rest in instructions()
-        if name == "COPY"
+        if name == "COPY" and not rest.startswith("--from")
         for source in rest.split()[:-1]
     }
     for source in copied:
@@ -56,29 +60,50 @@ def test_everything_that_is_copied_exists_and_is_let_through():
 
 def test_wheel_needs_what_is_copied():
     """Files that the build reads: README and licence are named in pyproject.toml."""
-    import tomllib
-
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     text = DOCKERFILE.read_text()
-    for file in (project["readme"], *project["license-files"], "pyproject.toml"):
+    for file in (PROJECT["readme"], *PROJECT["license-files"], "pyproject.toml"):
         assert file in text
-    extras = re.findall(r"/src\[([^\]]*)\]", text)
-    names = {
-        "cuda13" if "$" in extra else extra for e in extras for extra in e.split(",")
-    }
-    assert names <= set(project["optional-dependencies"])
+
+
+def locked(file):
+    """Return what a list installs: requirement, with its version."""
+    lines = re.findall(r"^([^#\s].*?)(?: \\)?$", file.read_text(), flags=re.MULTILINE)
+    return [Requirement(line) for line in lines]
+
+
+@pytest.mark.parametrize("file", LOCKED, ids=lambda file: file.stem)
+def test_every_package_is_locked(file):
+    """One version with its hashes each, which is one that the project can use."""
+    requirements = locked(file)
+    for requirement in requirements:
+        (version,) = requirement.specifier
+        assert version.operator == "=="
+    assert file.read_text().count("--hash=sha256:") >= len(requirements)
+    extras = ["prometheus", *([] if file.stem == "cpu" else [file.stem])]
+    wanted = PROJECT["dependencies"] + [
+        line for extra in extras for line in PROJECT["optional-dependencies"][extra]
+    ]
+    for line in wanted:
+        need = Requirement(line)
+        names = [r for r in requirements if r.name == need.name]
+        assert names, f"{need.name} is not locked: call deploy/docker/lock.sh"
+        for one in names:
+            (version,) = one.specifier
+            assert need.specifier.contains(version.version), line
+
+
+def test_images_are_those_that_are_locked():
+    assert [file.stem for file in LOCKED] == ["cpu", "cuda12", "cuda13"]
+    assert ("ARG", "IMAGE=cpu") in instructions()
+    args = [
+        s["build"].get("args", {"IMAGE": "cpu"}) for s in COMPOSE["services"].values()
+    ]
+    assert {arg["IMAGE"] for arg in args} == {"cpu", "cuda13"}
 
 
 def test_nobody_is_root_at_the_end():
-    for stage in ("cpu", "cuda"):
-        inside = False
-        user = None
-        for name, rest in instructions():
-            if name == "FROM":
-                inside = rest.endswith(f" {stage}")
-            elif name == "USER" and inside:
-                user = rest
-        assert user == "dpbb"
+    users = [rest for name, rest in instructions() if name == "USER"]
+    assert users == ["dpbb"]
 
 
 @pytest.mark.parametrize("name", COMPOSE["services"])
@@ -86,9 +111,11 @@ def test_services_fit_together(name):
     service = COMPOSE["services"][name]
     assert (FOLDER / service["build"]["context"]).resolve() == ROOT
     assert (ROOT / service["build"]["dockerfile"]).is_file()
-    assert service["image"] == f"dpbb:{service['build']['target']}"
-    for other in service.get("depends_on", []):
+    cuda = service["build"].get("args", {}).get("IMAGE", "cpu") != "cpu"
+    assert service["image"] == ("dpbb:cuda" if cuda else "dpbb:cpu")
+    for other, when in service.get("depends_on", {}).items():
         assert other in COMPOSE["services"]
+        assert when == {"condition": "service_healthy"}
     for mount in service.get("volumes", []):
         volume, target = mount.split(":")
         assert volume in COMPOSE["volumes"]
@@ -100,6 +127,8 @@ def test_services_fit_together(name):
     assert program in ("dask", "solve-or-resume")
     if program == "dask":
         assert arguments[-2:] == ["--preload", "dpbb.cluster.preload"]
+    if arguments[0] == "worker":  # where the health check of the image looks
+        assert "--dashboard-address 127.0.0.1:8787" in service["command"]
 
 
 def test_gpu_workers_have_a_device_each():

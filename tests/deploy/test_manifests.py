@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from dpbb.cli import EXIT_BAD_INPUT, EXIT_ERROR
+
 FOLDER = Path(__file__).parents[2] / "deploy" / "kubernetes"
 FILES = sorted(FOLDER.glob("*.yaml"))
 MANIFESTS = [
@@ -40,6 +42,7 @@ SHAPES = {
     },
     ("batch/v1", "Job"): {
         "backoffLimit": int,
+        "podFailurePolicy": {"rules": [{"action": str}]},
         "template": {"metadata": {"labels": dict}, "spec": POD},
     },
     ("networking.k8s.io/v1", "NetworkPolicy"): {
@@ -70,7 +73,7 @@ def check(value, shape, where):
 def pods():
     """Every pod, with the name of its manifest and its labels."""
     for name, manifest in MANIFESTS:
-        spec = manifest["spec"]
+        spec = manifest.get("spec", {})
         if manifest["kind"] == "Job":
             template = spec["template"]
             yield name, template["spec"], template["metadata"]["labels"]
@@ -90,8 +93,10 @@ POD_IDS = [f"{name}-{labels}" for name, _, labels in PODS]
 
 @pytest.mark.parametrize(("name", "manifest"), MANIFESTS, ids=IDS)
 def test_manifest_has_what_its_kind_needs(name, manifest):
-    shape = SHAPES[manifest["apiVersion"], manifest["kind"]]
     check(manifest["metadata"], {"name": str, "labels": dict}, name)
+    if manifest["kind"] == "Namespace":
+        return
+    shape = SHAPES[manifest["apiVersion"], manifest["kind"]]
     check(manifest["spec"], shape, name)
 
 
@@ -104,7 +109,6 @@ def test_names_inside_a_pod_agree(name, pod, labels):
         if manifest["kind"] == "PersistentVolumeClaim"
     }
     volumes = {volume["name"]: volume for volume in pod.get("volumes", [])}
-    assert pod["securityContext"]["runAsNonRoot"]
     for volume in volumes.values():
         assert volume["persistentVolumeClaim"]["claimName"] in claims
     for container in pod["containers"]:
@@ -120,8 +124,64 @@ def test_names_inside_a_pod_agree(name, pod, labels):
         assert container["image"] == image
 
 
+def gpus_of(container):
+    """How many GPUs, or parts of one, by resource."""
+    limits = container["resources"]["limits"]
+    return {name: n for name, n in limits.items() if name.startswith("nvidia.com/")}
+
+
 def wants_gpu(container):
-    return "nvidia.com/gpu" in container["resources"]["limits"]
+    return bool(gpus_of(container))
+
+
+@pytest.mark.parametrize(("name", "pod", "labels"), PODS, ids=POD_IDS)
+def test_pod_is_within_the_restricted_standard(name, pod, labels):
+    """Every control of the Pod Security Standards, levels baseline and restricted.
+
+    https://kubernetes.io/docs/concepts/security/pod-security-standards/
+    """
+    assert not {"hostNetwork", "hostPID", "hostIPC", "hostUsers"} & pod.keys()
+    context = pod["securityContext"]
+    assert context["runAsNonRoot"] is True
+    assert context["runAsUser"] > 0
+    assert context["seccompProfile"]["type"] in ("RuntimeDefault", "Localhost")
+    assert context.keys() <= {"runAsNonRoot", "runAsUser", "fsGroup", "seccompProfile"}
+    for volume in pod.get("volumes", []):
+        assert volume.keys() == {"name", "persistentVolumeClaim"}
+    assert not {"initContainers", "ephemeralContainers"} & pod.keys()
+    for container in pod["containers"]:
+        own = container["securityContext"]
+        assert own == {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+        }
+        assert not any("hostPort" in port for port in container.get("ports", []))
+        assert not {"lifecycle"} & container.keys()  # no probe of another host
+        for probe in ("readinessProbe", "livenessProbe"):
+            assert "host" not in container.get(probe, {}).get("httpGet", {})
+
+
+def test_the_namespace_enforces_it():
+    (namespace,) = (m for _, m in MANIFESTS if m["kind"] == "Namespace")
+    enforced = namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"]
+    assert enforced == "restricted"
+
+
+def test_errors_end_the_job_and_a_lost_scheduler_does_not():
+    """By dpbb's exit codes; a disruption is not counted at all."""
+    (job,) = (m for _, m in MANIFESTS if m["kind"] == "Job")
+    spec = job["spec"]
+    (container,) = spec["template"]["spec"]["containers"]
+    fail, ignore = spec["podFailurePolicy"]["rules"]
+    assert fail["action"] == "FailJob"
+    assert fail["onExitCodes"] == {
+        "containerName": container["name"],
+        "operator": "In",
+        "values": [EXIT_ERROR, EXIT_BAD_INPUT],
+    }
+    assert ignore["action"] == "Ignore"
+    # the API server refuses the policy with any other
+    assert spec["template"]["spec"]["restartPolicy"] == "Never"
 
 
 def test_gpu_workers_have_one_gpu_and_offer_it_alone():
@@ -137,8 +197,10 @@ def test_gpu_workers_have_one_gpu_and_offer_it_alone():
         assert environ["DPBB_SEATS"] == ("gpu" if wants_gpu(worker) else "cpu")
         assert worker["args"][:2] == ["dask", "worker"]
         assert worker["args"][worker["args"].index("--nworkers") + 1] == "1"
-        gpus = worker["resources"]["limits"].get("nvidia.com/gpu", "1")
-        assert gpus == "1"
+        assert list(gpus_of(worker).values()) in ([], ["1"])
+    names = {name for worker in workers for name in gpus_of(worker)}
+    assert "nvidia.com/gpu" in names
+    assert any(name.startswith("nvidia.com/mig-") for name in names)
 
 
 def test_everything_finds_its_cluster():
@@ -163,7 +225,6 @@ def test_everything_finds_its_cluster():
     (job,) = kinds["Job"]
     (container,) = job["spec"]["template"]["spec"]["containers"]
     assert f"tcp://{cluster}-scheduler:8786" in container["args"]
-    assert job["spec"]["template"]["spec"]["restartPolicy"] == "OnFailure"
 
 
 def test_policies_let_the_right_pods_in():
@@ -173,7 +234,12 @@ def test_policies_let_the_right_pods_in():
     for policy in policies:
         assert meant(policy["spec"]["podSelector"]["matchLabels"], labels)
     (scheduler,) = (p for p in policies if p["metadata"]["name"] == "dpbb-scheduler")
-    comm, *_ = scheduler["spec"]["ingress"]
+    comm, operator, prometheus = scheduler["spec"]["ingress"]
+    for rule, namespace in ((operator, "dask-operator"), (prometheus, "monitoring")):
+        (source,) = rule["from"]
+        selected = source["namespaceSelector"]["matchLabels"]
+        assert selected == {"kubernetes.io/metadata.name": namespace}
+    assert prometheus["ports"] == [{"protocol": "TCP", "port": 8787}]  # not 8786
     allowed = [
         found
         for rule in comm["from"]
@@ -199,9 +265,7 @@ def test_readme_names_every_file():
 @pytest.mark.parametrize(("name", "manifest"), MANIFESTS, ids=IDS)
 def test_manifest_is_of_the_published_schema(name, manifest):
     """No unknown field, none of another type; of the operator's kinds, their parts."""
-    validate = pytest.importorskip(
-        "kubernetes_validate", reason="pip install kubernetes-validate (100 MB)"
-    ).validate
+    validate = pytest.importorskip("kubernetes_validate").validate
     if not manifest["apiVersion"].startswith("kubernetes.dask.org/"):
         validate(manifest, KUBERNETES, strict=True)
         return

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpbb.errors import ClusterError
+from dpbb.errors import ClusterError, SchedulerLostError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +34,8 @@ def connect(address: str, most_s: float | None = None) -> Iterator[Client]:
     Raises
     ------
     ClusterError
+        That is no address of a scheduler, or no scheduler file.
+    SchedulerLostError
         Nobody answers there.
     """
     from distributed import Client
@@ -44,7 +46,8 @@ def connect(address: str, most_s: float | None = None) -> Iterator[Client]:
         _shake_hands(where, timeout)
         client = Client(where, timeout=timeout, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise ClusterError(
+        kind = SchedulerLostError if isinstance(error, OSError) else ClusterError
+        raise kind(
             f"expected a Dask scheduler at {address}, got {error}; start one with "
             f"`dask scheduler`, or leave the option out for a cluster on this machine"
         ) from error

@@ -10,7 +10,7 @@ from distributed.protocol import pickle
 
 from dpbb.cluster.rpc import raised, unwrap
 from dpbb.cluster.storage.store import file_to_write
-from dpbb.errors import ClusterError
+from dpbb.errors import ClusterError, SchedulerLostError
 
 if TYPE_CHECKING:
     from dpbb.coordination.messages import RunId
@@ -54,7 +54,9 @@ class SchedulerCalls:
         Raises
         ------
         ClusterError
-            The client is closed, or the scheduler is gone.
+            The client is closed.
+        SchedulerLostError
+            The scheduler is gone.
         """
         scheduler = self._client.scheduler
         if scheduler is None:
@@ -63,7 +65,7 @@ class SchedulerCalls:
             method = getattr(scheduler, f"dpbb_{name}")
             return raised(await method(run_id=self._run_id, **message))
         except OSError as error:
-            raise ClusterError(
+            raise SchedulerLostError(
                 f"run {self._run_id}: lost the scheduler at {scheduler.address}: "
                 f"{error}"
             ) from error

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from dpbb.cluster.client.scheduler_calls import SchedulerCalls, check_open
-from dpbb.errors import ClusterError
+from dpbb.errors import ClusterError, SchedulerLostError
 
 
 def calls_of(**handlers):
@@ -50,7 +50,7 @@ def test_a_scheduler_that_is_gone_is_named():
         raise OSError("reset")
 
     calls = calls_of(dpbb_stop=lost, address="tcp://there:1")
-    with pytest.raises(ClusterError, match="lost the scheduler at tcp://there:1"):
+    with pytest.raises(SchedulerLostError, match="lost the scheduler at tcp://there:1"):
         asyncio.run(calls.call("stop"))
 
 

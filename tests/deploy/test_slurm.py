@@ -1,0 +1,298 @@
+"""Both ways onto SLURM, on a real one that these tests start and end themselves.
+
+Counts are those of a run that nothing happened to, to the last node. Jobs that wait for
+SLURM's own clock (it looks at time limits every 30 s) run beside the others.
+"""
+
+import socket
+import ssl
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
+from tests.deploy.slurm import own_slurm, wait_until
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy" / "slurm"
+TREE = ("ta052", "--cutoff", "3663", "--checkpoint-interval", "2", "--progress=plain")
+COUNTS = "95,910,210 decomposed, 0 leaves"
+ENDLESS = ("ta056", "--heuristics", "none", "--checkpoint-interval", "3600")
+"""No checkpoint but the last: what is in it was saved at the end."""
+ROW = " M/s |"  # the tree is being explored
+SLOW = 200.0  # s: a machine that others share
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.cluster,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(sys.platform != "linux", reason="SLURM is for Linux"),
+]
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory):
+    pytest.importorskip("dask_jobqueue")
+    with own_slurm(tmp_path_factory.mktemp("slurm")) as slurm:
+        bin_of_this_python = str(Path(sys.executable).parent)
+        slurm.environ["PATH"] = f"{bin_of_this_python}:{slurm.environ['PATH']}"
+        slurm.environ["PYTHONPATH"] = str(ROOT)
+        slurm.environ["DPBB_DEPLOY"] = str(DEPLOY)
+        yield slurm
+
+
+class Job:
+    """A job of ours.
+
+    Attributes
+    ----------
+    log
+        Its file; tries write it one after the other.
+    """
+
+    def __init__(self, slurm, folder, *arguments, script="runner.sbatch", **options):
+        self.slurm = slurm
+        self.folder = folder
+        asked = {"ntasks": 1, "cpus-per-task": 1, "time": 10, "mem": 100} | options
+        flags = [f"--{name}={value}" for name, value in asked.items()]
+        self.number = slurm.call(
+            *("sbatch", "--parsable", f"--chdir={folder}", *flags),
+            *(DEPLOY / script, *arguments),
+        )
+        self.log = folder / f"dpbb-{self.number}.log"
+
+    def text(self):
+        """Return what the job has said in this try."""
+        text = self.log.read_text() if self.log.exists() else ""
+        return text.rpartition("resuming")[2]
+
+    def until_busy(self, tries=0):
+        """Wait until a try explores the tree."""
+
+        def busy():
+            text = self.log.read_text() if self.log.exists() else ""
+            return text.count("resuming") == tries and self.text().count(ROW) > 1
+
+        wait_until(busy, SLOW)
+
+    def until_again(self, tries):
+        """Wait until the job was queued again, and explores."""
+        wait_until(lambda: self.slurm.restarts(self.number) == tries, SLOW)
+        self.until_busy(tries)
+
+    def end(self):
+        """Wait for its end; returns its state and exit code."""
+        return self.slurm.end(self.number, SLOW)
+
+    def kill(self, *words):
+        """Kill the first of its processes with these words in the command."""
+        self.slurm.processes(self.number, *words)[0].kill()
+
+
+@pytest.fixture(scope="module")
+def limited(slurm, tmp_path_factory):
+    """A job that is to be queued again, one that meets its time limit unprepared."""
+    folder = tmp_path_factory.mktemp("limited")
+    return (
+        Job(slurm, folder, "again", *ENDLESS, time=1, signal="B:USR1@10"),
+        Job(slurm, folder, "over", *ENDLESS, time=1, signal="B:URG@10"),
+    )
+
+
+def assert_saved(checkpoint):
+    """Whatever the workers had explored was saved, and nobody owns it any more."""
+    saved = load_checkpoint(str(checkpoint))
+    assert saved.counters.decomposed > 0
+    assert saved.units
+
+
+def ends(processes):
+    """Return where these processes listen: (address, port); srun is SLURM's own."""
+    return {
+        (end.laddr.ip, end.laddr.port)
+        for process in processes
+        if process.name() != "srun"
+        for end in process.net_connections("tcp")
+        if end.status == psutil.CONN_LISTEN
+    }
+
+
+def assert_private(processes):
+    """On the loopback interface alone, and nothing for who has no certificate."""
+    assert {ip for ip, _ in ends(processes)} == {"127.0.0.1"}
+    (scheduler,) = (p for p in processes if "dask_scheduler" in " ".join(p.cmdline()))
+    anybody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
+    answers = set()
+    for ip, port in ends([scheduler]):
+        with (
+            socket.create_connection((ip, port)) as plain,
+            pytest.raises(ssl.SSLError) as refused,
+            anybody.wrap_socket(plain) as stranger,
+        ):
+            stranger.recv(1)
+        answers.add(refused.value.reason)
+    page = "WRONG_VERSION_NUMBER"  # plain HTTP, without controls
+    assert answers == {"TLSV13_ALERT_CERTIFICATE_REQUIRED", page}
+
+
+def test_one_job_survives_whatever_is_killed(slurm, limited, tmp_path):
+    """A worker, the job, the scheduler, the time: the chain ends with the proof."""
+    job = Job(slurm, tmp_path, "ckpt", *TREE, ntasks=2)
+    job.until_busy()
+    assert_private(slurm.processes(job.number))
+    (folder,) = tmp_path.glob(f"dpbb-{job.number}-*")
+    assert folder.stat().st_mode & 0o777 == 0o700
+    job.kill("spawn_main")  # a worker: its nanny starts another
+    wait_until(lambda: job.text().count("Starting worker compute stream") == 3, SLOW)
+    slurm.call("scontrol", "requeue", job.number)
+    job.until_again(1)
+    job.kill("dask_scheduler")
+    job.until_again(2)
+    # what SLURM sends before the time is over
+    slurm.call("scancel", "--batch", "--signal=USR1", job.number)
+    assert job.slurm.end(job.number, SLOW) == ("COMPLETED", "0:0")
+    assert slurm.restarts(job.number) == 3
+    assert COUNTS in job.text()
+    assert not list(tmp_path.glob(f"dpbb-{job.number}-*"))  # nor a key is left
+
+
+def test_one_job_of_two_nodes_is_cancelled_and_another_resumes(slurm, tmp_path):
+    """Nothing else is needed than the folder."""
+    first = Job(slurm, tmp_path, "ckpt", *TREE, nodes=2, ntasks=2)
+    first.until_busy()
+    listening = {ip for ip, _ in ends(slurm.processes(first.number))}
+    assert not listening & {"0.0.0.0", "::"}  # noqa: S104
+    slurm.call("scancel", first.number)
+    state, _ = first.end()
+    assert state == "CANCELLED"
+    wait_until(lambda: "runner: stopped" in first.text())
+    assert_saved(tmp_path / "ckpt")
+    second = Job(slurm, tmp_path, "ckpt", *TREE, ntasks=2)
+    assert second.end() == ("COMPLETED", "0:0")
+    assert "resumed after" in second.text()
+    assert COUNTS in second.text()
+
+
+@contextmanager
+def jobqueue(slurm, folder, *arguments, name="log"):
+    """Start ``jobqueue.py`` in a folder; yields it, with its log."""
+    log = folder / name
+    command = [sys.executable, DEPLOY / "jobqueue.py", *arguments]
+    with log.open("w") as out:
+        process = subprocess.Popen(  # noqa: S603
+            command, cwd=folder, env=slurm.environ, stdout=out, stderr=out
+        )
+    try:
+        yield process, log
+    finally:
+        process.terminate()
+        try:
+            process.wait(60)
+        finally:
+            process.kill()
+            process.wait()
+
+
+def test_jobqueue_survives_whatever_is_killed(slurm, tmp_path):
+    """The scheduler, a worker, a worker's job, the caller; adaptive all the time."""
+    size = ("--jobs", "2", "--cores", "1", "--memory", "1GB", "--minutes", "10")
+    command = ("ckpt", TREE[0], *size, "--interface", "lo", "--", *TREE[1:])
+
+    def running():
+        mine = slurm.call("squeue", "-hn", "dask-worker", "-t", "R", "-o", "%i")
+        return mine.split()
+
+    with jobqueue(slurm, tmp_path, *command, name="first") as (process, log):
+        wait_until(lambda: log.read_text().count(ROW) > 1, SLOW)
+        process.kill()  # the scheduler is in it
+        process.wait()
+    left = running()
+    assert left
+    slurm.call("scancel", *left)
+    with jobqueue(slurm, tmp_path, *command, name="second") as (process, log):
+        wait_until(lambda: log.read_text().count(ROW) > 1, SLOW)
+        process.terminate()
+        assert process.wait(60) in (3, 4)
+    wait_until(lambda: not running())
+    assert_saved(tmp_path / "ckpt")
+    with jobqueue(slurm, tmp_path, *command, name="third") as (process, log):
+        wait_until(lambda: log.read_text().count(ROW) > 1, SLOW)
+        first, *_ = running()
+        slurm.processes(first, "spawn_main")[0].kill()
+        wait_until(lambda: "waits again" in log.read_text(), SLOW)
+        wait_until(lambda: log.read_text().count(ROW) > 3, SLOW)
+        slurm.call("scancel", running()[0])
+        assert process.wait(SLOW) == 0
+    text = log.read_text()
+    assert "resumed after" in text
+    assert COUNTS in text
+    wait_until(lambda: not running())
+
+
+def test_array_solves_a_list(slurm, tmp_path):
+    (tmp_path / "list").write_text("ta001\nta002 --upper-bound 1400\n")
+    arguments = ("ckpts", "list", "--quiet")
+    array = Job(slurm, tmp_path, *arguments, script="array.sbatch", array="1-2")
+    for task, makespan in ((1, 1278), (2, 1359)):
+        assert slurm.end(f"{array.number}_{task}", SLOW) == ("COMPLETED", "0:0")
+        text = (tmp_path / f"dpbb-{array.number}-{task}.log").read_text()
+        assert f"makespan     {makespan}" in text
+
+
+def test_bad_input_fails_and_is_not_tried_again(slurm, tmp_path):
+    job = Job(slurm, tmp_path, "ckpt", "ta999")
+    assert job.end() == ("FAILED", "2:0")
+    assert slurm.restarts(job.number) == 0
+
+
+def test_cluster_without_workers_is_told(slurm, tmp_path):
+    """No node is as large as that."""
+    command = ("ckpt", "ta001", "--cores", "1000", "--wait", "0.05")
+    with jobqueue(slurm, tmp_path, *command) as (process, log):
+        assert process.wait(SLOW) == 1
+    assert "expected a worker within 0.05 minutes" in log.read_text()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [(DEPLOY / "jobqueue.py", "ckpt", "ta001"), (ROOT / "examples" / "07_slurm.py",)],
+)
+def test_dead_controller_is_told(slurm, tmp_path, command):
+    conf = tmp_path / "slurm.conf"
+    conf.write_text(
+        "ClusterName=dead\nSlurmctldHost=localhost(127.0.0.1)\nSlurmctldPort=1\n"
+        "MessageTimeout=2\nAuthType=auth/none\nNodeName=n1\nPartitionName=p Nodes=n1\n"
+    )
+    ran = subprocess.run(  # noqa: S603
+        [sys.executable, *command],
+        cwd=tmp_path,
+        env={**slurm.environ, "SLURM_CONF": str(conf)},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert ran.returncode == 1
+    assert "expected SLURM's controller to answer" in ran.stderr
+
+
+def test_one_job_is_queued_again_before_its_time_is_over(slurm, limited):
+    job, _ = limited
+    wait_until(lambda: slurm.restarts(job.number) >= 1, SLOW)
+    wait_until(lambda: "resumed after" in job.text(), SLOW)
+    slurm.call("scancel", job.number)
+    assert job.end()[0] == "CANCELLED"
+    assert_saved(job.folder / "again")
+
+
+def test_time_limit_without_a_warning_saves_within_kill_wait(slurm, limited):
+    _, job = limited
+    assert job.end()[0] == "TIMEOUT"
+    assert slurm.restarts(job.number) == 0
+    wait_until(lambda: "runner: stopped" in job.text())
+    assert_saved(job.folder / "over")
