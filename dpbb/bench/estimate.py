@@ -19,6 +19,7 @@ from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
     from pathlib import Path
 
 FACTOR = 3.0
@@ -121,10 +122,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--data", metavar="FOLDER", help="VFR instances; default: $DPBB_DATA"
     )
     parser.add_argument("--json", type=Path, default=None, help="also write this file")
+    parser.add_argument(
+        "--count",
+        nargs="+",
+        metavar="NAME@UB",
+        help="no estimates: explore these trees to the end, and print their sizes",
+    )
+    parser.add_argument("--engine", default="auto", help="that counts")
+    parser.add_argument(
+        "--count-limit", type=float, default=60.0, metavar="S", help="of each tree"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the suite; returns 0 if 9 of 10 estimates are within the factor."""
+    if args.count is not None:
+        return count(args.count, args.engine, args.count_limit, args.data)
     if args.seeds < 1:
         raise OptionError(f"--seeds: expected at least 1, got {args.seeds}")
     trees = _trees(args.instances, args.data)
@@ -186,6 +199,47 @@ def measure(
         seconds=time.perf_counter() - began,
         cpu_seconds=time.process_time() - cpu_began,
     )
+
+
+def count(
+    wanted: Sequence[str], engine: str, seconds: float, data: str | Path | None
+) -> int:
+    """Explore trees to the end and print their sizes.
+
+    Parameters
+    ----------
+    wanted
+        Such as ``ta030@2178``; an upper bound above the optimum gives no size, as
+        the tree shrinks when a schedule below it is found.
+
+    Returns
+    -------
+    int
+        1 if one of them was not counted, in time or at all.
+    """
+    from dpbb.api import solve
+    from dpbb.result import Status
+
+    missed = 0
+    for one in wanted:
+        name, _, ub = one.partition("@")
+        if not ub.isdigit():
+            raise OptionError(f"--count: expected NAME@UB, got {one}")
+        result = solve(
+            read_instance(name, data_dir=data),
+            cutoff=int(ub),
+            bound="lb1",
+            engine=engine,
+            time_limit_s=seconds,
+            estimates="off",
+            progress="none",
+            verbosity="quiet",
+        )
+        nodes, done = result.decomposed + result.leaves, Status.INFEASIBLE_CUTOFF
+        missed += result.status is not done
+        note = "" if result.status is done else f"  NOT COUNTED: {result.status}"
+        print(f"{name} {ub} {nodes:,} {result.seconds:.1f} s{note}", flush=True)
+    return int(missed > 0)
 
 
 def _trees(names: list[str] | None, data: str | None) -> list[Tree]:

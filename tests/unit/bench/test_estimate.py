@@ -32,6 +32,14 @@ def test_the_suite_shows_truth_and_estimate(capsys, tmp_path):
     assert [one["tree"]["nodes"] for one in results] == [2_797_731, 2_415_779]
 
 
+def test_trees_are_counted(capsys):
+    """The size of the golden list."""
+    assert suite.run(arguments("--count", "ta016@1397", "--engine", "reference")) == 0
+    assert capsys.readouterr().out.startswith("ta016 1397 1,586 ")
+    with pytest.raises(OptionError, match="--count: expected NAME@UB"):
+        suite.run(arguments("--count", "ta016"))
+
+
 def test_bad_arguments_are_refused():
     with pytest.raises(OptionError, match="--instances: expected some of"):
         suite.run(arguments("--instances", "ta001"))
