@@ -14,7 +14,7 @@ from dpbb.bench.cpu import Machine
 from dpbb.errors import OptionError
 from dpbb.estimation.estimating import SECONDS, estimate
 from dpbb.flowshop.formats import read_instance
-from dpbb.options import BranchingRule
+from dpbb.options import BranchingRule, EngineName
 from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
@@ -128,7 +128,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME@UB",
         help="no estimates: explore these trees to the end, and print their sizes",
     )
-    parser.add_argument("--engine", default="auto", help="that counts")
+    parser.add_argument(
+        "--engine", default="auto", choices=[*EngineName], help="that counts"
+    )
     parser.add_argument(
         "--count-limit", type=float, default=60.0, metavar="S", help="of each tree"
     )
@@ -229,7 +231,7 @@ def count(
             read_instance(name, data_dir=data),
             cutoff=int(ub),
             bound="lb1",
-            engine=engine,
+            engine=EngineName(engine),
             time_limit_s=seconds,
             estimates="off",
             progress="none",

@@ -33,7 +33,7 @@ from dpbb.coordination.incumbent import Incumbent, evaluate_candidate, jobs_of
 from dpbb.coordination.journal import Journal
 from dpbb.coordination.limits import Limits
 from dpbb.coordination.messages import Lease, Order, OrderKind
-from dpbb.coordination.rate import RateMeter
+from dpbb.coordination.rate import WINDOW_S, RateMeter
 from dpbb.coordination.run_record import RunRecord
 from dpbb.coordination.saves import Saves
 from dpbb.coordination.snapshot import RunState
@@ -217,17 +217,27 @@ class Coordinator:
         """How many more seats this run can feed now: two open roots each."""
         return self._work.wanted_seats() if self._run.running else 0
 
-    def add_seat(self, seat: Seat, now: float) -> None:
-        """Let the run use a seat; one that is there already drains no more."""
-        self._work.add_seat(seat, now)
+    def add_seat(self, seat: Seat, now: float, *, told: bool = True) -> None:
+        """Let the run use a seat; one that is there already drains no more.
 
-    def remove_seat(self, seat_id: SeatId, now: float, *, lost: bool = True) -> None:
+        ``told``: people see it among the events.
+        """
+        self._work.add_seat(seat, now, told=told)
+
+    def remove_seat(
+        self, seat_id: SeatId, now: float, *, lost: bool = True, told: bool = True
+    ) -> None:
         """Forget a seat; its unit waits again, as of its last full report.
 
         ``lost``: it is gone with its worker, and not only given to another run.
+        ``told``: as of ``add_seat``.
         """
-        self._work.remove_seat(seat_id, now, lost=lost)
+        self._work.remove_seat(seat_id, now, lost=lost, told=told)
         self._go_on(now)
+
+    def average_over(self, seconds: float) -> None:
+        """Have nodes a second be an average over so long at least."""
+        self._run.meter.window_s = max(WINDOW_S, seconds)
 
     def drain_seat(self, seat_id: SeatId, now: float) -> None:
         """Have a seat give its unit back; it gets no other until it is added again."""
@@ -425,7 +435,7 @@ class Coordinator:
         self._run.donations += 1
         lease.seat.donations += 1
         lease.seat.donated_roots += len(donated)
-        self._run.events.add_donation(now, lease.seat.id, len(donated))
+        self._run.events.add_donation(now, lease.seat.seat.label, len(donated))
         least = lease.unit.least_lb
         if least_lb is not None:  # it covers what was donated, too
             least = max(least, least_lb)

@@ -65,34 +65,43 @@ class Dispatcher:
 
     # -- seats ------------------------------------------------------------------
 
-    def add_seat(self, seat: Seat, now: float) -> None:
-        """Add a seat; one that is there already drains no more."""
+    def add_seat(self, seat: Seat, now: float, *, told: bool = True) -> None:
+        """Add a seat; one that is there already drains no more.
+
+        ``told``: people see it among the events.
+        """
         record = self.seats.get(seat.id)
         if record is None or record.seat != seat:
             self.remove_seat(seat.id, now)
             record = self.seats[seat.id] = SeatRecord(seat)
             self.balance.note_kind(record)
-            self._events.add(now, "seat", f"{seat.id} joined")
+            if told:
+                self._events.add_seat(now, "seat", seat.label)
         record.draining = False
         self.balance.seat_changed(record)
 
-    def remove_seat(self, seat_id: SeatId, now: float, *, lost: bool = True) -> None:
-        """Forget a seat, if it is there, and take its unit back."""
+    def remove_seat(
+        self, seat_id: SeatId, now: float, *, lost: bool = True, told: bool = True
+    ) -> None:
+        """Forget a seat, if it is there, and take its unit back.
+
+        ``lost``: it went away with its worker. ``told``: as of ``add_seat``.
+        """
         record = self.seats.pop(seat_id, None)
         if record is None:
             return
         if lost:
             self.seats_lost += 1
-            self._events.add(now, "seat-lost", f"{seat_id} left")
-        else:
-            self._events.add(now, "seat", f"{seat_id} is not used any more")
+            self._events.add_seat(now, "seat-lost", record.seat.label)
+        elif told:
+            self._events.add_seat(now, "seat-left", record.seat.label)
         record.draining = True
         if record.silent is not None:
             del self._silent[record.silent]
         if record.followed is not None:
             del self._followers[record.followed]
         if record.unit is not None:
-            self.lose(record.unit, now, f"seat {seat_id} left")
+            self.lose(record.unit, now, f"seat {record.seat.label} left")
         self.balance.seat_changed(record)
         self._nudges.pop(seat_id, None)
 

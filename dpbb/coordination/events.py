@@ -9,22 +9,33 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import replace
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from dpbb.coordination.snapshot import EventRecord
-
-if TYPE_CHECKING:
-    from dpbb.coordination.messages import SeatId
 
 ROWS_OF_A_KIND = 16
 """Of more events of a kind, the oldest rows become one, with their number."""
 
-_ROUTINE = ("checkpoint", "donation", "seat")
+_ROUTINE = ("checkpoint", "donation")
 """Kinds of which the number, the first and the last time say it all."""
+
+SEATS = {
+    "seat": "joined",
+    "seat-left": "serves this run no more",
+    "seat-lost": "left with its worker",
+}
+"""Kinds of events about seats, and what happened to one."""
+
+ROWS_OF_SEATS = 4
+"""Rows of seats that join, and of those that leave with their workers still there:
+what comes and goes drives out nothing else."""
+
+NAMED = 3
+"""Seats that a row names; of more it names the last."""
 
 _TOPIC = {
     "checkpoint-failed": "checkpoint",
     "no-seat": "seat",
+    "seat-left": "seat",
     "seat-lost": "seat",
 }
 """What a kind is about, if not itself; another kind of it ends a series of repeats."""
@@ -34,33 +45,60 @@ class EventLog:
     """Events, a bounded number of rows of each kind.
 
     In a row an event of a routine kind, or one with the text of the one before, is
-    counted into that one's row. When a kind has ``ROWS_OF_A_KIND`` rows, its two oldest
-    become one. So no event goes without being counted, and the first and the last time
-    of its row hold it.
+    counted into that one's row; so are seats that join, or leave, one after the other.
+    When a kind has ``ROWS_OF_A_KIND`` rows, its two oldest become one. So no event goes
+    without being counted, and the first and the last time of its row hold it.
     """
 
     def __init__(self, opened: float) -> None:
         self._opened = opened
         self._rows: dict[str, deque[EventRecord]] = {}
         self._last: dict[str, str] = {}  # kind of the last event of each topic
+        self._seats: dict[str, dict[str, None]] = {}  # those of each kind's last row
         self._donated_roots = 0
         self._latest: tuple[EventRecord, ...] | None = ()
 
     def add(self, now: float, kind: str, text: str) -> None:
         """Note an event."""
+        self._add(now, kind, text, kind in _ROUTINE)
+
+    def add_seat(self, now: float, kind: str, seat: str) -> None:
+        """Note what happened to a seat; of several in a row there is one row.
+
+        Parameters
+        ----------
+        kind
+            One of ``SEATS``.
+        seat
+            Its name for people.
+        """
+        if self._last.get("seat") != kind:
+            self._seats[kind] = {}
+        named = self._seats[kind]
+        named[seat] = None
+        text = f"{seat} {SEATS[kind]}"
+        if len(named) > NAMED:
+            text = f"{len(named):,} seats, the last {text}"
+        elif len(named) > 1:
+            did = SEATS[kind].replace("serves", "serve").replace("its", "their")
+            text = f"{len(named)} seats {did}: {', '.join(named)}"
+        self._add(now, kind, text, True)
+
+    def _add(self, now: float, kind: str, text: str, routine: bool) -> None:
         event = EventRecord(now - self._opened, kind, text)
         rows = self._rows.setdefault(kind, deque())
         topic = _TOPIC.get(kind, kind)
         series = self._last.get(topic) == kind
         self._last[topic] = kind
         self._latest = None
-        if series and rows and (kind in _ROUTINE or rows[-1].text == text):
+        most = ROWS_OF_SEATS if kind in ("seat", "seat-left") else ROWS_OF_A_KIND
+        if series and rows and (routine or rows[-1].text == text):
             event = _merged(rows.pop(), event)
-        elif len(rows) == ROWS_OF_A_KIND:
+        elif len(rows) == most:
             rows.appendleft(_merged(rows.popleft(), rows.popleft()))
         rows.append(event)
 
-    def add_donation(self, now: float, seat: SeatId, n_roots: int) -> None:
+    def add_donation(self, now: float, seat: str, n_roots: int) -> None:
         """Note a donation: there may be hundreds a second."""
         first = not self._donated_roots
         self._donated_roots += n_roots

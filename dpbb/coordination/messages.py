@@ -105,12 +105,30 @@ class RunSpec:
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A device that explores one unit at a time."""
+    """A device that explores one unit at a time.
+
+    Parameters
+    ----------
+    id
+        Unique on the cluster: the worker's address, and the device.
+    worker
+        Address of the worker.
+    device, engine
+        What explores, and with what.
+    name
+        What people call it: the worker's name, as Dask shows it, and the device.
+    """
 
     id: SeatId
     worker: str
     device: Device
     engine: str
+    name: str = ""
+
+    @property
+    def label(self) -> str:
+        """What people are shown."""
+        return self.name or self.id
 
 
 @dataclass(frozen=True, slots=True)

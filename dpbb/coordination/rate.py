@@ -19,9 +19,15 @@ class RateMeter:
         The time, in seconds of any monotonic clock.
     nodes
         How many there are already.
+
+    Attributes
+    ----------
+    window_s
+        The length of the average; may be set.
     """
 
     def __init__(self, now: float, nodes: int = 0) -> None:
+        self.window_s = WINDOW_S
         self._samples: deque[tuple[float, int]] = deque([(now, nodes)])
 
     def note(self, now: float, nodes: int) -> None:
@@ -29,7 +35,7 @@ class RateMeter:
         if now - self._samples[-1][0] < _STEP_S:
             return
         self._samples.append((now, nodes))
-        while len(self._samples) > 2 and now - self._samples[1][0] >= WINDOW_S:
+        while len(self._samples) > 2 and now - self._samples[1][0] >= self.window_s:
             self._samples.popleft()
 
     def rate(self, now: float, nodes: int) -> float:

@@ -126,6 +126,25 @@ class RunRecord:
             ledger.closed,
         )
 
+    @property
+    def energy_j(self) -> float | None:
+        """Joules of all leases so far; None if no device says."""
+        leases = self.work.book.leases.values()
+        used = [self.work.book.energy_j, *(lease.energy_j for lease in leases)]
+        known = [joules for joules in used if joules is not None]
+        return sum(known) if known else None
+
+    @property
+    def _gpu_s(self) -> float:
+        """Seconds of all leases on GPUs since the run was opened or resumed."""
+        book = self.work.book
+        going = sum(
+            lease.explore_s
+            for lease in book.leases.values()
+            if lease.seat.seat.engine == "gpu"
+        )
+        return book.engine_s.get("gpu", 0.0) + going
+
     def seconds(self, now: float) -> float:
         """How long the run has taken, resumed parts together."""
         return (now if self.ended is None else self.ended) - self.opened
@@ -223,14 +242,14 @@ class RunRecord:
             engine_nodes=tuple(book.engine_nodes.items()),
             objective=objective_of(self.spec.problem),
             waits_for=self._compiling(now),
+            energy_j=self.energy_j,
+            gpu_s=self._gpu_s,
         )
 
     def checkpoint(self, now: float) -> Checkpoint:
         """Return the state that the run can go on from; copies references only."""
         book, incumbent = self.work.book, self.incumbent
         leases = list(book.leases.values())
-        used = [book.energy_j, *(lease.energy_j for lease in leases)]
-        energy = [joules for joules in used if joules is not None]
         journal = book.journal
         if journal is not None:
             journal = journal.copy(leases, incumbent.ub)
@@ -250,7 +269,7 @@ class RunRecord:
             seconds=self.seconds(now),
             covered_s=self.seconds(min([now, *(_safe_at(x, now) for x in leases)])),
             explore_s=book.explore_s + sum(lease.explore_s for lease in leases),
-            energy_j=sum(energy) if energy else None,
+            energy_j=self.energy_j,
             donations=self.donations,
             requeues=self.work.requeues,
             made=book.made,
@@ -318,7 +337,7 @@ class RunRecord:
         records = self.work.seats.values()
         few = len(records) <= MANY_SEATS or len(records) != len(self._seats)
         if few or self.finished or now - self._seats_from >= SEATS_AGE_S:
-            self._seats = tuple(record.snapshot() for record in records)
+            self._seats = tuple(record.snapshot(self.opened) for record in records)
             self._seats_from = now
         return self._seats
 

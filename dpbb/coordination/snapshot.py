@@ -34,6 +34,11 @@ class SeatSnapshot:
     donations, donated_roots
         What it gave to others since it joined this run; of a run that was resumed,
         since then.
+    name
+        What people call it: the worker's name in Dask's dashboard, and the device.
+    heard_s
+        When it last reported on its unit, in seconds since the run was opened; None
+        without a unit.
     """
 
     seat: str
@@ -48,6 +53,13 @@ class SeatSnapshot:
     silent: bool = False
     donations: int = 0
     donated_roots: int = 0
+    name: str = ""
+    heard_s: float | None = None
+
+    @property
+    def label(self) -> str:
+        """What people are shown."""
+        return self.name or self.seat
 
     @property
     def state(self) -> str:
@@ -126,6 +138,11 @@ class EventRecord:
     first_s: float | None = None
 
     @property
+    def told_often(self) -> bool:
+        """Whether people are to be told how often: not where the text says so."""
+        return self.count > 1 and not self.text.startswith(f"{self.count:,} seats")
+
+    @property
     def since_s(self) -> float:
         """When it was for the first time."""
         return self.seconds if self.first_s is None else self.first_s
@@ -176,13 +193,29 @@ class Snapshot:
     engine_nodes
         Nodes of both kinds of each engine since the run was opened, or resumed for the
         last time, light reports included: (engine, nodes).
+    left_s, left_nodes
+        Between how many seconds, and nodes, are left, in 9 of 10 cases; None when
+        nobody has estimated, or nothing has been explored for a while.
     estimate_s, estimate_nodes
-        Estimated seconds and nodes until the end; None when nobody has estimated.
+        The middle of these ranges.
     objective
         What the cost is called.
     waits_for
         What keeps a running run from exploring, for longer than a second, in a few
         words: such as "no workers connected". Empty: nothing.
+    opened_at
+        When the run would have been opened had it never been interrupted, in seconds
+        since 1970, by the scheduler's clock; None where nobody has noted it.
+    shares_with
+        Other runs, by the names of their instances, with which it takes turns on fewer
+        seats than there are runs.
+    energy_j
+        Joules that the devices used, as of the last full reports; None if none says.
+    gpu_s
+        Seconds that GPUs have explored, all together, since the run was opened or
+        resumed for the last time.
+    submitter
+        Who opened it, on which host, with which dpbb; empty where nobody said so.
     """
 
     run_id: str
@@ -218,6 +251,13 @@ class Snapshot:
     engine_nodes: tuple[tuple[str, int], ...] = ()
     objective: str = "makespan"
     waits_for: str = ""
+    left_s: tuple[float, float] | None = None
+    left_nodes: tuple[float, float] | None = None
+    opened_at: float | None = None
+    shares_with: tuple[str, ...] = ()
+    energy_j: float | None = None
+    gpu_s: float = 0.0
+    submitter: str = ""
 
     @property
     def exhausted(self) -> bool:

@@ -152,8 +152,11 @@ class SeatRecord:
         """Whether it can be given a unit."""
         return self.unit is None and not self.draining and self.silent is None
 
-    def snapshot(self) -> SeatSnapshot:
-        """Return the seat and what it does, for people and programs."""
+    def snapshot(self, opened: float = 0.0) -> SeatSnapshot:
+        """Return the seat and what it does, for people and programs.
+
+        ``opened``: when its run was opened.
+        """
         seat, unit = self.seat, self.unit
         lease = None if unit is None else unit.lease
         return SeatSnapshot(
@@ -169,4 +172,6 @@ class SeatRecord:
             silent=self.silent is not None,
             donations=self.donations,
             donated_roots=self.donated_roots,
+            name=seat.label,
+            heard_s=None if lease is None else lease.heard - opened,
         )

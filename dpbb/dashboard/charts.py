@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Incumbent:
-    """Incumbent and lower bound over time, both as steps; a cutoff below them."""
+    """Incumbent and lower bound over time, as steps; an upper bound below them."""
 
     def __init__(self, look: Look) -> None:
         chart = plot(look, x="time", y="cost", y_range=DataRange1d(range_padding=0.1))
@@ -46,7 +46,7 @@ class Incumbent:
         )  # fmt: skip
         chart.line(
             "x", "y", source=self._cutoff, color=look.total, line_dash=[4, 3],
-            legend_label="cutoff",
+            legend_label="upper bound",
         )  # fmt: skip
         chart.add_tools(
             HoverTool(

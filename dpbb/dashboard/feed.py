@@ -25,11 +25,60 @@ class RunView:
         What it was like before.
     problem
         For the Gantt chart.
+    parameters
+        What the run was asked to do: names and values.
+    best_known
+        The best published cost of the instance; None where none is known.
+    devices
+        Those of the cluster.
+    all_runs
+        All runs of the cluster, the newest first.
+    offset_s
+        Seconds that the viewer's clock is ahead of UTC; None: as this host's.
     """
 
     snapshot: Snapshot
     history: History
     problem: Problem[Any] | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+    best_known: int | None = None
+    devices: tuple[DeviceRow, ...] = ()
+    all_runs: tuple[RunView, ...] = ()
+    offset_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRow:
+    """A device of the cluster and how it is.
+
+    Parameters
+    ----------
+    name, worker, model
+        What people call it, the address of its worker, and what it is.
+    instance
+        What it explores; empty if nothing.
+    nodes_per_second
+        None if it explores nothing.
+    utilization
+        In percent; of cores the worker's, where 100 is one core.
+    memory
+        Bytes that are used, and that there are (0: not known).
+    watts, celsius
+        Of GPUs, where their driver says.
+    heard_ago_s
+        Seconds since its last report on a unit.
+    """
+
+    name: str
+    worker: str
+    model: str
+    instance: str = ""
+    nodes_per_second: float | None = None
+    utilization: float | None = None
+    memory: tuple[float, float] | None = None
+    watts: float | None = None
+    celsius: float | None = None
+    heard_ago_s: float | None = None
 
 
 class Feed(Protocol):
@@ -40,6 +89,9 @@ class Feed(Protocol):
 
     def view(self, run_id: str) -> RunView | None:
         """Return a run as it is now; None if nobody knows it any more."""
+
+    def devices(self) -> tuple[DeviceRow, ...]:
+        """Return the devices of the cluster."""
 
 
 class Controls(Protocol):

@@ -18,6 +18,20 @@ from bokeh.plotting import figure
 
 FONT = "Helvetica, Arial, sans-serif"
 
+FIELD = """
+.bk-input, .bk-btn { font-size: 13px; height: 28px; padding: 0 10px;
+  background: var(--card); color: var(--text); border: 1px solid var(--line); }
+select.bk-input:not([multiple]) { appearance: none; padding-right: 26px;
+  background-image: linear-gradient(45deg, transparent 50%, currentColor 50%),
+    linear-gradient(-45deg, transparent 50%, currentColor 50%);
+  background-size: 5px 5px; background-repeat: no-repeat;
+  background-position: right 15px center, right 10px center; }
+.bk-btn:hover:not([disabled]) { border-color: var(--text); }
+.bk-btn[disabled], .bk-btn[disabled]:hover { background: var(--card) !important;
+  color: var(--muted) !important; opacity: 0.55; }
+"""
+"""Style of widgets."""
+
 
 @dataclass(frozen=True, slots=True)
 class Look:

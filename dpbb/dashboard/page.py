@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import functools
 import logging
+from dataclasses import replace
+from html import escape
 from typing import TYPE_CHECKING, Any, Protocol
 
+from bokeh.events import DocumentReady
+from bokeh.models import ColumnDataSource, CustomJS
+
 from dpbb.dashboard.charts import Depths, Incumbent, Rates
+from dpbb.dashboard.events import Events, EventTools
 from dpbb.dashboard.gantt import Gantt
 from dpbb.dashboard.look import DARK, LIGHT
-from dpbb.dashboard.panels import Checkpoints, Counts, Events, Status
+from dpbb.dashboard.panels import Banner, Checkpoints, Counts, Panel, Status, banner
 from dpbb.dashboard.picker import Buttons, Picker
 from dpbb.dashboard.seats import Donated, Seats
 from dpbb.dashboard.space import Eaten, Strip
+from dpbb.dashboard.tables import Devices, Incumbents, Parameters, Runs, devices_html
+from dpbb.progress.words import left_text, state_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from dpbb.coordination.snapshot import Snapshot
     from dpbb.dashboard.feed import Controls, Feed, RunView
     from dpbb.dashboard.look import Look
 
@@ -36,6 +45,7 @@ class Part(Protocol):
 
 
 PARTS: dict[str, Callable[[Look], Part]] = {
+    "banner": Banner,
     "status": Status,
     "incumbent": Incumbent,
     "rate": Rates,
@@ -48,6 +58,10 @@ PARTS: dict[str, Callable[[Look], Part]] = {
     "counts": Counts,
     "events": Events,
     "checkpoint": Checkpoints,
+    "incumbents": Incumbents,
+    "devices": Devices,
+    "runs": Runs,
+    "parameters": Parameters,
 }
 """All parts of the page by name; each is a document of its own too."""
 
@@ -69,6 +83,11 @@ TITLES = {
     "counts": "Units and seats",
     "events": "Events",
     "checkpoint": "Checkpoints",
+    "banner": "Trouble",
+    "incumbents": "Incumbents",
+    "devices": "Devices",
+    "runs": "Runs",
+    "parameters": "Parameters",
 }
 
 
@@ -102,42 +121,70 @@ def show(
     look = DARK if _wants_dark(doc) else LIGHT
     names = PARTS if only is None else [only]
     makers = PARTS if only is None else PARTS | ALONE
-    parts = [makers[name](look) for name in names]
-    for name, part in zip(names, parts, strict=True):
-        part.root.name = name
-        doc.add_root(part.root)
+    parts = {name: makers[name](look) for name in names}
     picker = Picker(feed, _argument(doc, "run"))
-    updates: list[Callable[[RunView], None]] = [part.update for part in parts]
-    if only is None:
-        buttons = Buttons(controls, picker)
-        updates.append(buttons.update)
-        for name, root in (
-            ("picker", picker.root),
-            ("save", buttons.save),
-            ("stop", buttons.stop),
-            ("message", buttons.message),
-        ):
-            root.name = name
-            doc.add_root(root)
+    viewer, pulse = Viewer(), Pulse()
+    roots = {name: part.root for name, part in parts.items()}
+    updates: list[Callable[[RunView], None]] = [part.update for part in parts.values()]
 
     def refresh() -> None:
-        picker.refresh()
+        runs = picker.refresh()
         view = feed.view(picker.run_id)
+        pulse.beat(picker)
+        if only is None:
+            first.show("" if runs else devices_html(feed.devices()))
+            missing.show(_missing(picker))
         if view is None:
+            doc.title = "dpbb" if only is None else f"{TITLES[only]} · dpbb"
             return
+        view = replace(
+            view,
+            devices=feed.devices(),
+            all_runs=tuple(runs),
+            offset_s=viewer.offset_s,
+        )
+        doc.title = _title(view.snapshot, only)
         for update in updates:
             try:
                 update(view)
             except Exception:
                 logger.exception("a part of the page failed")
 
+    if only is None:
+        buttons = Buttons(controls)
+        events: Any = parts["events"]
+        tools = EventTools(events, refresh)
+        first, missing = Panel(look), Banner(look)
+        updates.append(buttons.update)
+        roots |= {
+            "picker": picker.root,
+            "save": buttons.save,
+            "stop": buttons.stop,
+            "message": buttons.message,
+            "first": first.root,
+            "missing": missing.root,
+            "find": tools.find,
+            "kinds": tools.kinds,
+            "download": tools.download,
+        }
+    else:
+        whose = Whose(look)
+        updates.append(whose.update)
+        roots["whose"] = whose.root
+    for name, root in roots.items():
+        root.name = name
+        if name in TITLES:
+            root.html_attributes = {"role": "region", "aria-label": TITLES[name]}
+        doc.add_root(root)
+    pulse.follow(doc, viewer)
+
     def switched(_name: str, _old: str, _new: str) -> None:
         refresh()
 
     refresh()
     picker.root.on_change("value", switched)
+    viewer.source.on_change("data", switched)
     doc.add_periodic_callback(refresh, UPDATE_MS)
-    doc.title = "dpbb" if only is None else f"dpbb: {TITLES[only]}"
     doc.template = template
     doc.theme = theme
     doc.template_variables.update(
@@ -147,8 +194,86 @@ def show(
             "key": controls.key if only is None else "",
             "titles": TITLES,
             "part": only,
+            "empty": not picker.run_id,
         }
     )
+
+
+def _title(now: Snapshot, only: str | None) -> str:
+    """Title of the window: the run, where it is, and what is left."""
+    left = left_text(now, brief=True)
+    words = [now.instance or str(now.run_id), left or state_word(now), "dpbb"]
+    return " · ".join([*([TITLES[only]] if only else []), *words])
+
+
+def _missing(picker: Picker) -> str:
+    """Say so when nobody knows the run that the viewer wants."""
+    if not picker.missing:
+        return ""
+    text = (
+        f"This scheduler does not know the run {picker.missing} (any more; it keeps "
+        "the last ones, and none over a restart). Pick another one above, or open "
+        "this page without ?run= to follow the newest."
+    )
+    return banner("bad", [text])
+
+
+class Whose(Panel):
+    """Which run a plot alone is of."""
+
+    def text(self, view: RunView) -> str:
+        """HTML of a run."""
+        now = view.snapshot
+        words = (now.instance, state_word(now), str(now.run_id))
+        return f'<span class="muted">{escape(" · ".join(filter(None, words)))}</span>'
+
+
+class Viewer:
+    """What the browser says of itself: its clock's offset."""
+
+    def __init__(self) -> None:
+        self.source = ColumnDataSource({"offset_min": []})
+
+    @property
+    def offset_s(self) -> float | None:
+        """Seconds that the viewer's clock is ahead of UTC; None if it is not known."""
+        try:
+            minutes = float(self.source.data["offset_min"][0])
+        except (KeyError, IndexError, TypeError, ValueError):
+            return None
+        return -60.0 * minutes if abs(minutes) <= _DAY_MIN else None
+
+
+_DAY_MIN = 24 * 60
+
+_READY = """
+viewer.data = {offset_min: [new Date().getTimezoneOffset()]};
+window.dpbbBeat && window.dpbbBeat(pulse.data.run[0], pulse.data.empty[0]);
+"""
+
+_BEAT = "window.dpbbBeat && window.dpbbBeat(pulse.data.run[0], pulse.data.empty[0]);"
+
+
+class Pulse:
+    """A sign of life every second, with the run that the address is to name."""
+
+    def __init__(self) -> None:
+        self._source = ColumnDataSource({"run": [""], "empty": [True], "at": [0]})
+        self._count = 0
+
+    def beat(self, picker: Picker) -> None:
+        """Tell the browser that the scheduler is there."""
+        self._count += 1
+        run = picker.run_id if picker.held else ""
+        self._source.data = {
+            "run": [run], "empty": [not picker.run_id], "at": [self._count],
+        }  # fmt: skip
+
+    def follow(self, doc: Any, viewer: Viewer) -> None:  # noqa: ANN401
+        """Have the page of a document hear it."""
+        args = {"pulse": self._source, "viewer": viewer.source}
+        self._source.js_on_change("data", CustomJS(args=args, code=_BEAT))
+        doc.js_on_event(DocumentReady, CustomJS(args=args, code=_READY))
 
 
 def _argument(doc: Any, name: str) -> str | None:  # noqa: ANN401

@@ -1,4 +1,4 @@
-"""Panels of text: status line, units and seats, events, checkpoints."""
+"""Panels of text: status line, banner, units and seats, checkpoints."""
 
 from __future__ import annotations
 
@@ -10,16 +10,22 @@ from bokeh.models import Div, InlineStyleSheet
 
 from dpbb.coordination.snapshot import RunState
 from dpbb.dashboard.text import duration, plural, short, size
+from dpbb.progress.words import (
+    UPPER_BOUND,
+    ends_text,
+    goes_on,
+    left_text,
+    shares_text,
+    state_kind,
+    state_word,
+    troubles,
+)
 from dpbb.text.names import middle, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from dpbb.coordination.snapshot import (
-        CheckpointSnapshot,
-        EventRecord,
-        Snapshot,
-    )
+    from dpbb.coordination.snapshot import CheckpointSnapshot, Snapshot
     from dpbb.dashboard.feed import RunView
     from dpbb.dashboard.look import Look
 
@@ -27,51 +33,73 @@ _STYLE = """
 :host { color: var(--text); font: 13px/1.4 Helvetica, Arial, sans-serif;
   width: calc(100%% - 10px); }
 .bk-clearfix { width: 100%%; }
-.tiles { display: flex; flex-wrap: wrap; gap: 4px 26px; align-items: flex-end; }
+.tiles { display: flex; flex-wrap: wrap; gap: 4px 26px; align-items: flex-start; }
 .tile b { display: block; font-weight: 600; font-size: 17px; white-space: nowrap;
   font-variant-numeric: tabular-nums; }
-.tile span, .muted { color: var(--muted); font-size: 11px; }
+.tile span, .tile em, .muted { color: var(--muted); font-size: 11px; }
+.tile em { display: block; font-style: normal; white-space: nowrap; }
+.tile b small { font-size: 12px; font-weight: 400; color: var(--muted); }
 .count { margin-right: 12px; white-space: nowrap; }
 i { font-style: normal; color: var(--muted); display: inline-block; width: 44px; }
 .tile span.state { border-radius: 9px; padding: 1px 8px; font-size: 11px;
   font-weight: 600; color: #fff; vertical-align: 2px; margin-left: 6px; }
 .tile span.name { font-size: 17px; color: var(--text); }
-.running { background: %(leased)s; } .finished { background: %(finished)s; }
-.stopping { background: %(muted)s; } .failed { background: #b3261e; }
+.running { background: %(leased)s; } .proved { background: %(proved)s; }
+.stopping, .stopped { background: %(stopped)s; } .limit { background: %(limit)s; }
+.failed { background: %(failed)s; }
+.mark { display: inline-block; width: 8px; height: 8px; border-radius: 4px; }
+.banner { border: 1px solid var(--bad); border-left-width: 5px; border-radius: 4px;
+  padding: 4px 10px; background: var(--card); overflow-wrap: anywhere; }
+th { text-align: left; font-weight: 400; color: var(--muted); font-size: 11px;
+  padding: 1px 10px 1px 0; white-space: nowrap; }
+td.number, th.number { text-align: right; white-space: nowrap;
+  font-variant-numeric: tabular-nums; }
+a { color: inherit; } tr.shown td { font-weight: 600; }
 table { border-collapse: collapse; width: 100%%; }
+table.data { width: auto; min-width: 60%%; } table.data td { padding-right: 22px; }
+table.data th { padding-right: 22px; }
+.wide { overflow-x: auto; }
 td { padding: 1px 10px 1px 0; vertical-align: top; }
-td.when { color: var(--muted); white-space: nowrap; text-align: right;
+td.when { color: var(--muted); white-space: nowrap;
   font-variant-numeric: tabular-nums; }
 td.kind { white-space: nowrap; font-weight: 600; }
 td.text { width: 100%%; overflow-wrap: anywhere; }
 .bad { color: var(--bad); } .good { color: var(--good); }
 """
 
+STATE_COLORS = {
+    "leased": "#a85c12",
+    "proved": "#2a7f5f",
+    "stopped": "#6b737b",
+    "limit": "#2f6fa7",
+    "failed": "#b3261e",
+}
+"""Behind white words, in both themes."""
+
 NAME_WIDTH = 40
 """Characters of a name on the status line; the others only on the mouse."""
 
 
-class _Panel:
+class Panel:
     """Text that is sent only when it has changed."""
 
     without_run = ""  # what it says before there is any
+    hides = False  # whether it takes no place when it says nothing
 
     def __init__(self, look: Look) -> None:
-        colors = {
-            "leased": "#b46a1f",
-            "finished": look.finished,
-            "muted": "#6b737b",
-        }
         self.root = Div(
             text=self.without_run,
             sizing_mode="stretch_width",
-            stylesheets=[InlineStyleSheet(css=_STYLE % colors)],
+            visible=not self.hides,
+            stylesheets=[InlineStyleSheet(css=_STYLE % STATE_COLORS)],
         )
 
     def show(self, text: str) -> None:
         """Set the text."""
         if self.root.text != text:
             self.root.text = text
+        if self.hides and self.root.visible != bool(text):
+            self.root.visible = bool(text)
 
     def update(self, view: RunView) -> None:
         """Show a run."""
@@ -82,57 +110,93 @@ class _Panel:
         raise NotImplementedError
 
 
-def _tile(name: str, value: str) -> str:
-    return f'<div class="tile"><span>{name}</span><b>{value}</b></div>'
+def tile(name: str, value: str, note: str = "") -> str:
+    """Return a value (HTML) with its name above it, and small print below."""
+    small = f"<em>{escape(note)}</em>" if note else ""
+    return f'<div class="tile"><span>{name}</span><b>{value}</b>{small}</div>'
 
 
-class Status(_Panel):
-    """One line: what is solved, how far it is, what is left."""
+class Banner(Panel):
+    """What somebody should look at now; nothing where all is well."""
 
-    without_run = '<span class="muted">No run yet; the first one appears here.</span>'
+    hides = True
+
+    def text(self, view: RunView) -> str:
+        """HTML of a run."""
+        return banner("bad", troubles(view.snapshot))
+
+
+def banner(kind: str, lines: Iterable[str]) -> str:
+    """Return lines in a box of their own; nothing without any."""
+    shown = "".join(f"<div>{escape(line)}</div>" for line in lines)
+    return f'<div class="banner {kind}" role="alert">{shown}</div>' if shown else ""
+
+
+class Status(Panel):
+    """The line at the top: what runs, how far it is, and what is left."""
+
+    without_run = '<span class="muted">No run yet.</span>'
 
     def text(self, view: RunView) -> str:
         """HTML of a run."""
         now = view.snapshot
-        state = now.state.value
-        label = state
-        if now.state is RunState.FINISHED and now.termination:
-            label = now.termination.replace("_", " ")
         name = now.instance or now.run_id
         shown = escape(middle(name, NAME_WIDTH))
         badge = (
             f'<span class="name" title="{escape(name)}">{shown}</span>'
-            f'<span class="state {state}">{escape(label)}</span>'
+            f'<span class="state {state_kind(now)}">{escape(state_word(now))}</span>'
         )
         tiles = [
-            _tile("instance", badge),
-            _tile("incumbent", _or_dash(now.value)),
-            _tile("lower bound", _or_dash(now.lower_bound)),
-            _tile("gap", _gap(now)),
+            tile("instance", badge, shares_text(now)),
+            *_left(view),
+            tile("incumbent", _or_dash(now.value), _distance(view)),
+            tile("lower bound", _or_dash(now.lower_bound)),
+            tile("gap", _gap(now)),
             *_threshold(now),
-            _tile("time", duration(now.seconds)),
-            _tile("nodes", short(now.decomposed + now.leaves)),
-            _tile("nodes/s", short(float(_mean_or_now(now)))),
-            _tile("explored", percent(now.explored)),
+            tile("time", duration(now.seconds)),
+            tile("nodes", short(now.decomposed + now.leaves)),
+            tile("nodes/s", short(float(_mean_or_now(now)))),
+            *_energy(now),
+            tile(
+                "explored",
+                f'<small title="of all permutations: a share of leaves, not of the '
+                f'work">{percent(now.explored)} of n!</small>',
+            ),
         ]
-        if now.state is RunState.RUNNING and now.estimate_s is not None:
-            tiles.append(_tile("estimated left", f"about {duration(now.estimate_s)}"))
-        elif now.state is RunState.RUNNING and now.estimate_nodes is not None:
-            tiles.append(
-                _tile("estimated left", f"about {short(now.estimate_nodes)} nodes")
-            )
-        error = ""
-        if now.waits_for:
-            error = f'<div class="bad">waiting: {escape(now.waits_for)}</div>'
-        if now.error:
-            last = now.error.strip().splitlines()[-1]
-            error = f'<div class="bad">{escape(last)}</div>'
-        return f'<div class="tiles">{"".join(tiles)}</div>{error}'
+        return f'<div class="tiles">{"".join(tiles)}</div>'
+
+
+def _left(view: RunView) -> Iterator[str]:
+    """Show what is left, always as a range, and when the run is probably over."""
+    now = view.snapshot
+    if not goes_on(now):
+        return
+    ends = ends_text(now, view.offset_s)
+    yield tile("work left", escape(left_text(now)), f"done {ends}" if ends else "")
+
+
+def _distance(view: RunView) -> str:
+    """How far the incumbent is from the best value that anybody has published."""
+    known, value = view.best_known, view.snapshot.value
+    if known is None:
+        return ""
+    if value is None or value == known:
+        return f"best known {known:,}"
+    return f"best known {known:,}, {value - known:+,} ({value / known - 1:+.2%})"
+
+
+def _energy(now: Snapshot) -> Iterator[str]:
+    """Energy in kWh, and the time that GPUs have worked, where there is any."""
+    hours = f"{now.gpu_s / 3600:.3g} GPU-hours" if now.gpu_s else ""
+    if now.energy_j is not None:
+        yield tile("energy", f"{now.energy_j / 3.6e6:.3g} kWh", hours)
+    elif hours:
+        yield tile("GPUs", hours)
 
 
 def _mean_or_now(now: Snapshot) -> float:
     """Rate of the last seconds; of the whole run once it is over."""
-    if now.state in (RunState.RUNNING, RunState.STOPPING) or not now.seconds:
+    if goes_on(now) or not now.seconds:
         return now.nodes_per_second
     return (now.decomposed + now.leaves) / now.seconds
 
@@ -142,9 +206,9 @@ def _or_dash(number: int | None) -> str:
 
 
 def _threshold(now: Snapshot) -> Iterator[str]:
-    """Show the pruning threshold where it is not the incumbent's value."""
+    """Show the upper bound where it is not the incumbent's value."""
     if now.ub != now.value:
-        yield _tile("pruning threshold", f"{now.ub:,}")
+        yield tile(UPPER_BOUND, f"{now.ub:,}", "prunes; no schedule need have it")
 
 
 def _gap(now: Snapshot) -> str:
@@ -153,7 +217,7 @@ def _gap(now: Snapshot) -> str:
     return "0" if now.gap == 0 else f"{now.gap:.2%}".replace("%", " %")
 
 
-class Counts(_Panel):
+class Counts(Panel):
     """Units and seats in numbers."""
 
     def text(self, view: RunView) -> str:
@@ -193,41 +257,7 @@ def _line(*counts: tuple[str, int]) -> str:
     )
 
 
-_CLASSES = {
-    "incumbent": "good",
-    "lost": "bad",
-    "no-seat": "bad",
-    "refused": "bad",
-    "seat-lost": "bad",
-    "failed": "bad",
-    "checkpoint-failed": "bad",
-}
-
-
-class Events(_Panel):
-    """What happened, the latest first."""
-
-    def text(self, view: RunView) -> str:
-        """HTML of a run."""
-        rows = [
-            f'<tr><td class="when">{duration(event.seconds)}</td>'
-            f'<td class="kind {_CLASSES.get(event.kind, "")}">{escape(event.kind)}</td>'
-            f'<td class="text">{escape(event.text)}{_times(event)}</td></tr>'
-            for event in reversed(view.snapshot.events)
-        ]
-        if not rows:
-            return '<span class="muted">nothing yet</span>'
-        return f"<table>{''.join(rows)}</table>"
-
-
-def _times(event: EventRecord) -> str:
-    if event.count == 1:
-        return ""
-    since = duration(event.since_s)
-    return f' <span class="muted">({event.count:,} times since {since})</span>'
-
-
-class Checkpoints(_Panel):
+class Checkpoints(Panel):
     """Where a run is saved, how old that is, and what went wrong."""
 
     def text(self, view: RunView) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
+import shlex
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -18,19 +19,25 @@ from bokeh.models import (
 )
 
 from dpbb.coordination.snapshot import RunState
+from dpbb.dashboard.look import FIELD
 from dpbb.errors import DpbbError
+from dpbb.progress.words import state_word
 from dpbb.text.names import middle
 
 if TYPE_CHECKING:
+    from dpbb.coordination.snapshot import Snapshot
     from dpbb.dashboard.feed import Controls, Feed, RunView
 
 logger = logging.getLogger(__name__)
 
-# The key lies in the page, not in the document: see ``Controls.key``.
+# The key lies in the page, not in the document: see ``Controls.key``. The run that is
+# acted on is the one that the question names, whatever is picked meanwhile.
 _COMMAND = """
-if (question && !window.confirm(question)) return;
+const run = asked.data.run[0];
+const question = asked.data[action][0];
+if (!run || (question && !window.confirm(question))) return;
 // without the time the same command once more would be no change of the data
-commands.data = {action: [action], key: [window.dpbbKey || ""], run: [picker.value],
+commands.data = {action: [action], key: [window.dpbbKey || ""], run: [run],
   at: [Date.now()]};
 """
 
@@ -39,37 +46,43 @@ _STYLE = """
 .bad { color: var(--bad); }
 """
 
-_FIELD = """
-.bk-input, .bk-btn { font-size: 13px; height: 28px; padding: 0 10px;
-  background: var(--card); color: var(--text); border: 1px solid var(--line); }
-select.bk-input:not([multiple]) { appearance: none; padding-right: 26px;
-  background-image: linear-gradient(45deg, transparent 50%, currentColor 50%),
-    linear-gradient(-45deg, transparent 50%, currentColor 50%);
-  background-size: 5px 5px; background-repeat: no-repeat;
-  background-position: right 15px center, right 10px center; }
-.bk-btn:hover:not([disabled]) { border-color: var(--text); }
-.bk-btn[disabled], .bk-btn[disabled]:hover { background: var(--card) !important;
-  color: var(--muted) !important; opacity: 0.55; }
-"""
-
-
 NAME_WIDTH = 22
 """Characters of an instance's name that fit beside the state and the run's name."""
 
 
 class Picker:
-    """Which run is shown: the newest, until the viewer picks one."""
+    """Which run is shown: the newest until one goes on, then that one.
+
+    A viewer who picks another one, or whose address names one, stays with it.
+
+    Parameters
+    ----------
+    feed
+        The runs.
+    run_id
+        The one that the address of the page names; None if it names none.
+
+    Attributes
+    ----------
+    held
+        Whether the page stays with the run that it shows.
+    missing
+        Name of the run that the viewer wants and nobody knows; empty if there is none.
+    """
 
     def __init__(self, feed: Feed, run_id: str | None) -> None:
         self._feed = feed
         self._followed: str | None = None
-        self.picked = run_id is not None
+        self.held = run_id is not None
+        self.missing = ""
         self.root = Select(
             title="",
             value=run_id or "",
             options=[],
             width=330,
-            stylesheets=[InlineStyleSheet(css=_FIELD)],
+            max_width=330,
+            sizing_mode="stretch_width",
+            stylesheets=[InlineStyleSheet(css=FIELD)],
         )
         self.root.on_change("value", self._changed)
 
@@ -79,32 +92,40 @@ class Picker:
         return str(self.root.value)
 
     def _changed(self, _name: str, _old: str, new: str) -> None:
-        self.picked = new != self._followed
+        self.held |= new != self._followed
 
-    def refresh(self) -> None:
-        """Look which runs there are."""
+    def refresh(self) -> list[RunView]:
+        """Look which runs there are; return them, the newest first."""
         views = [self._feed.view(run_id) for run_id in self._feed.run_ids()]
-        options = [_option(view) for view in reversed(views) if view is not None]
+        known = [view for view in reversed(views) if view is not None]
+        if not self.held and known:
+            going = [view for view in known if view.snapshot.state in _GOES_ON]
+            shown = (going or known)[0].snapshot.run_id
+            self._followed = shown  # before the value, whose change is no pick
+            self.root.value = shown
+            self.held = bool(going)
+        names = [view.snapshot.run_id for view in known]
+        self.missing = self.run_id if self.held and self.run_id not in names else ""
+        options = [_option(view.snapshot) for view in known]
+        if self.missing:
+            options.insert(0, (self.missing, f"{middle(self.missing, 30)} · not here"))
         if options != self.root.options:
             self.root.options = options
-        known = [run_id for run_id, _ in options]
-        if self.run_id not in known:
-            self.picked = False
-        if not self.picked and known:
-            self._followed = known[0]
-            self.root.value = known[0]
+        return known
 
 
-def _option(view: RunView) -> tuple[str, str]:
-    snapshot = view.snapshot
+_GOES_ON = (RunState.RUNNING, RunState.STOPPING)
+
+
+def _option(snapshot: Snapshot) -> tuple[str, str]:
     name = middle(snapshot.instance or "unnamed", NAME_WIDTH)
-    return snapshot.run_id, f"{name} · {snapshot.state.value} · {snapshot.run_id}"
+    return snapshot.run_id, f"{name} · {state_word(snapshot)} · {snapshot.run_id}"
 
 
 class Buttons:
     """Stop and save, with what came of them."""
 
-    def __init__(self, controls: Controls, picker: Picker) -> None:
+    def __init__(self, controls: Controls) -> None:
         self._controls = controls
         self._tasks: set[asyncio.Task[None]] = set()
         self._message = ""
@@ -114,29 +135,29 @@ class Buttons:
         commands.on_change("data", self._command)
         self._commands = commands
 
-        def button(action: str, label: str, question: str) -> Any:  # noqa: ANN401
+        # the run that is shown, and what the viewer is asked before each action
+        self._asked = ColumnDataSource({"run": [""], "stop": [""], "save": [""]})
+
+        def button(action: str, label: str) -> Any:  # noqa: ANN401
             made = Button(
                 label=label,
                 width=100,
                 disabled=True,  # until there is a run
-                stylesheets=[InlineStyleSheet(css=_FIELD)],
+                stylesheets=[InlineStyleSheet(css=FIELD)],
             )
-            args = {
-                "commands": commands,
-                "picker": picker.root,
-                "action": action,
-                "question": question,
-            }
+            args = {"commands": commands, "asked": self._asked, "action": action}
             made.js_on_click(CustomJS(args=args, code=_COMMAND))
             return made
 
-        self.save = button("save", "Save now", "")
-        self.stop = button("stop", "Stop run", "Stop this run? It can not be undone.")
+        self.save = button("save", "Save now")
+        self.stop = button("stop", "Stop run")
         self.message = Div(text="", stylesheets=[InlineStyleSheet(css=_STYLE)])
 
     def update(self, view: RunView) -> None:
         """Enable what can be done to a run."""
         snapshot, refused = view.snapshot, self._controls.refused
+        asked = {"run": [snapshot.run_id], "stop": [_question(snapshot)], "save": [""]}
+        _set(self._asked, "data", asked)
         running = snapshot.state is RunState.RUNNING
         saved = snapshot.checkpoint
         can_save = running and saved is not None and not self._tasks
@@ -186,6 +207,19 @@ class Buttons:
     def _say(self, text: str, *, bad: bool = False) -> None:
         # shown by the next update, which holds the document's lock
         self._message, self._bad = text, bad
+
+
+def _question(snapshot: Snapshot) -> str:
+    """Ask before a run is stopped: which one it is, and what is lost."""
+    name = f"{snapshot.instance or 'unnamed'} ({snapshot.run_id})"
+    saved = snapshot.checkpoint
+    if saved is None:
+        return (
+            f"Stop {name}? It writes no checkpoints, so it cannot go on later; its "
+            "best schedule stays."
+        )
+    folder = shlex.quote(saved.url)
+    return f"Stop {name}? `dpbb resume {folder}` goes on from its last checkpoint."
 
 
 def _set(model: Any, name: str, value: object) -> None:  # noqa: ANN401

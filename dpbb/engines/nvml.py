@@ -1,4 +1,4 @@
-"""NVIDIA's management library: how many GPUs there are, and the energy they used.
+"""NVIDIA's management library: how many GPUs there are, their energy and health.
 
 Called through ctypes: no package to install, no CUDA context, and a process that only
 starts workers stays without CuPy. The library comes with the driver; without one every
@@ -8,7 +8,8 @@ References
 ----------
 NVML API Reference Guide: ``nvmlDeviceGetCount_v2``, ``nvmlDeviceGetHandleByUUID``,
 ``nvmlDeviceGetTotalEnergyConsumption`` (millijoules since the driver was loaded, from
-Volta on).
+Volta on), ``nvmlDeviceGetUtilizationRates``, ``nvmlDeviceGetMemoryInfo``,
+``nvmlDeviceGetPowerUsage`` (milliwatts), ``nvmlDeviceGetTemperature``.
 """
 
 from __future__ import annotations
@@ -55,6 +56,40 @@ def energy_j(uuid: str) -> float | None:
     used = ctypes.c_ulonglong(0)
     status = nvml.nvmlDeviceGetTotalEnergyConsumption(device, ctypes.byref(used))
     return used.value / 1e3 if status == _SUCCESS else None
+
+
+class _Utilization(ctypes.Structure):
+    _fields_ = (("gpu", ctypes.c_uint), ("memory", ctypes.c_uint))
+
+
+class _Memory(ctypes.Structure):
+    _fields_ = tuple((name, ctypes.c_ulonglong) for name in ("total", "free", "used"))
+
+
+def health(uuid: str) -> dict[str, Any]:
+    """Return how a GPU is, as far as its driver says.
+
+    Returns
+    -------
+    dict
+        ``utilization`` in percent, ``memory`` as bytes (used, total), ``watts`` and
+        ``celsius``; what is not known is left out.
+    """
+    nvml, device = library(), _handle(uuid)
+    if nvml is None or device is None:
+        return {}
+    found: dict[str, Any] = {}
+    busy, memory = _Utilization(), _Memory()
+    power, degrees = ctypes.c_uint(0), ctypes.c_uint(0)
+    if nvml.nvmlDeviceGetUtilizationRates(device, ctypes.byref(busy)) == _SUCCESS:
+        found["utilization"] = float(busy.gpu)
+    if nvml.nvmlDeviceGetMemoryInfo(device, ctypes.byref(memory)) == _SUCCESS:
+        found["memory"] = (float(memory.used), float(memory.total))
+    if nvml.nvmlDeviceGetPowerUsage(device, ctypes.byref(power)) == _SUCCESS:
+        found["watts"] = power.value / 1e3
+    if nvml.nvmlDeviceGetTemperature(device, 0, ctypes.byref(degrees)) == _SUCCESS:
+        found["celsius"] = float(degrees.value)
+    return found
 
 
 @cache

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import getpass
+import platform
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from distributed.protocol import pickle
 
+import dpbb
 from dpbb.cluster.client.optima_file import OptimaFile
 from dpbb.cluster.client.run import Run
 from dpbb.cluster.client.scheduler_calls import check_open
@@ -153,6 +156,15 @@ async def ensure_plugin(client: Client) -> None:
         await client.register_plugin(DpbbSchedulerPlugin())
 
 
+def _submitter() -> str:
+    """Who asks for a run, for people: user, host, dpbb."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container without a name for its user
+        user = "somebody"
+    return f"{user} on {platform.node()}, dpbb {dpbb.__version__}"
+
+
 async def _submit(
     client: Any,
     spec: RunSpec,
@@ -161,7 +173,7 @@ async def _submit(
     saved: bytes | None,
 ) -> Run:
     await ensure_plugin(client)
-    message = {"blob": pickle.dumps(spec)}
+    message = {"blob": pickle.dumps(spec), "submitter": _submitter()}
     if saved is not None:
         message["saved"] = wrap(np.frombuffer(saved, np.uint8))
     opened = raised(await client.scheduler.dpbb_open(**message))

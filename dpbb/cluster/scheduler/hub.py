@@ -87,6 +87,7 @@ class Hub:
         *,
         saved: Checkpoint | None = None,
         keeper: Keeper | None = None,
+        submitter: str = "",
     ) -> None:
         """Open a run; it starts as soon as there is a seat for it.
 
@@ -98,6 +99,8 @@ class Hub:
             Where it goes on from; None: from the root of the tree.
         keeper
             Of its checkpoints; None: it writes none.
+        submitter
+            See ``Snapshot``.
 
         Raises
         ------
@@ -108,8 +111,16 @@ class Hub:
         if run_id in self.runs or run_id in self.finished:
             raise ClusterError(f"expected a new run id, got {run_id!r}, which is taken")
         engines = engines_by_kind(spec.engine, spec.problem, spec.tree)
-        coordinator = Coordinator(spec, now=self._clock(), saved=saved)
-        self.runs[run_id] = OpenRun(coordinator, blob, engines, keeper=keeper)
+        now = self._clock()
+        coordinator = Coordinator(spec, now=now, saved=saved)
+        self.runs[run_id] = OpenRun(
+            coordinator,
+            blob,
+            engines,
+            keeper=keeper,
+            opened_at=time.time() - coordinator.seconds(now),
+            submitter=submitter,
+        )
         logger.info("run %s opened: %s", run_id, spec.instance)
         self._sharing.due = True
         self._settle(run_id)
@@ -165,7 +176,7 @@ class Hub:
             self._look(run, (run.coordinator.value, run.coordinator.lower_bound))
             self._handover.send_home(run, run.parked_since(now - PARK_S))
             run.waits_for = ""
-            if run.seatless_s(now) >= WAITING_S:
+            if run.seatless_s(now) >= WAITING_S and not run.shares_with:
                 text = self.table.why_none(run.engines, run.excluded)
                 run.waits_for = text.partition(":")[0]
                 if run.lacks_seats(now):
@@ -185,12 +196,16 @@ class Hub:
         *,
         host: str = "",
         cores: int = 0,
+        name: str = "",
     ) -> None:
-        """Take in the seats of a worker, of a host where it may use so many cores."""
+        """Take in the seats of a worker, of a host where it may use so many cores.
+
+        ``name``: of the worker, as Dask shows it.
+        """
         self.remove_worker(worker)
         for message in seats:  # a worker of the same GPUs may have more than its part
             self._sharing.let_go_if_idle(self.table.seat_of_gpu(str(message["uuid"])))
-        self.table.announce(worker, nthreads, seats, host=host, cores=cores)
+        self.table.announce(worker, nthreads, seats, host=host, cores=cores, name=name)
         self._sharing.join(self.table.workers[worker])
         self._settle()
 

@@ -5,16 +5,20 @@ Finished runs stay, also after the client that started them has taken its result
 
 from __future__ import annotations
 
+import math
 import time
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from dpbb.dashboard.feed import RunView
+from dpbb.dashboard.feed import DeviceRow, RunView
 from dpbb.dashboard.history import History
+from dpbb.problem import best_known_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
     from dpbb.cluster.scheduler.hub import Hub
+    from dpbb.coordination.messages import RunSpec
     from dpbb.coordination.snapshot import Snapshot
     from dpbb.problem import Problem
 
@@ -31,8 +35,11 @@ KEPT_RUNS = 32
 class _Watched:
     """One run."""
 
-    def __init__(self, problem: Problem[Any], snapshot: Snapshot) -> None:
-        self.problem = problem
+    def __init__(self, spec: RunSpec, snapshot: Snapshot) -> None:
+        self.problem: Problem[Any] = spec.problem
+        self.parameters = tuple(parameters_of(spec))
+        known = best_known_of(spec.problem)
+        self.best_known = None if known is None else known.upper_bound
         self.snapshot = snapshot
         self.history = History()
         self.until = 0.0  # as long as the snapshot serves
@@ -47,11 +54,22 @@ class Monitor:
         Holds the runs.
     clock
         Seconds, monotonic; the hub's.
+    readings
+        What a worker says of its devices and itself, by its address: see
+        ``dpbb.cluster.worker.health``.
     """
 
-    def __init__(self, hub: Hub, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        hub: Hub,
+        clock: Callable[[], float] = time.monotonic,
+        readings: Callable[[str], Mapping[str, Any]] = lambda _: {},
+    ) -> None:
         self._hub = hub
         self._clock = clock
+        self._readings = readings
+        self._devices: tuple[DeviceRow, ...] = ()
+        self._devices_until = -math.inf
         self._runs: dict[str, _Watched] = {}
 
     def tick(self) -> None:
@@ -83,7 +101,47 @@ class Monitor:
         watched = self._runs.get(run_id)
         if watched is None:
             return None
-        return RunView(watched.snapshot, watched.history, watched.problem)
+        return RunView(
+            watched.snapshot,
+            watched.history,
+            watched.problem,
+            watched.parameters,
+            watched.best_known,
+        )
+
+    def devices(self) -> tuple[DeviceRow, ...]:
+        """Devices of the cluster, those that were not heard of for longest first."""
+        now = self._clock()
+        if now >= self._devices_until:
+            self.tick()
+            self._devices = tuple(sorted(self._device_rows(), key=_oldest_first))
+            took = self._clock() - now
+            self._devices_until = now + max(FRESH_S, took / MAX_SHARE)
+        return self._devices
+
+    def _device_rows(self) -> Iterator[DeviceRow]:
+        seats = {
+            seat.seat: (self._runs[run_id].snapshot, seat)
+            for run_id in self._hub.runs
+            for seat in self._runs[run_id].snapshot.seats
+        }
+        table = self._hub.table
+        readings = {worker: self._readings(worker) for worker in table.workers}
+        for state in table.seats.values():
+            row = DeviceRow(state.name, state.worker, state.device.name)
+            said = readings.get(state.worker, {})
+            own = said.get(state.device.uuid) or said.get(state.device.kind) or {}
+            row = replace(row, **own)
+            if state.id in seats:
+                run, seat = seats[state.id]
+                heard = None if seat.heard_s is None else run.seconds - seat.heard_s
+                row = replace(
+                    row,
+                    instance=run.instance or str(run.run_id),
+                    nodes_per_second=seat.nodes_per_second,
+                    heard_ago_s=heard,
+                )
+            yield row
 
     def snapshots(self) -> list[Snapshot]:
         """Snapshots of the open runs."""
@@ -99,9 +157,36 @@ class Monitor:
             return
         snapshot = run.snapshot(began)
         if watched is None:
-            problem = run.coordinator.spec.problem
-            watched = self._runs[run_id] = _Watched(problem, snapshot)
+            watched = self._runs[run_id] = _Watched(run.coordinator.spec, snapshot)
         watched.snapshot = snapshot
         watched.history.note(snapshot)
         now = self._clock()
         watched.until = now + max(FRESH_S, (now - began) / MAX_SHARE)
+
+
+def _oldest_first(row: DeviceRow) -> tuple[float, str]:
+    return -(row.heard_ago_s or 0.0) // QUIET_S, row.name
+
+
+QUIET_S = 15.0
+"""Devices that were heard of within this time are all the same, in order of names."""
+
+
+def parameters_of(spec: RunSpec) -> Iterator[tuple[str, str]]:
+    """Yield what a run was asked to do, for people; not the options that are None."""
+    problem = spec.problem
+    yield "instance", f"{spec.instance or 'unnamed'} ({problem.digest[:16]})"
+    yield "problem", f"{problem.name}, {problem.n_jobs:,} jobs"
+    yield "engine", spec.engine
+    plain = {
+        **asdict(spec.tree),
+        "upper bound": spec.upper_bound,
+        "time limit": None if spec.time_limit_s is None else f"{spec.time_limit_s:g} s",
+        "certificate": spec.certificate or None,
+        **asdict(spec.options),
+        **asdict(spec.tuning),
+    }
+    for name, value in plain.items():
+        if value is not None and value is not False:
+            text = str(value)
+            yield name.replace("_", " "), text if len(text) < 80 else f"{text[:79]}…"

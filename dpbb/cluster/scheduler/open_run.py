@@ -78,6 +78,10 @@ class OpenRun:
     waits_for: str = ""  # why there is no seat, in a few words
     keeper: Keeper | None = None  # of its checkpoints
     outlook: Outlook = field(default_factory=Outlook)  # what it has left
+    shares_with: tuple[RunId, ...] = ()  # runs that it takes turns with on few seats
+    shares_names: tuple[str, ...] = ()  # of their instances
+    opened_at: float | None = None  # see ``Snapshot``
+    submitter: str = ""
     beside: BesideState = field(default_factory=BesideState)  # its heuristics
 
     @property
@@ -87,7 +91,12 @@ class OpenRun:
 
     def snapshot(self, now: float) -> Snapshot:
         """Return the state of the run, of its checkpoints, and what is left."""
-        snapshot = self.outlook.shown_on(self.coordinator.snapshot(now))
+        snapshot = replace(
+            self.outlook.shown_on(self.coordinator.snapshot(now)),
+            opened_at=self.opened_at,
+            shares_with=self.shares_names,
+            submitter=self.submitter,
+        )
         if self.waits_for and snapshot.state is RunState.RUNNING:
             snapshot = replace(snapshot, waits_for=self.waits_for)
         if self.keeper is None:

@@ -265,7 +265,7 @@ def _add_page(
             controls,
             template=templates.get_template(name),
             theme=components.BOKEH_THEME,
-            variables=variables,
+            variables={**variables, "scheduler_address": scheduler.address},
             only=only,
         )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import platform
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -118,7 +119,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         self.refused: dict[str, ClusterError] = {}
         self.submitter = Submitter(scheduler, self._ended)
         self.hub = Hub(self)
-        self.monitor = Monitor(self.hub)
+        self.monitor = Monitor(self.hub, readings=self._readings)
         self.elastic = Elastic(scheduler, self.hub)
         self._threads = ThreadPoolExecutor(
             CHECK_THREADS, thread_name_prefix="dpbb-check"
@@ -211,7 +212,8 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             raise
         if worker in self.scheduler.workers:  # else it has left in the meantime
             host = str(versions["host"])
-            self.hub.hello(worker, nthreads, seats, host=host, cores=cores)
+            name = str(self.scheduler.workers[worker].name)
+            self.hub.hello(worker, nthreads, seats, host=host, cores=cores, name=name)
             self._prepare_for(seats)
 
     async def spec(self, run_id: RunId) -> bytes:
@@ -262,7 +264,9 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
 
     # -- RPCs of clients ------------------------------------------------------------
 
-    async def open(self, blob: bytes, saved: Any = None) -> dict[str, Any]:
+    async def open(
+        self, blob: bytes, saved: Any = None, submitter: str = ""
+    ) -> dict[str, Any]:
         """Open a run from its pickled RunSpec, perhaps from a checkpoint's bytes."""
         await self.started.wait()  # until then some worker may still be refused
         for error in self.refused.values():
@@ -274,7 +278,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             state = await asyncio.to_thread(
                 from_bytes, content, "checkpoint", spec.problem
             )
-        await self._open(spec, blob, state)
+        await self._open(spec, blob, state, str(submitter))
         return {"page": self.page.comes}
 
     async def describe(self, run_id: RunId) -> dict[str, Any]:
@@ -285,13 +289,16 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         """Open a run that goes on without a client; see ``restoring``."""
         while self.scheduler.status is not Status.running:  # it has just started
             await asyncio.sleep(TICK_S)
-        await self._open(spec, pickle.dumps(spec), saved)
+        where = f"the scheduler on {platform.node()}, after its start"
+        await self._open(spec, pickle.dumps(spec), saved, where)
 
-    async def _open(self, spec: RunSpec, blob: bytes, state: Checkpoint | None) -> None:
+    async def _open(
+        self, spec: RunSpec, blob: bytes, state: Checkpoint | None, submitter: str
+    ) -> None:
         keeper = await self.checkpoints.keeper(spec, state)
         try:
             await self.submitter.start()
-            self.hub.open(spec, blob, saved=state, keeper=keeper)
+            self.hub.open(spec, blob, saved=state, keeper=keeper, submitter=submitter)
         except BaseException:
             if keeper is not None:
                 await keeper.release(ended=state is None)
@@ -373,6 +380,16 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             self._threads.submit(_prepare)
 
     # -- inside ---------------------------------------------------------------------
+
+    def _readings(self, worker: str) -> dict[str, Any]:
+        """Return what a worker's heartbeats say; see ``Monitor``."""
+        state = self.scheduler.workers.get(worker)
+        if state is None:
+            return {}
+        metrics: Any = state.metrics
+        used = (metrics.get("memory", 0), state.memory_limit)
+        own = {"utilization": metrics.get("cpu"), "memory": used}
+        return {"cpu": own, **(metrics.get(NAME) or {})}
 
     def _send(self, worker: str, message: dict[str, Any]) -> None:
         # only to workers that said hello: the others' stream would break

@@ -32,10 +32,12 @@ class SeatState:
     worker: str
     device: Device
     run: RunId | None = None
+    name: str = ""  # for people
 
     def for_run(self, engines: Mapping[str, str]) -> Seat:
         """Return the seat as a run's coordinator knows it."""
-        return Seat(self.id, self.worker, self.device, engines[self.device.kind])
+        engine = engines[self.device.kind]
+        return Seat(self.id, self.worker, self.device, engine, self.name)
 
 
 @dataclass(slots=True, eq=False)
@@ -88,6 +90,7 @@ class SeatTable:
         *,
         host: str = "",
         cores: int = 0,
+        name: str = "",
     ) -> list[SeatId]:
         """Take in a worker's seats; returns those that are surplus.
 
@@ -97,6 +100,8 @@ class SeatTable:
             Messages with ``id`` and the fields of ``Device``.
         host, cores
             See ``WorkerSeats``.
+        name
+            The worker's name, as Dask shows it; default: its address.
         """
         entry = WorkerSeats(nthreads, [], host=host, cores=cores)
         self.workers[worker] = entry
@@ -108,7 +113,8 @@ class SeatTable:
                 int(message["threads"]),
                 str(message["name"]),
             )
-            seat = SeatState(SeatId(message["id"]), worker, device)
+            label = f"{name or worker}/{device.kind}{device.index}"
+            seat = SeatState(SeatId(message["id"]), worker, device, name=label)
             if self._can_hold(entry, device):
                 self._hold(entry, seat)
             else:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 TURN_S = 1.0
 """With fewer seats than runs, the seats change hands this often."""
 
+TURNS = 4
+"""Rounds of turns that nodes a second of a run are an average over."""
+
 
 class SeatSharing:
     """Shares the seats of a table among the open runs.
@@ -80,13 +83,15 @@ class SeatSharing:
         """Give a free seat to a run."""
         run.seats.add(seat.id)
         seat.run = run.id
-        run.coordinator.add_seat(seat.for_run(run.engines), self._clock())
+        known = seat.for_run(run.engines)
+        run.coordinator.add_seat(known, self._clock(), told=not run.shares_with)
         self.changed[run.id] = None
 
     def give_up(self, run: OpenRun, seat: SeatState) -> None:
         """Take a seat from a run at once."""
         gone = seat.id not in self._table.seats
-        run.coordinator.remove_seat(seat.id, self._clock(), lost=gone)
+        told = gone or not run.shares_with
+        run.coordinator.remove_seat(seat.id, self._clock(), lost=gone, told=told)
         run.forget_seat(seat.id)
         seat.run = None
         # a seat that is gone with its worker leaves a single run nothing to share
@@ -128,11 +133,39 @@ class SeatSharing:
         groups: dict[tuple[RunId, ...], list[SeatState]] = {}
         for seat_id, run_ids in users.items():
             groups.setdefault(tuple(run_ids), []).append(self._table.seats[seat_id])
+        in_turns: dict[RunId, set[RunId]] = {}
         for group, seats in groups.items():
-            self._share_group([self._runs[run_id] for run_id in group], seats)
+            runs = [self._runs[run_id] for run_id in group]
+            hungry = self._share_group(runs, seats)
+            if len(seats) < len(hungry):
+                for run in hungry:
+                    in_turns.setdefault(run.id, set()).update(r.id for r in hungry)
+        for run_id, run in self._runs.items():
+            self._tell_turns(run, in_turns.get(run_id, set()) - {run_id}, now)
 
-    def _share_group(self, runs: list[OpenRun], seats: list[SeatState]) -> None:
-        """Share seats that the same runs can use."""
+    def _tell_turns(self, run: OpenRun, others: set[RunId], now: float) -> None:
+        """Tell people with which runs this one takes turns, when that has changed."""
+        with_whom = tuple(other for other in self._runs if other in others)
+        if with_whom == run.shares_with:
+            return
+        names = [
+            self._runs[other].coordinator.spec.instance or str(other)
+            for other in with_whom
+        ]
+        run.shares_with, run.shares_names = with_whom, tuple(names)
+        text = "has seats of its own again"
+        if names:
+            more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+            text = f"fewer seats than runs: takes turns with {', '.join(names[:3])}"
+            text += more
+        run.coordinator.note_event("shared", text, now)
+        # a run that waits for its turn is no slower than one that has it
+        run.coordinator.average_over(TURNS * TURN_S * (len(names) + 1))
+
+    def _share_group(
+        self, runs: list[OpenRun], seats: list[SeatState]
+    ) -> list[OpenRun]:
+        """Share seats that the same runs can use; return the runs that want any."""
         free = [seat for seat in seats if seat.run is None]
         settled = [run.settled for run in runs]  # sets: made once, not for each seat
         held = [[seat for seat in seats if seat.id in mine] for mine in settled]
@@ -152,6 +185,8 @@ class SeatSharing:
             explores = run.busy.keys() - run.parked.keys()
             for seat in sorted(mine, key=lambda seat: seat.id in explores)[:give]:
                 self.take_away(run, seat)
+        pairs = zip(runs, demands, strict=True)
+        return [run for run, demand in pairs if demand]
 
 
 def fair_shares(demands: Sequence[int], seats: int, turn: int = 0) -> list[int]:

@@ -25,12 +25,13 @@ from dpbb.cluster.rpc import raised
 from dpbb.cluster.versions import versions
 from dpbb.cluster.worker.exploration import Exploration, SeatClosedError
 from dpbb.cluster.worker.gpus import seat_kinds
+from dpbb.cluster.worker.health import Health
 from dpbb.cluster.worker.heuristics import WorkerHeuristics
 from dpbb.cluster.worker.link import WorkerLink
 from dpbb.cluster.worker.sessions import SeatSessions
 from dpbb.coordination.messages import GiftWanted, SeatId
 from dpbb.engines.base import Device
-from dpbb.engines.cpu.engine import default_threads
+from dpbb.engines.cpu.engine import default_threads, processor_name
 from dpbb.engines.registry import get_engine, is_replaced
 from dpbb.errors import ClusterError, EngineUnavailable, StaleLeaseError
 from dpbb.problem import Beginning
@@ -92,6 +93,13 @@ class DpbbWorkerPlugin(WorkerPlugin):
                 for seat, sessions in self.seats.items()
             ],
         }
+        gpus = [
+            sessions.device.uuid
+            for sessions in self.seats.values()
+            if sessions.device.kind == "cuda"
+        ]
+        if gpus:
+            worker.metrics[NAME] = Health(gpus)
         try:
             raised(await worker.scheduler.dpbb_hello(**hello))
         except ClusterError as error:
@@ -106,6 +114,7 @@ class DpbbWorkerPlugin(WorkerPlugin):
         worker.stream_handlers[HINT] = _ignore
         worker.stream_handlers[FORGET] = _ignore
         worker.stream_handlers[BESIDE] = _ignore
+        worker.metrics.pop(NAME, None)
         self.heuristics.close()
         for link in list(self._links.values()):
             link.control.wake()  # it sees that the worker leaves when its slice ends
@@ -258,8 +267,7 @@ def _cpu_device(worker: Worker) -> Device:
     # without the engine: importing Numba takes longer than joining
     host = platform.node()
     uuid = f"cpu-{host}-{os.getpid()}-{worker.id}"
-    name = platform.processor() or platform.machine()
-    return Device("cpu", uuid, threads=worker.state.nthreads, name=name)
+    return Device("cpu", uuid, threads=worker.state.nthreads, name=processor_name())
 
 
 def _gpu_devices() -> list[Device]:

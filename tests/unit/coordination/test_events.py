@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 
-from dpbb.coordination.events import ROWS_OF_A_KIND, EventLog
+from dpbb.coordination.events import ROWS_OF_A_KIND, ROWS_OF_SEATS, EventLog
 from dpbb.coordination.snapshot import EventRecord
 from tests.unit.coordination.world import World, seat_of, spec_of, tiny
 
@@ -17,26 +17,43 @@ def test_what_happened_in_a_night_is_there_in_the_morning():
     log = EventLog(0.0)
     log.add(1.0, "incumbent", "3720 by start")
     for second in range(2, 8 * 3600, 2):
-        log.add(second, "seat", f"seat-{second % 7} joined")
-        log.add(second, "seat", f"seat-{second % 7} is not used any more")
+        log.add_seat(second, "seat", f"seat-{second % 7}")
+        log.add_seat(second, "seat-left", f"seat-{second % 7}")
         log.add_donation(second, "seat-1", 3)
         if second % 30 == 0:
             log.add(second, "checkpoint", f"checkpoint-{second}, 6 bytes")
         if second == 4000:
-            log.add(second, "seat-lost", "seat-9 left")
+            log.add_seat(second, "seat-lost", "seat-9")
             log.add(second, "lost", "unit 9 waits again: seat seat-9 left")
             log.add(second, "incumbent", "3699 by seat-2")
     for kind, count in {"incumbent": 2, "seat-lost": 1, "lost": 1}.items():
         assert kinds(log).count(kind) == count
-    assert len(log.latest()) < 10
+    assert len(log.latest()) < 16
     (checkpoints,) = (event for event in log.latest() if event.kind == "checkpoint")
     assert checkpoints.text.startswith("checkpoint-28770")
     assert (checkpoints.count, checkpoints.since_s) == (959, 30.0)
     assert checkpoints.seconds == 28770.0
-    seats = [event for event in log.latest() if event.kind == "seat"]
-    # before and after the one that was lost
-    assert [event.since_s for event in seats] == [2.0, 4002.0]
-    assert sum(event.count for event in seats) == 2 * 14399
+    for kind in ("seat", "seat-left"):
+        seats = [event for event in log.latest() if event.kind == kind]
+        assert len(seats) == ROWS_OF_SEATS
+        assert sum(event.count for event in seats) == 14399
+
+
+def test_a_row_of_seats_names_them_and_no_opposites_share_one():
+    log = EventLog(0.0)
+    for second, seat in enumerate(("0/cpu0", "1/cpu0")):
+        log.add_seat(second, "seat", seat)
+    assert log.latest()[-1].text == "2 seats joined: 0/cpu0, 1/cpu0"
+    assert (log.latest()[-1].count, log.latest()[-1].since_s) == (2, 0.0)
+    log.add_seat(2.0, "seat-left", "1/cpu0")
+    log.add_seat(3.0, "seat", "1/cpu0")
+    assert [(event.text, event.count) for event in log.latest()[1:]] == [
+        ("1/cpu0 serves this run no more", 1), ("1/cpu0 joined", 1),
+    ]  # fmt: skip
+    for number in range(4096):
+        log.add_seat(9.0, "seat-lost", f"w{number}/cpu0")
+    text = "4,096 seats, the last w4095/cpu0 left with its worker"
+    assert (log.latest()[-1].text, log.latest()[-1].count) == (text, 4096)
 
 
 def test_a_failure_that_goes_on_is_one_row_until_it_is_over():

@@ -151,7 +151,7 @@ def test_seats_that_are_lost_are_told_from_those_that_are_given_up():
     snapshot = coordinator.snapshot(world.now)
     assert snapshot.seats_lost == 1
     kinds = {event.text.split()[0]: event.kind for event in snapshot.events}
-    assert (kinds["a"], kinds["b"]) == ("seat-lost", "seat")
+    assert (kinds["a"], kinds["b"]) == ("seat-lost", "seat-left")
 
 
 def test_snapshot_of_a_finished_run_stands_still():

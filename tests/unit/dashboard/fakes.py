@@ -13,7 +13,7 @@ from dpbb.coordination.snapshot import (
     SeatSnapshot,
     Snapshot,
 )
-from dpbb.dashboard.feed import RunView
+from dpbb.dashboard.feed import DeviceRow, RunView
 from dpbb.dashboard.history import History
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
@@ -82,6 +82,11 @@ class FakeFeed:
 
     def view(self, run_id):
         return self.views.get(run_id)
+
+    def devices(self):
+        return (
+            DeviceRow("0/cpu0", "tcp://10.0.0.1:1", "a processor", heard_ago_s=2.0),
+        )
 
     def add(self, run_id, **changes):
         self.views[run_id] = view(run_id=run_id, **changes)

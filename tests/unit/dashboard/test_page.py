@@ -13,13 +13,12 @@ pytest.importorskip("bokeh")
 from bokeh.document import Document
 
 from dpbb.coordination.snapshot import CheckpointSnapshot, EventRecord, RunState
-from dpbb.dashboard import charts, gantt, panels, seats, space
-from dpbb.dashboard.feed import RunView
+from dpbb.dashboard import charts, events, gantt, panels, seats, space, tables
+from dpbb.dashboard.feed import DeviceRow, RunView
 from dpbb.dashboard.history import History
 from dpbb.dashboard.look import DARK, LIGHT
-from dpbb.dashboard.page import PARTS, TITLES, show
+from dpbb.dashboard.page import PARTS, TITLES, _missing, show
 from dpbb.dashboard.picker import Buttons, Picker
-from dpbb.dashboard.text import duration
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from tests.oracle import TinyFlowShop
 from tests.unit.dashboard.fakes import (
@@ -65,7 +64,8 @@ def test_the_page_holds_all_parts_and_finished_runs():
     feed.add("new")
     doc = document(feed, FakeControls())
     names = {root.name for root in doc.roots}
-    assert names == {*PARTS, "picker", "save", "stop", "message"}
+    buttons = {"picker", "save", "stop", "message", "find", "kinds", "download"}
+    assert names == {*PARTS, *buttons, "first", "missing"}
     picker = doc.get_model_by_name("picker")
     assert picker.value == "new"
     assert [run_id for run_id, _ in picker.options] == ["new", "old"]
@@ -74,7 +74,8 @@ def test_the_page_holds_all_parts_and_finished_runs():
 
 def test_before_there_is_a_run_the_page_says_so():
     doc = document(FakeFeed(), FakeControls())
-    assert "No run yet" in doc.get_model_by_name("status").text
+    assert doc.template_variables["empty"]
+    assert "a processor" in doc.get_model_by_name("first").text
     assert doc.get_model_by_name("save").disabled
     assert doc.get_model_by_name("stop").disabled
 
@@ -83,28 +84,62 @@ def test_a_part_alone_holds_no_key():
     feed = FakeFeed()
     feed.add("new")
     doc = document(feed, FakeControls(), only="gantt")
-    assert [root.name for root in doc.roots] == ["gantt"]
+    assert [root.name for root in doc.roots] == ["gantt", "whose"]
+    assert "three · running · new" in doc.get_model_by_name("whose").text
     assert doc.template_variables["key"] == ""
 
 
-def test_the_picker_follows_the_newest_run_until_one_is_picked():
+def test_the_page_stays_with_the_run_that_goes_on():
+    """Whatever is submitted or ends meanwhile; the newest is followed before."""
     feed = FakeFeed()
     picker = Picker(feed, None)
     picker.refresh()
-    assert picker.run_id == ""
-    feed.add("first")
+    assert (picker.run_id, picker.held) == ("", False)
+    over = {"state": RunState.FINISHED, "termination": "exhausted"}
+    feed.add("first", **over)
     picker.refresh()
-    assert picker.run_id == "first"
+    assert (picker.run_id, picker.held) == ("first", False)
     feed.add("second")
+    feed.add("third", **over)
+    picker.refresh()
+    assert (picker.run_id, picker.held) == ("second", True)
+    feed.add("second", **over)
+    feed.add("fourth")
     picker.refresh()
     assert picker.run_id == "second"
     picker.root.value = "first"
-    feed.add("third")
     picker.refresh()
-    assert picker.run_id == "first"
-    del feed.views["first"]
+    assert (picker.run_id, picker.held) == ("first", True)
+
+
+def test_a_run_that_nobody_knows_is_said_to_be_missing():
+    feed = FakeFeed()
+    feed.add("new")
+    picker = Picker(feed, "lost<i>")
     picker.refresh()
-    assert picker.run_id == "third"
+    assert (picker.run_id, picker.missing) == ("lost<i>", "lost<i>")
+    doc = document(feed, FakeControls())
+    assert doc.get_model_by_name("missing").text == ""
+    text = _missing(picker)
+    assert "does not know the run lost&lt;i&gt;" in text
+    picker.root.value = "new"
+    picker.refresh()
+    assert _missing(picker) == ""
+
+
+def test_the_question_names_the_run_that_is_stopped():
+    controls = FakeControls()
+    buttons = Buttons(controls)
+    assert buttons._asked.data["run"] == [""]
+    buttons.update(view(instance="ta056", run_id="2a10"))
+    asked = buttons._asked.data
+    assert asked["run"] == ["2a10"]
+    assert asked["stop"][0].startswith("Stop ta056 (2a10)? It writes no checkpoints")
+    saved = CheckpointSnapshot("/a folder", "host", 60.0)
+    buttons.update(view(instance="ta056", run_id="2a10", checkpoint=saved))
+    assert buttons._asked.data["stop"] == [
+        "Stop ta056 (2a10)? `dpbb resume '/a folder'` goes on from its last checkpoint."
+    ]
 
 
 def click(buttons, **command):
@@ -121,7 +156,7 @@ def click(buttons, **command):
 
 def test_commands_are_checked():
     controls = FakeControls()
-    buttons = Buttons(controls, Picker(FakeFeed(), None))
+    buttons = Buttons(controls)
     assert "Refused" in click(buttons, action="stop", key="", run="abc")
     assert "Refused" in click(buttons, action="stop", key="geheim", run="abc")
     assert click(buttons, action="explode", key="secret", run="abc")
@@ -137,7 +172,7 @@ def test_commands_are_checked():
 
 def test_what_came_of_a_command_stands_with_its_run_only():
     controls = FakeControls()
-    buttons = Buttons(controls, Picker(FakeFeed(), None))
+    buttons = Buttons(controls)
     assert "Stopped." in click(buttons, action="stop", key="secret", run="abc")
     buttons.update(view(run_id="other"))
     assert buttons.message.text == ""
@@ -150,7 +185,7 @@ def test_what_came_of_a_command_stands_with_its_run_only():
 
 def test_buttons_are_off_with_the_reason():
     controls = FakeControls()
-    buttons = Buttons(controls, Picker(FakeFeed(), None))
+    buttons = Buttons(controls)
     buttons.update(view())
     assert not buttons.stop.disabled
     assert buttons.save.disabled  # it writes no checkpoints
@@ -167,7 +202,8 @@ def test_buttons_are_off_with_the_reason():
 def test_text_of_others_is_escaped():
     shown = view(instance="<script>", error="x\n<script>")
     assert "<script>" not in panels.Status(LIGHT).text(shown)
-    assert "<b>seat-1" not in panels.Events(LIGHT).text(shown)
+    assert "<script>" not in panels.Banner(LIGHT).text(shown)
+    assert "<b>seat-1" not in events.Events(LIGHT).text(shown)
 
 
 def test_long_names_are_short_and_on_the_mouse():
@@ -209,13 +245,125 @@ def test_the_cost_is_called_what_the_problem_calls_it():
     assert part.root.yaxis[0].axis_label == "tardiness"
 
 
-def test_status_shows_the_estimate_only_where_there_is_one():
+def test_status_always_shows_what_is_left_as_a_range():
     status = panels.Status(LIGHT)
-    assert "left" not in status.text(view())
-    assert f"about {duration(300.0)}" in status.text(view(estimate_s=300.0))
-    assert "about 2.00 G nodes" in status.text(view(estimate_nodes=2e9))
-    over = view(estimate_s=300.0, state=RunState.FINISHED)
+    assert "not estimated yet" in status.text(view())
+    found = status.text(view(left_s=(600.0, 2400.0), left_nodes=(1e9, 4e9)))
+    assert "about 10 to 40 min, rough" in found
+    assert "done " in found
+    nodes = status.text(view(left_nodes=(1e9, 4e9)))
+    assert "1.0e+09 to 4.0e+09 nodes" in nodes
+    over = view(left_s=(600.0, 2400.0), state=RunState.FINISHED)
     assert "about" not in status.text(over)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "word"),
+    [
+        ({}, "running", "running"),
+        ({"state": "finished", "termination": "exhausted", "lower_bound": 12},
+         "proved", "optimal, proved"),
+        ({"state": "finished", "termination": "root_bound", "lower_bound": 12},
+         "proved", "optimal, proved"),
+        ({"state": "finished", "termination": "exhausted", "value": None, "ub": 2178},
+         "proved", "nothing below 2,178, proved"),
+        ({"state": "finished", "termination": "time_limit"}, "limit", "time limit"),
+        ({"state": "finished", "termination": "stopped"}, "stopped", "stopped"),
+        ({"state": "failed", "termination": "stopped"}, "failed", "failed"),
+    ],
+)  # fmt: skip
+def test_ends_have_their_words_and_colors(changes, kind, word):
+    state = RunState(changes.pop("state", "running"))
+    text = panels.Status(LIGHT).text(view(state=state, **changes))
+    assert f'<span class="state {kind}">{word}</span>' in text
+    assert f".{kind} {{" in panels._STYLE or f".{kind}, " in panels._STYLE
+
+
+def test_trouble_has_a_banner():
+    banner = panels.Banner(LIGHT)
+    assert banner.text(view()) == ""
+    lost = EventRecord(9.0, "seat-lost", "0/cpu0 left with its worker")
+    text = banner.text(view(waits_for="no workers <connected>", events=(lost,)))
+    assert "waiting: no workers &lt;connected&gt;" in text
+    assert "seat lost 1.0s ago: 0/cpu0 left" in text
+    saved = CheckpointSnapshot("/there", "host", 2.0, last_s=4.0, at_risk_s=6.0)
+    assert "checkpoint is 6.0s old (one every 2.0s); work of 6.0s at risk" in (
+        banner.text(view(checkpoint=saved))
+    )
+    assert banner.text(view(checkpoint=replace(saved, last_s=7.0))) == ""
+    failed = replace(saved, error="disk full", error_s=9.0)
+    assert "the last checkpoint failed: disk full" in banner.text(
+        view(checkpoint=failed)
+    )
+    over = view(checkpoint=failed, state=RunState.FINISHED, events=(lost,))
+    assert banner.text(over) == ""
+    error = view(state=RunState.FAILED, error="Traceback\nInvariantError: <wrong>")
+    assert "InvariantError: &lt;wrong&gt;" in banner.text(error)
+
+
+def test_runs_that_take_turns_say_so():
+    shown = panels.Status(LIGHT).text(view(shares_with=("ta052", "b", "c")))
+    assert "time-shared with ta052, b and 1 more" in shown
+    assert panels.Banner(LIGHT).text(view(shares_with=("ta052",))) == ""
+
+
+def test_events_are_found_by_kind_and_by_words():
+    happened = tuple(
+        EventRecord(float(at), kind, text)
+        for at, (kind, text) in enumerate(
+            [("incumbent", "12 by NEH"), ("seat-lost", "0/cpu0 left"), ("seat", "1")]
+        )
+    )
+    part = events.Events(LIGHT)
+    shown = view(events=happened, opened_at=1_000_000.0)
+    shown = replace(shown, offset_s=3600.0)
+    assert part.text(shown).count("<tr>") == 3
+    assert ">14:46:41<" in part.text(shown)  # 13:46:40 in UTC, and a second
+    part.kinds = "trouble"
+    assert "0/cpu0" in part.text(shown)
+    assert part.text(shown).count("<tr>") == 1
+    part.kinds, part.words = "all kinds", " neh"
+    assert part.text(shown).count("<tr>") == 1
+    part.words = "nothing of it"
+    assert "none of these" in part.text(shown)
+    changed = []
+    tools = events.EventTools(part, lambda: changed.append(part.words))
+    tools.find.value_input = "NEH"
+    assert changed == ["NEH"]
+    assert part.text(shown).count("<tr>") == 1
+
+
+def test_tables_of_runs_devices_incumbents_and_parameters():
+    device = DeviceRow(
+        "a100/cuda1", "tcp://10.0.0.1:1", "NVIDIA <H200>", "ta056", 4.2e9, 99.0,
+        (2e9, 141e9), 650.4, 61.0, 1.5,
+    )  # fmt: skip
+    shown = replace(
+        view(submitter="me on host", run_id="x&y"),
+        devices=(device,),
+        parameters=(("bound", "lb1"),),
+    )
+    shown = replace(shown, all_runs=(shown, view(run_id="old")))
+    runs = tables.Runs(LIGHT).text(shown)
+    assert 'href="?run=x%26y">x&amp;y</a>' in runs
+    assert runs.count('<tr class="shown">') == 1
+    for text in ("a100/cuda1", "NVIDIA &lt;H200&gt;", "4.20 G", "99 %", "650 W",
+                 "61 °C", "2.00 GB of 141 GB", "1.5 s ago"):  # fmt: skip
+        assert text in tables.Devices(LIGHT).text(shown)
+    many = replace(shown, devices=(device,) * 4096)
+    assert "and 3,996 more" in tables.Devices(LIGHT).text(many)
+    found = tables.Incumbents(LIGHT).text(shown)
+    assert found.index(">12<") < found.index(">14<")
+    assert ">2<" in found  # better by
+    assert "me on host" in tables.Parameters(LIGHT).text(shown)
+    assert "lb1" in tables.Parameters(LIGHT).text(shown)
+
+
+def test_energy_gpu_hours_and_the_distance_to_the_best_known():
+    shown = replace(view(energy_j=7.2e6, gpu_s=5400.0), best_known=10)
+    text = panels.Status(LIGHT).text(shown)
+    for part in ("2 kWh", "1.5 GPU-hours", "best known 10, +2 (+20.00%)"):
+        assert part in text
 
 
 def tiles(shown):
@@ -224,28 +372,28 @@ def tiles(shown):
     return dict(re.findall(r'<div class="tile"><span>(.*?)</span><b>(.*?)</b>', text))
 
 
-def test_status_tells_the_incumbent_from_the_pruning_threshold():
+def test_status_tells_the_incumbent_from_the_upper_bound():
     plain = tiles(view())
     assert (plain["incumbent"], plain["lower bound"], plain["gap"]) == (
         "12", "9", "25.00 %",
     )  # fmt: skip
-    assert "pruning threshold" not in plain
+    assert "upper bound" not in plain
     optima = tiles(view(value=189, ub=190, lower_bound=189, gap=0.0))
     assert (optima["incumbent"], optima["lower bound"], optima["gap"]) == (
         "189", "189", "0",
     )  # fmt: skip
-    assert optima["pruning threshold"] == "190"
+    assert optima["upper bound"] == "190"
     cutoff = tiles(view(value=None, permutation=None, ub=2178, gap=None))
     assert (cutoff["incumbent"], cutoff["gap"]) == ("–", "–")  # noqa: RUF001
-    assert cutoff["pruning threshold"] == "2,178"
+    assert cutoff["upper bound"] == "2,178"
     known = tiles(view(value=3699, ub=3679, lower_bound=3600, gap=99 / 3699))
     assert (known["incumbent"], known["gap"]) == ("3,699", "2.68 %")
-    assert known["pruning threshold"] == "3,679"
+    assert known["upper bound"] == "3,679"
 
 
 def test_events_say_how_often_and_since_when():
     often = EventRecord(70.0, "checkpoint-failed", "no space", 116, 2.0)
-    text = panels.Events(LIGHT).text(view(events=(often, EventRecord(80.0, "a", "b"))))
+    text = events.Events(LIGHT).text(view(events=(often, EventRecord(80.0, "a", "b"))))
     assert "no space <span" in text
     assert text.count("times since") == 1
     assert "(116 times since 2.0 s)" in text
@@ -342,11 +490,11 @@ def test_nothing_of_the_run_before_stays_on_the_gantt_chart():
     assert part.root.title.text == "no schedule was found"
 
 
-def test_a_cutoff_below_the_incumbent_is_drawn():
+def test_an_upper_bound_below_the_incumbent_is_drawn():
     part = charts.Incumbent(LIGHT)
     (box,) = part.root.legend
     assert [item.label.value for item in box.items] == [
-        "incumbent", "lower bound", "cutoff",
+        "incumbent", "lower bound", "upper bound",
     ]  # fmt: skip
     part.update(view(value=None, permutation=None, trajectory=(), ub=99))
     assert data(part.root)["y"] == []
@@ -497,9 +645,3 @@ def test_depths_leave_out_what_is_not_closed():
     part.update(view())
     assert data(part.root)["depth"] == [1, 2, 3]
     assert data(part.root)["count"] == [2.0, 5.0, 1.0]
-
-
-def test_status_says_what_is_waited_for():
-    text = panels.Status(LIGHT).text(view(waits_for="no workers <connected>"))
-    assert "waiting: no workers &lt;connected&gt;" in text
-    assert "waiting:" not in panels.Status(LIGHT).text(view())

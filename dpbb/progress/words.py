@@ -1,0 +1,199 @@
+"""What people are told of a run: its state, what is left of it, and what is wrong."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING
+
+from dpbb.coordination.snapshot import RunState
+from dpbb.progress.text import format_seconds
+from dpbb.result import Termination
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dpbb.coordination.snapshot import Snapshot
+
+UPPER_BOUND = "upper bound"
+"""What prunes, wherever it is shown: nothing that is not below it is explored."""
+
+RECENT_S = 600.0
+"""A loss is trouble for so long; it stays in the events."""
+
+LATE = 2.0
+"""Checkpoint intervals after which the last checkpoint is too old."""
+
+_LIMITS = {
+    Termination.TIME_LIMIT: "time limit",
+    Termination.NODE_LIMIT: "node limit",
+    Termination.GAP_LIMIT: "gap limit",
+}
+
+
+def goes_on(snapshot: Snapshot) -> bool:
+    """Whether the run is not over."""
+    return snapshot.state in (RunState.RUNNING, RunState.STOPPING)
+
+
+def state_kind(snapshot: Snapshot) -> str:
+    """Return running, stopping, proved, limit, stopped or failed; colors go by it."""
+    if goes_on(snapshot) or snapshot.state is RunState.FAILED:
+        return snapshot.state.value
+    value, bound = snapshot.value, snapshot.lower_bound
+    if snapshot.exhausted or (value is not None and value == bound):
+        return "proved"
+    return "limit" if snapshot.termination in _LIMITS else "stopped"
+
+
+def state_word(snapshot: Snapshot) -> str:
+    """Return where the run is in its life, such as ``optimal, proved``."""
+    kind = state_kind(snapshot)
+    if kind == "limit":
+        return _LIMITS[Termination(snapshot.termination or "")]
+    if kind != "proved":
+        return kind
+    value, bound = snapshot.value, snapshot.lower_bound
+    if value is not None and value == bound:
+        return "optimal, proved"
+    return f"nothing below {snapshot.ub:,}, proved"
+
+
+def shares_text(snapshot: Snapshot) -> str:
+    """Say with whom the run takes turns on too few seats; empty if with nobody."""
+    others = snapshot.shares_with
+    if not others:
+        return ""
+    more = f" and {len(others) - 2:,} more" if len(others) > 2 else ""
+    return f"time-shared with {', '.join(others[:2])}{more}"
+
+
+def left_text(snapshot: Snapshot, *, brief: bool = False) -> str:
+    """Say what is left, as a range of time; empty for a run that is over.
+
+    Parameters
+    ----------
+    brief
+        At most 9 characters, such as ``10-40min``.
+    """
+    if not goes_on(snapshot):
+        return ""
+    if snapshot.left_s is None:
+        nodes = snapshot.left_nodes
+        if brief or nodes is None:
+            return "" if brief else "not estimated yet"
+        return f"{nodes[0]:.1e} to {nodes[1]:.1e} nodes"
+    text = span_text(*snapshot.left_s, brief=brief)
+    return text if brief else f"about {text}{', rough' * is_rough(snapshot.left_s)}"
+
+
+def is_rough(span: Sequence[float]) -> bool:
+    """Whether the ends of a range are more than a factor 3 apart."""
+    return span[1] > 3 * max(span[0], 1.0)
+
+
+def span_text(low: float, high: float, *, brief: bool = False) -> str:
+    """Write a range of seconds in one unit where that is possible: ``10 to 40 min``."""
+    dash = "-" if brief else " to "
+    first, second = _parts(low), _parts(high)
+    if first[1] == second[1]:
+        number = first[0] if first[0] == second[0] else f"{first[0]}{dash}{second[0]}"
+        return f"{number}{'' if brief else ' '}{_unit(first[1], brief=brief)}"
+    parts = [
+        f"{number}{'' if brief else ' '}{_unit(unit, brief=brief)}"
+        for number, unit in (first, second)
+    ]
+    return dash.join(parts)
+
+
+_UNITS = ((1.0, "s"), (60.0, "min"), (3600.0, "h"), (86400.0, "days"))
+_YEAR_S = 365.25 * 86400
+
+
+def _parts(seconds: float) -> tuple[str, str]:
+    """Two digits at most, and the unit: what is estimated has no more."""
+    if not math.isfinite(seconds) or seconds >= 1000 * _YEAR_S:
+        return ">1000", "years"
+    if seconds >= 2 * _YEAR_S:
+        return _two(seconds / _YEAR_S), "years"
+    if seconds < 1:
+        return "0", "s"
+    size, unit = next(
+        (size, unit)
+        for size, unit in reversed(_UNITS)
+        if seconds >= size * (2 if size > 1 else 1) or size == 1.0
+    )
+    return _two(seconds / size), unit
+
+
+def _two(number: float) -> str:
+    return f"{number:.0f}" if number < 99.5 else f"{round(number, -1):.0f}"
+
+
+def _unit(unit: str, *, brief: bool) -> str:
+    return {"min": "m", "days": "d", "years": "y"}.get(unit, unit) if brief else unit
+
+
+def ends_text(snapshot: Snapshot, offset_s: float | None = None) -> str:
+    """Say when the run is probably over, by the clock: ``14:20 to 14:50``.
+
+    Parameters
+    ----------
+    offset_s
+        Seconds that the reader's clock is ahead of UTC; default: this machine's.
+    """
+    if snapshot.left_s is None or not goes_on(snapshot):
+        return ""
+    now = time.time()
+    low, high = (now + left for left in snapshot.left_s)
+    if high > now + _YEAR_S:
+        return ""
+    far = high - now > 20 * 3600
+    first, second = (clock_text(at, offset_s, day=far) for at in (low, high))
+    return first if first == second else f"{first} to {second}"
+
+
+def clock_text(
+    at: float, offset_s: float | None = None, *, day: bool = False, exact: bool = False
+) -> str:
+    """Write a moment as ``14:20``, ``22 Nov 14:20`` or ``14:20:31``.
+
+    Parameters
+    ----------
+    at
+        Seconds since 1970.
+    offset_s
+        See ``ends_text``.
+    """
+    form = ("%d %b %H:%M" if day else "%H:%M") + (":%S" if exact else "")
+    moment = time.localtime(at) if offset_s is None else time.gmtime(at + offset_s)
+    return time.strftime(form, moment)
+
+
+def troubles(snapshot: Snapshot) -> Iterator[str]:
+    """Yield what somebody should look at now, worst first."""
+    now = snapshot.seconds
+    if snapshot.error:
+        yield f"failed: {snapshot.error.strip().splitlines()[-1]}"
+    if not goes_on(snapshot):
+        return
+    if snapshot.waits_for:
+        yield f"waiting: {snapshot.waits_for}"
+    lost = [event for event in snapshot.events if event.kind == "seat-lost"]
+    if lost and now - lost[-1].seconds < RECENT_S:
+        ago = format_seconds(now - lost[-1].seconds)
+        count = f"; {snapshot.seats_lost:,} so far" if snapshot.seats_lost > 1 else ""
+        yield f"seat lost {ago} ago: {lost[-1].text}{count}"
+    saved = snapshot.checkpoint
+    if saved is None:
+        return
+    risk = f"work of {format_seconds(saved.at_risk_s)} at risk"
+    failing = saved.error_s is not None and saved.error_s > (saved.last_s or -1.0)
+    if failing:
+        yield f"the last checkpoint failed: {saved.error}; {risk}"
+    age = now - (saved.last_s or 0.0)
+    if age > LATE * max(saved.interval_s, saved.promised_s):
+        what = "no checkpoint yet after" if saved.last_s is None else "checkpoint is"
+        old = "" if saved.last_s is None else " old"
+        every = format_seconds(saved.interval_s)
+        yield f"{what} {format_seconds(age)}{old} (one every {every}); {risk}"
