@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from distributed import Client, LocalCluster
 
-from dpbb.cluster.client.open import submit_run
+from dpbb.cluster.client.open import ensure_plugin, submit_run
 from dpbb.result import Termination
 from tests.browser import support
 from tests.cluster.support import HUGE, as_is, spec_of
@@ -107,10 +107,35 @@ def test_a_run_is_watched_saved_and_stopped(client, page, tmp_path):
         page.locator("#dpbb-message", has_text="Saved.").wait_for()
         assert list((tmp_path / "saved").iterdir())
 
-        page.once("dialog", lambda dialog: dialog.accept())
+        # what happened is searched, and taken away
+        page.get_by_placeholder("search").fill("joined")
+        events = page.locator("#dpbb-events")
+        events.locator("tr", has_text="2 seats joined: ").wait_for()
+        page.wait_for_function(
+            "() => (Bokeh.documents[0].get_model_by_name('events').text"
+            ".match(/<tr/g) || []).length === 1"
+        )
+        with page.expect_download() as download:
+            page.get_by_role("button", name="CSV").click()
+        lines = download.value.path().read_text().splitlines()
+        assert lines[0] == '"seconds","kind","text"'
+        assert lines[1].split(",")[1] == '"seat"'
+        assert len(lines) == 2
+        # seats are called as on Dask's page of workers
+        assert "0/cpu0" in page.locator("#dpbb-devices").inner_text()
+
+        asked = []
+        page.once(
+            "dialog", lambda dialog: (asked.append(dialog.message), dialog.accept())
+        )
         page.get_by_role("button", name="Stop run").click()
         assert run.result(timeout=60).termination is Termination.STOPPED
         page.locator("#dpbb-status", has_text="stopped").wait_for()
+        saved = tmp_path / "saved"
+        assert asked == [
+            f"Stop ta056 ({run.run_id})? `dpbb resume {saved}` goes on from its last "
+            "checkpoint."
+        ]
     # a run that is over stays, also when its client is gone
     page.reload()
     page.locator("#dpbb-status", has_text="stopped").wait_for()
@@ -138,7 +163,7 @@ def test_the_page_follows_the_newest_run_to_a_gap_of_0(client, page):
     spec = replace(spec, upper_bound=None)
     with submit_run(client, spec, make_result=as_is) as run:
         outcome = run.result()
-    page.locator("#dpbb-status", has_text="exhausted").wait_for()
+    page.locator("#dpbb-status", has_text="optimal, proved").wait_for()
     gap = page.locator("#dpbb-status .tile", has_text="gap").locator("b")
     assert gap.inner_text() == "0"
     value = page.locator("#dpbb-status .tile", has_text="incumbent").locator("b")
@@ -167,11 +192,13 @@ def test_parts_fit_into_the_page_and_none_overlaps(client, page):
     with huge_run(client):
         page.goto(support.page_address(client))
         page.locator("#dpbb-status", has_text="running").wait_for()
-        boxes = [card.bounding_box() for card in page.locator(".card").all()]
-        assert len(boxes) == 10
+        cards = page.locator(".card:visible").all()
+        boxes = [card.bounding_box() for card in cards]
+        assert len(boxes) == 10 + 4
         for box in boxes:
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= 1400
+        for box in boxes[:10]:  # the tables are below
             assert box["y"] + box["height"] <= 900
         for index, one in enumerate(boxes):
             for other in boxes[index + 1 :]:
@@ -184,6 +211,61 @@ def test_parts_fit_into_the_page_and_none_overlaps(client, page):
                     or other["y"] + other["height"] <= one["y"]
                 )
                 assert beside or above
+
+
+def test_the_page_stays_with_its_run(client, page):
+    """Whatever is submitted meanwhile; a reload keeps it, and so does a pick."""
+    page.goto(support.page_address(client) + "?run=nobody")
+    missing = page.locator("#dpbb-missing .banner")
+    missing.filter(has_text="does not know the run nobody").wait_for()
+    with huge_run(client) as first:
+        page.goto(support.page_address(client))
+        page.wait_for_url(f"**/dpbb?run={first.run_id}")
+        assert page.title().startswith("ta056 · ")
+        with huge_run(client) as second:
+            page.locator("#dpbb-runs td", has_text=second.run_id).wait_for()
+            shown = page.locator("#dpbb-picker select")
+            assert shown.input_value() == first.run_id
+            page.reload()
+            page.locator("#dpbb-runs td", has_text=second.run_id).wait_for()
+            assert shown.input_value() == first.run_id
+            shown.select_option(second.run_id)
+            page.wait_for_url(f"**/dpbb?run={second.run_id}")
+    assert page.errors == []
+
+
+def test_a_scheduler_that_is_gone_looks_gone(page):
+    with (
+        LocalCluster(
+            n_workers=0,
+            processes=False,
+            protocol="tcp://",
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        page.clock.install()
+        client.sync(ensure_plugin, client)
+        page.goto(support.page_address(client))
+        page.locator("#dpbb-first", has_text="dpbb submit ta021").wait_for()
+        page.wait_for_function("() => window.Bokeh && Bokeh.documents.length")
+        page.clock.run_for(3000)
+        assert not page.locator("#dpbb-lost").is_visible()
+    page.clock.run_for(20_000)
+    page.locator("#dpbb-lost", has_text="was lost at").wait_for()
+    assert page.locator("body.dpbb-lost").count() == 1
+
+
+@pytest.mark.parametrize("width", [420, 900, 1400, 1920])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_is_wider_than_the_window(client, page, width, theme):
+    page.set_viewport_size({"width": width, "height": 900})
+    with huge_run(client):
+        page.goto(support.page_address(client) + f"?theme={theme}")
+        page.locator("#dpbb-status", has_text="running").wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.errors == []
 
 
 @pytest.mark.parametrize("width", [700, 900, 1000])
