@@ -91,6 +91,7 @@ class Measurement:
     warned: bool
     seconds: float
     cpu_seconds: float
+    rounds: tuple[tuple[int, tuple[float, ...]], ...] = ()
 
     @property
     def ratio(self) -> float:
@@ -200,6 +201,7 @@ def measure(
         warned=not result.reliable,
         seconds=time.perf_counter() - began,
         cpu_seconds=time.process_time() - cpu_began,
+        rounds=result.rounds,
     )
 
 

@@ -164,6 +164,7 @@ def estimate(
         here=here,
         unknown=unknown,
         elsewhere=_elsewhere(problem, tree, gpus),
+        rounds=tuple((some.samples, tuple(some.nodes.tolist())) for some in rounds),
     )
 
 

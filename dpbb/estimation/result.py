@@ -59,6 +59,8 @@ class Estimate:
         Seconds that the probes took.
     seed
         Of the random numbers.
+    rounds
+        Of each round the samples of a stratum, and every probe's estimate.
     here
         Rate of this machine; None when it was not measured, or could not be.
     unknown
@@ -89,6 +91,7 @@ class Estimate:
     here: Rate | None = None
     unknown: str = ""
     elsewhere: tuple[Rate, ...] = field(default=())
+    rounds: tuple[tuple[int, tuple[float, ...]], ...] = field(default=(), repr=False)
 
     @property
     def nodes(self) -> float:
