@@ -555,6 +555,11 @@ class Coordinator:
                 self.request_stop(limit, now)
         self._go_on(now)
 
+    @property
+    def nodes(self) -> int:
+        """Nodes so far, of both kinds, light reports included."""
+        return self._run.decomposed + self._run.leaves
+
     def note_lag(self, late_s: float) -> None:
         """Take note of how late the event loop is: who is late hands over less often.
 

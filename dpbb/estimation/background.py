@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import os
 import subprocess
 import sys
@@ -48,7 +49,8 @@ of the session, which a process of its own session may raise."""
 class Remainder:
     """Estimated nodes below some roots.
 
-    ``by_ub``: also for the UB, the UB less 1, and so on.
+    ``by_ub``: also for the UB, the UB less 1, and so on. ``spread``: relative standard
+    error of ``nodes``, by the probes alone.
     """
 
     nodes: float
@@ -57,6 +59,7 @@ class Remainder:
     exact: bool
     reasons: tuple[str, ...]
     by_ub: tuple[float, ...] = ()
+    spread: float = 0.0
 
 
 def encode(
@@ -169,7 +172,15 @@ def answer(request: bytes) -> Remainder:
     )
     last = rounds[-1]
     low, high = last.interval()
-    return Remainder(last.mean, low, high, last.exact, doubts(rounds), last.by_ub)
+    return Remainder(
+        last.mean,
+        low,
+        high,
+        last.exact,
+        doubts(rounds),
+        last.by_ub,
+        last.spread / math.sqrt(PROBES),
+    )
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.skipif(support.missing() is not None, reason=str(support.missing())),
 ]
 
-WAIT_MS = 30_000
+WAIT_MS = 60_000
 
 LENGTH = """([name, series]) => {
     const model = Bokeh.documents[0].get_model_by_name(name);
@@ -257,14 +257,13 @@ def test_a_scheduler_that_is_gone_looks_gone(page):
     assert page.locator("body.dpbb-lost").count() == 1
 
 
-@pytest.mark.parametrize("width", [420, 900, 1400, 1920])
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_nothing_is_wider_than_the_window(client, page, width, theme):
-    page.set_viewport_size({"width": width, "height": 900})
+def test_nothing_is_wider_than_the_window(client, page):
     with huge_run(client):
-        page.goto(support.page_address(client) + f"?theme={theme}")
-        page.locator("#dpbb-status", has_text="running").wait_for()
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for width, theme in ((420, "dark"), (900, "light"), (1920, "light")):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.goto(support.page_address(client) + f"?theme={theme}")
+            page.locator("#dpbb-status", has_text="running").wait_for()
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.errors == []
 
 

@@ -1,9 +1,10 @@
 """What the open runs have left: estimated now and then, far from the event loop.
 
 The roots that the ledger holds are sampled by a process of low priority
-(``dpbb.estimation.background``). From then on what is left is that estimate less what
-has been explored since. A run gets its first estimate when it has gone on for a while,
-so that short ones never pay, and the next ones at intervals that grow with its age.
+(``dpbb.estimation.background``). What is left is then that range less what has been
+explored since, refined by all estimates together (``outlook``). A run gets its first
+estimate when it has gone on for a while, so that short ones never pay, and the next
+ones at intervals that grow with its age.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.cluster.scheduler.outlook import Forecast, Remaining
+from dpbb.cluster.scheduler.outlook import Prospect, Remaining, Sample
+from dpbb.coordination.snapshot import RunState
 from dpbb.estimation.result import MOST_NODES
 from dpbb.options import Estimates
 from dpbb.problem import Encodable
@@ -36,8 +38,8 @@ PATIENCE_S = 15.0
 """After this the events say that the first estimate is under way: its process has
 only the time that others leave, and the first one on a machine compiles."""
 
-GROWTH = 2.0
-"""Age at an estimate over that at the one before."""
+GROWTH, SOONER = 2.0, 1.25
+"""Age at an estimate over that at the one before; where that has failed, the second."""
 
 SHARE = 0.0025
 """Of the run's age on all cores of this machine: processor time for the sampling.
@@ -114,12 +116,20 @@ class Forecaster:
         run.coordinator.note_event("estimate", f"no estimate: {why}", self._clock())
 
     def _follow(self, run: OpenRun) -> None:
-        """Scale a run's estimate when its UB has fallen."""
-        latest, coordinator = run.outlook.latest, run.coordinator
-        if latest is not None and coordinator.ub != latest.ub:
-            snapshot = coordinator.snapshot(self._clock())
-            explored = snapshot.decomposed + snapshot.leaves
-            run.outlook.latest = latest.follow(explored, coordinator.ub)
+        """Scale a run's estimates when its UB has fallen; ask again if they failed."""
+        outlook, coordinator = run.outlook, run.coordinator
+        prospect = outlook.prospect
+        if prospect is None or coordinator.state is not RunState.RUNNING:
+            return
+        explored = coordinator.nodes
+        age = coordinator.seconds(self._clock())
+        if coordinator.ub != prospect.ub:
+            outlook.prospect = prospect.follow(explored, coordinator.ub)
+            if outlook.prospect is None:
+                outlook.due_s = min(outlook.due_s, age)
+        elif prospect.outgrown(explored):
+            least = SOONER * outlook.asked_s
+            outlook.due_s = min(outlook.due_s, max(age, least))
 
     async def _estimate(self, run: OpenRun, problem: Problem[Any]) -> None:
         coordinator, outlook = run.coordinator, run.outlook
@@ -146,11 +156,13 @@ class Forecaster:
         counters, reliable = saved.counters, not found.reasons
         explored = counters.decomposed + counters.leaves
         outlook.remaining = Remaining(found.low, found.high, explored, reliable)
-        outlook.latest = None
-        if not found.reasons:
-            outlook.latest = Forecast(found.by_ub, explored, saved.ub)
-            self._follow(run)
-        outlook.due_s = age * GROWTH
+        sample = Sample.of(explored, found.low, found.high, found.spread)
+        if outlook.prospect is None or outlook.prospect.ub != saved.ub:
+            outlook.prospect = Prospect([sample], saved.ub, found.by_ub)
+        else:
+            outlook.prospect = outlook.prospect.join(sample, found.by_ub)
+        outlook.asked_s, outlook.due_s = age, age * GROWTH
+        self._follow(run)
         coordinator.note_event("estimate", text_of(found), self._clock())
 
 
@@ -180,5 +192,5 @@ def text_of(found: Remainder) -> str:
     if found.nodes >= MOST_NODES:
         text = "more than 10^300 nodes left"
     if found.reasons:
-        return f"{text}, not shown as it is not reliable: {found.reasons[0]}"
+        return f"{text}, rough: {found.reasons[0]}"
     return text

@@ -1,50 +1,158 @@
-"""What one run has left, by its last estimate, counted down as it is explored."""
+"""What one run has left: all its estimates together, held against what was explored.
+
+Each estimate says how many nodes were left at one moment; what is explored from then on
+is known exactly. All of them speak of the same number, the size of the whole tree, and
+err by a common factor (a sampler that misses heavy subtrees misses them every time) and
+by chance. The more of the tree is finished, the more that says about the factor: the
+finished subtrees are samples, too.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from collections import deque
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from dpbb.coordination.snapshot import RunState
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
     from dpbb.coordination.snapshot import Snapshot
 
 FIRST_S = 40.0
 """Age of a run at its first estimate: to start the process takes a second."""
 
+NORMAL = 1.645
+"""Between minus and plus so many standard deviations are 9 of 10 cases."""
+
+LEAST_SD = 0.02
+
+N_CELLS = 513
+"""Sizes of the tree that are told apart."""
+
+QUANTILES = (0.05, 0.5, 0.95)
+
+PACE_S, PACE_SHARE = 30.0, 0.1
+"""Nodes a second are an average over so long, or over this part of the run's age."""
+
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
-    """What was left when so many nodes were explored.
+class Sample:
+    """An estimate of what was left when so many nodes were explored.
 
     Parameters
     ----------
-    by_ub
-        Nodes left with the UB of then, with the UB less 1, and so on.
-    explored, ub
-        Nodes and UB of then.
+    explored
+        Nodes of then.
+    left
+        The middle of the estimate, nodes.
+    sd, bias_sd
+        Standard deviations of its logarithm: by chance, which another estimate would
+        not share, and of what it has in common with all others.
     """
 
-    by_ub: tuple[float, ...]
-    explored: int
-    ub: int
+    explored: float
+    left: float
+    sd: float
+    bias_sd: float
 
-    def left(self, explored: int) -> float | None:
-        """Nodes that are left now, at the UB of then; None when it was too low."""
-        left = self.by_ub[0] - (explored - self.explored)
-        return left if left > 0 else None
+    @classmethod
+    def of(cls, explored: int, low: float, high: float, spread: float) -> Sample:
+        """Return one from the interval that has the truth in 9 of 10 cases.
 
-    def follow(self, explored: int, ub: int) -> Forecast | None:
+        ``spread``: relative standard error of the estimate, by its own probes.
+        """
+        low, high = max(low, 1.0), max(high, 1.0)
+        whole = max(LEAST_SD, math.log(high / low) / (2 * NORMAL))
+        sd = min(max(spread, LEAST_SD), whole)
+        middle = math.exp((math.log(low) + math.log(high)) / 2)
+        return cls(explored, middle, sd, math.sqrt(whole**2 - sd**2))
+
+
+class Prospect:
+    """How large the tree is: a distribution over sizes, from all estimates.
+
+    With the logarithms r_k of (size - explored_k) / left_k: independent errors of each
+    estimate and a common one, all normal, so the likelihood of a size is that of the
+    vector r under the covariance diag(sd_k^2) + bias_sd^2 (Sherman and Morrison's
+    formula for its inverse). Any size is as likely as another before that, by its
+    logarithm.
+
+    Parameters
+    ----------
+    samples
+        Estimates for one UB, oldest first.
+    ub
+        That UB.
+    by_ub
+        What the last estimate says for this UB, the UB less 1, and so on.
+    """
+
+    def __init__(
+        self, samples: Sequence[Sample], ub: int, by_ub: Sequence[float] = ()
+    ) -> None:
+        self.samples, self.ub, self.by_ub = tuple(samples), ub, tuple(by_ub)
+        last = self.samples[-1]
+        wide = math.hypot(last.sd, last.bias_sd)
+        logs = math.log(last.left) + np.linspace(-8.0, 8.0, N_CELLS) * wide
+        left = np.exp(np.clip(logs, -1.0, 690.0))
+        self._sizes: NDArray[np.float64] = last.explored + left
+        precision = linear = square = np.zeros(N_CELLS)
+        for one in self.samples:
+            rest = left + (last.explored - one.explored)
+            error = np.log(rest) - math.log(one.left)
+            precision = precision + 1 / one.sd**2
+            linear = linear + error / one.sd**2
+            square = square + (error / one.sd) ** 2
+        bias = last.bias_sd**2
+        fit = square - linear**2 * bias / (1 + bias * precision)
+        weights = np.exp(-(fit - fit.min()) / 2)
+        self._weights: NDArray[np.float64] = np.where(
+            (logs >= -1.0) & (logs <= 690.0), weights, 0.0
+        )
+
+    def left(self, explored: float) -> tuple[float, float, float]:
+        """Nodes that are left now: low, middle and high (5, 50 and 95 %).
+
+        Where more was explored than any estimate had thought possible: from nothing
+        to as much again as since the last one.
+        """
+        alive = self._sizes > explored
+        passed = np.where(alive, self._weights, 0.0).cumsum()
+        if passed[-1] < 1e-6 * self._weights.sum():
+            since = explored - self.samples[-1].explored
+            return 0.0, since / 2, since
+        at = np.searchsorted(passed, np.array(QUANTILES) * passed[-1])
+        low, middle, high = (self._sizes[at] - explored).tolist()
+        return low, middle, high
+
+    def outgrown(self, explored: float) -> bool:
+        """Whether more was explored than the estimates had thought possible."""
+        alive = self._weights[self._sizes > explored]
+        return bool(alive.sum() < 0.05 * self._weights.sum())
+
+    def follow(self, explored: float, ub: int) -> Prospect | None:
         """Return the same for a smaller UB; None if too little is known for it.
 
         What was explored since is taken to be the same share of every tree.
         """
-        fall, left = self.ub - ub, self.left(explored)
-        if left is None or not self.by_ub[0] or not 0 < fall < len(self.by_ub):
+        fall = self.ub - ub
+        if not 0 < fall < len(self.by_ub) or not self.by_ub[0]:
             return None
-        share = left / self.by_ub[0]
-        return Forecast(tuple(n * share for n in self.by_ub[fall:]), explored, ub)
+        share = self.by_ub[fall] / self.by_ub[0]
+        low, _, high = (share * nodes for nodes in self.left(explored))
+        sample = Sample.of(int(explored), low, high, math.inf)
+        return Prospect([sample], ub, self.by_ub[fall:])
+
+    def join(self, sample: Sample, by_ub: Sequence[float]) -> Prospect:
+        """Return the same with one estimate more."""
+        return Prospect([*self.samples, sample], self.ub, by_ub)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,29 +180,48 @@ class Outlook:
         Age of the run when the one was begun that is being made; None without one.
     awaited
         The events say that the first one takes its time.
-    latest
-        The last one.
+    prospect
+        All of them together; None before the first one, and after a fall of the UB
+        that none had foreseen.
     remaining
         The last one, however doubtful; for decisions, not for people.
+    asked_s
+        Age of the run at the last one.
     count
         How many were made.
     """
 
     due_s: float = FIRST_S
+    asked_s: float = 0.0
     busy_s: float | None = None
     awaited: bool = False
-    latest: Forecast | None = None
+    prospect: Prospect | None = None
     remaining: Remaining | None = None
     count: int = 0
+    _pace: deque[tuple[float, int]] = field(default_factory=deque, repr=False)
 
     def shown_on(self, snapshot: Snapshot) -> Snapshot:
         """Return the snapshot with what is left, where that is known."""
-        if self.latest is None or snapshot.state is not RunState.RUNNING:
-            return snapshot
         explored = snapshot.decomposed + snapshot.leaves
-        left = self.latest.left(explored)
-        if left is None or snapshot.ub != self.latest.ub:
+        rate = self._rate(snapshot.seconds, explored) or snapshot.nodes_per_second
+        if self.prospect is None or snapshot.state is not RunState.RUNNING:
             return snapshot
-        rate = snapshot.nodes_per_second
-        seconds = left / rate if rate > 0 else None
-        return replace(snapshot, estimate_nodes=left, estimate_s=seconds)
+        if snapshot.ub != self.prospect.ub:
+            return snapshot
+        low, middle, high = self.prospect.left(explored)
+        snapshot = replace(snapshot, estimate_nodes=middle, left_nodes=(low, high))
+        if not rate:
+            return snapshot
+        seconds = (low / rate, high / rate)
+        return replace(snapshot, estimate_s=middle / rate, left_s=seconds)
+
+    def _rate(self, now: float, explored: int) -> float:
+        """Nodes a second over a while: what is left must not jump with every unit."""
+        pace = self._pace
+        if not pace or now >= pace[-1][0] + 1.0:
+            pace.append((now, explored))
+        window = max(PACE_S, PACE_SHARE * now)
+        while len(pace) > 2 and now - pace[1][0] >= window:
+            pace.popleft()
+        then, before = pace[0]
+        return max(0.0, explored - before) / (now - then) if now - then >= 2 else 0.0

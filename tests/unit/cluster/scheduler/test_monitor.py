@@ -4,7 +4,10 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from dpbb.cluster.scheduler.monitor import FRESH_S, KEPT_RUNS, Monitor
+from dpbb.cluster.scheduler.seats import SeatTable
+from dpbb.coordination.messages import RunSpec
 from dpbb.coordination.snapshot import RunState
+from dpbb.options import TreeOptions
 from tests.unit.dashboard.fakes import BASE, PROBLEM
 
 
@@ -17,7 +20,7 @@ class Clock:
 
 class FakeRun:
     def __init__(self, run_id, clock, cost_s=0.0):
-        spec = SimpleNamespace(problem=PROBLEM)
+        spec = RunSpec(run_id=run_id, problem=PROBLEM, tree=TreeOptions())
         self.coordinator = SimpleNamespace(spec=spec)
         self.run_id, self.clock, self.cost_s, self.made = run_id, clock, cost_s, 0
 
@@ -49,6 +52,27 @@ def test_viewers_share_a_snapshot():
     clock.now += FRESH_S
     assert monitor.view("a").snapshot.seconds == 100.0 + FRESH_S
     assert run.made == 2
+
+
+def test_devices_with_what_their_workers_say_of_them():
+    hub, clock, _ = world()
+    hub.table = SeatTable()
+    device = {"kind": "cuda", "uuid": "GPU-1", "index": 0, "threads": 1, "name": "H200"}
+    address = "tcp://10.0.0.1:1"
+    hub.table.announce(address, 1, [{"id": "seat-1", **device}], name="a100")
+    said = {address: {"cpu": {"utilization": 7.0}, "GPU-1": {"watts": 650.0}}}
+    monitor = Monitor(hub, clock, readings=said.__getitem__)
+    (idle,) = monitor.devices()
+    assert (idle.name, idle.model, idle.watts) == ("a100/cuda0", "H200", 650.0)
+    assert (idle.instance, idle.utilization) == ("", None)
+    hub.runs["a"] = FakeRun("a", clock)
+    assert monitor.devices() == (idle,)  # one answer for all viewers
+    clock.now += FRESH_S
+    (busy,) = monitor.devices()
+    assert (busy.instance, busy.nodes_per_second) == ("three", 1e6)
+    view = monitor.view("a")
+    assert ("bound", "auto") in view.parameters or ("bound", "lb1") in view.parameters
+    assert view.best_known is None
 
 
 def test_snapshots_that_take_long_are_made_less_often():
