@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
     from dpbb.coordination.snapshot import Snapshot
 
-HEADER = ("run", "instance", "state", "time", "best", "bound", "gap", "nodes", "seats")
+HEADER = (
+    "run", "instance", "state", "time", "left", "best", "bound", "gap", "nodes",
+    "seats",
+)  # fmt: skip
 
 NAME_WIDTH = 32
 """Longer names are shortened in their middle; ``--json`` has them whole."""
@@ -47,15 +50,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _row(snapshot: Snapshot) -> tuple[str, ...]:
     from dpbb.progress import format_count, format_seconds
+    from dpbb.progress.words import left_text, shares_text, state_word
 
-    state = str(snapshot.state)
-    if snapshot.termination is not None and snapshot.error is None:
-        state = snapshot.termination
     return (
         snapshot.run_id,
         middle(clean(snapshot.instance), NAME_WIDTH),
-        state,
+        shares_text(snapshot) or state_word(snapshot),
         format_seconds(snapshot.seconds),
+        left_text(snapshot) or "-",
         "-" if snapshot.value is None else str(snapshot.value),
         "-" if snapshot.lower_bound is None else str(snapshot.lower_bound),
         "-" if snapshot.gap is None else f"{snapshot.gap:.2%}",

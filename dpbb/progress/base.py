@@ -100,6 +100,10 @@ TOLD = (*TROUBLE, "heuristics")
 """Kinds of events that have a line of their own."""
 
 
+PAST_S = 5.0
+"""An incumbent that is older when it is seen is told with its own time."""
+
+
 class News:
     """Which incumbents and events of snapshots have not been shown yet."""
 
@@ -126,15 +130,21 @@ class News:
         Returns
         -------
         list of Improvement, bool
-            New incumbents that better ones replaced meanwhile (of a run that was
-            attached to: all of its past); whether the present one is new.
+            New incumbents that better ones replaced meanwhile, and the present one if
+            it is not of now (of a run that was attached to: all of its past); whether
+            the present one is new and of now.
         """
         passed = [
             step
             for step in snapshot.trajectory
             if step.value != snapshot.value and self.seen(step.value)
         ]
-        return passed, snapshot.value is not None and self.seen(snapshot.value)
+        new = snapshot.value is not None and self.seen(snapshot.value)
+        if new and snapshot.trajectory:
+            last = snapshot.trajectory[-1]
+            if snapshot.seconds - last.seconds > PAST_S:
+                return [*passed, last], False
+        return passed, new
 
     def told(self, snapshot: Snapshot) -> list[EventRecord]:
         """Return new events that are told, oldest first."""

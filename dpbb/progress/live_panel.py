@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from dpbb.coordination.snapshot import RunState
 from dpbb.progress.base import TOLD
 from dpbb.progress.rows import format_event
 from dpbb.progress.text import (
     format_best,
     format_count,
-    format_left,
     format_seconds,
     format_share,
+)
+from dpbb.progress.words import (
+    ends_text,
+    goes_on,
+    left_text,
+    shares_text,
+    state_word,
 )
 from dpbb.text.names import clean
 
@@ -106,15 +111,18 @@ class LivePanel:
             yield _grid(_start_facts(view), width)
             yield from _links(view, None, 0.0)
         else:
-            since = now - view.received if _goes_on(snapshot) else 0.0
+            since = now - view.received if goes_on(snapshot) else 0.0
             seconds = snapshot.seconds + since
             elapsed = format_seconds(seconds + view.offset_s)
-            words = [clean(snapshot.instance), str(snapshot.state), elapsed]
+            words = [clean(snapshot.instance), state_word(snapshot), elapsed]
             yield _head(words, width, plain=plain)
             yield _grid(_facts(snapshot), width)
+            yield _line("left", Text(_left(snapshot) or "nothing"))
             yield _space(snapshot, width, plain=plain)
             yield from _links(view, snapshot.checkpoint, seconds)
             yield from _events(snapshot, view.offset_s)
+            if snapshot.shares_with:
+                yield _text(clean(shares_text(snapshot)), "yellow")
             if since > SILENT_S:
                 text = f"no news from the scheduler for {format_seconds(since)}"
                 yield _text(text, "bold yellow")
@@ -122,10 +130,6 @@ class LivePanel:
             yield _text(f"waiting: {clean(view.waits_for)}", "yellow")
         if self._alert is not None:
             yield _text(clean(self._alert), "bold yellow")
-
-
-def _goes_on(snapshot: Snapshot) -> bool:
-    return snapshot.state in (RunState.RUNNING, RunState.STOPPING)
 
 
 def _head(words: Iterable[str], width: int, *, plain: bool) -> Text:
@@ -145,9 +149,8 @@ def _facts(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     yield "best", format_best(snapshot)
     bound = "-" if snapshot.lower_bound is None else f"{snapshot.lower_bound:,}"
     yield "bound", bound + ("" if snapshot.gap is None else f"  gap {snapshot.gap:.2%}")
-    nodes = format_count(snapshot.decomposed + snapshot.leaves)
-    yield "nodes", f"{nodes}  {format_count(snapshot.nodes_per_second)}/s"
-    yield "left", _left(snapshot)
+    yield "nodes", format_count(snapshot.decomposed + snapshot.leaves)
+    yield "speed", f"{format_count(snapshot.nodes_per_second)} nodes/s"
     busy = sum(seat.busy for seat in snapshot.seats)
     lost = f"  {snapshot.seats_lost:,} lost" if snapshot.seats_lost else ""
     yield "seats", f"{busy:,} of {len(snapshot.seats):,} busy{lost}"
@@ -155,13 +158,9 @@ def _facts(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 def _left(snapshot: Snapshot) -> str:
-    """Say how much is left by the latest estimate, if there is one."""
-    parts = []
-    if snapshot.estimate_s is not None:
-        parts.append(f"about {format_left(snapshot.estimate_s)}")
-    if snapshot.estimate_nodes is not None:
-        parts.append(f"{format_count(snapshot.estimate_nodes)} nodes")
-    return "  ".join(parts) or "no estimate"
+    """Say how much is left, as a range, and when that is over."""
+    ends = ends_text(snapshot)
+    return left_text(snapshot) + (f"; done {ends}" if ends else "")
 
 
 def _grid(facts: Iterable[tuple[str, str]], width: int) -> Table:

@@ -8,11 +8,18 @@ from dpbb.coordination.snapshot import RunState
 from dpbb.progress.text import (
     format_best,
     format_count,
-    format_left,
     format_seconds,
     format_share,
 )
-from dpbb.result import Termination
+from dpbb.progress.words import (
+    UPPER_BOUND,
+    ends_text,
+    goes_on,
+    left_text,
+    shares_text,
+    state_kind,
+    state_word,
+)
 from dpbb.text import markup
 
 if TYPE_CHECKING:
@@ -49,7 +56,7 @@ def snapshot_html(
     elapsed = format_seconds(snapshot.seconds + offset_s)
     return markup.card(
         snapshot.instance,
-        f"run {snapshot.run_id}, {snapshot.termination or snapshot.state}, {elapsed}",
+        f"run {snapshot.run_id}, {state_word(snapshot)}, {elapsed}",
         [markup.table(facts), markup.strip(snapshot.spans), legend],
         color=_color(snapshot),
     )
@@ -58,23 +65,25 @@ def snapshot_html(
 def _color(snapshot: Snapshot) -> str:
     if snapshot.error is not None or snapshot.state is RunState.FAILED:
         return markup.BAD
-    over = snapshot.termination == Termination.EXHAUSTED
-    return markup.GOOD if over else markup.GOING
+    return markup.GOOD if state_kind(snapshot) == "proved" else markup.GOING
 
 
 def _facts(snapshot: Snapshot) -> Iterator[tuple[str, object]]:
     yield "best", format_best(snapshot)
     if snapshot.value is not None and snapshot.ub != snapshot.value:
-        yield "pruning threshold", f"{snapshot.ub:,}"
+        yield UPPER_BOUND, f"{snapshot.ub:,}"
     if snapshot.lower_bound is not None:
         gap = "" if snapshot.gap is None else f", gap {snapshot.gap:.2%}"
         yield "lower bound", f"{snapshot.lower_bound:,}{gap}"
     nodes = format_count(snapshot.decomposed + snapshot.leaves)
     yield "nodes", f"{nodes}, {format_count(snapshot.nodes_per_second)} a second"
-    if snapshot.estimate_s is not None:
-        yield "left", f"about {format_left(snapshot.estimate_s)} (estimate)"
+    if goes_on(snapshot):
+        ends = ends_text(snapshot)
+        yield "left", left_text(snapshot) + (f", done {ends}" if ends else "")
     busy = sum(seat.busy for seat in snapshot.seats)
     yield "seats", f"{busy:,} of {len(snapshot.seats):,} busy"
+    if snapshot.shares_with:
+        yield "turns", shares_text(snapshot)
     if snapshot.waits_for:
         yield "waiting", snapshot.waits_for
     checkpoint = snapshot.checkpoint

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, TextIO
 from dpbb.progress.base import News, Progress
 from dpbb.progress.text import (
     format_count,
-    format_left,
     format_seconds,
     format_share,
 )
+from dpbb.progress.words import left_text
 from dpbb.result import TREE
 from dpbb.text.names import clean
 
@@ -52,7 +52,7 @@ COLUMNS = (
     Column("Units", 5, 1, 2),
     Column("Seats", 5, 2, 2),
     Column("AtRisk", 6, 0, 2),
-    Column("Left", 7, 5, 2),
+    Column("Left", 9, 5, 2),
 )
 
 
@@ -119,8 +119,8 @@ def format_row(
         cells["Gap"] = f"{snapshot.gap:.2%}"
     if snapshot.checkpoint is not None:
         cells["AtRisk"] = format_seconds(snapshot.checkpoint.at_risk_s)
-    if snapshot.estimate_s is not None:
-        cells["Left"] = format_left(snapshot.estimate_s)
+    if snapshot.left_s is not None:
+        cells["Left"] = left_text(snapshot, brief=True) or "-"
     return format_cells(cells, columns, mark=mark)
 
 

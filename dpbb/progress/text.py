@@ -42,19 +42,6 @@ def format_seconds(seconds: float) -> str:
     return f"{minutes // 60}h{minutes % 60:02}m"
 
 
-def format_left(seconds: float) -> str:
-    """Format an estimate of seconds, which has no decimals to show; at most 7 wide."""
-    if seconds < 99.5:
-        return f"{seconds:.0f}s"
-    days = seconds / 86400
-    if days < 4:
-        return format_seconds(seconds)
-    if days < 999.5:
-        return f"{days:.0f}d"
-    years = days / 365.25
-    return f"{years:.0f}y" if years < 99_999.5 else f"{years:.0e}y"
-
-
 def format_share(share: float) -> str:
     """Format a share in percent, at most 8 wide: 0 and 1 are exact, nothing else is."""
     if share in (0.0, 1.0):

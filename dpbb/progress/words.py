@@ -94,6 +94,10 @@ def is_rough(span: Sequence[float]) -> bool:
 
 def span_text(low: float, high: float, *, brief: bool = False) -> str:
     """Write a range of seconds in one unit where that is possible: ``10 to 40 min``."""
+    if not math.isfinite(high) or high >= 1000 * _YEAR_S:
+        number, unit = _parts(min(low, 1000 * _YEAR_S))
+        least = f"{number}{'' if brief else ' '}{_unit(unit, brief=brief)}"
+        return f">{least}" if brief else f"more than {least}"
     dash = "-" if brief else " to "
     first, second = _parts(low), _parts(high)
     if first[1] == second[1]:
@@ -112,8 +116,6 @@ _YEAR_S = 365.25 * 86400
 
 def _parts(seconds: float) -> tuple[str, str]:
     """Two digits at most, and the unit: what is estimated has no more."""
-    if not math.isfinite(seconds) or seconds >= 1000 * _YEAR_S:
-        return ">1000", "years"
     if seconds >= 2 * _YEAR_S:
         return _two(seconds / _YEAR_S), "years"
     if seconds < 1:

@@ -56,4 +56,6 @@ BUSY = replace(
     seats_lost=1,
     estimate_s=11_100.0,
     estimate_nodes=2.1e11,
+    left_s=(7_200.0, 18_000.0),
+    left_nodes=(1.4e11, 3.4e11),
 )

@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from dpbb.coordination.snapshot import CheckpointSnapshot, EventRecord, RunState
+from dpbb.progress import live_panel
 from dpbb.progress.live import LiveProgress, SteadyConsole
 from dpbb.progress.live_panel import (
     FINISHED,
@@ -42,15 +43,18 @@ def draw(renderable, *, width=80, encoding="utf-8"):
     return raw.getvalue().decode(encoding).splitlines()
 
 
-def test_everything_has_its_place():
+def test_everything_has_its_place(monkeypatch):
+    monkeypatch.setattr(live_panel, "ends_text", lambda _: "14:20 to 17:20")
     text = panel(BUSY, dashboard="http://127.0.0.1:8787/dpbb", offset_s=1.0)
     assert text[0].startswith("── ta021, running, 62m06s ─")
     facts = [" ".join(line.split()) for line in text[1:4]]
     assert facts == [
         "best 2,297 bound 2,232 gap 2.83%",
-        "nodes 41.2 M 3.30 M/s left about 3h05m 210 G nodes",
+        "nodes 41.2 M speed 3.30 M nodes/s",
         "seats 8 of 8 busy 1 lost units 8 in work 110 waiting",
     ]
+    left = "left about 2 to 5 h; done 14:20 to 17:20"
+    assert " ".join(text.pop(4).split()) == left
     name, strip, share, _ = text[4].split(maxsplit=3)
     assert (name, share) == ("explored", "3.10%")
     assert strip == "".join(sorted(strip, key="█▒░".index))
@@ -86,7 +90,7 @@ def test_narrow_terminals_have_one_fact_a_line():
 def test_terminals_without_unicode_get_ascii():
     text = panel(BUSY, encoding="ascii")
     assert text[0].startswith("-- ta021")
-    assert set(text[4].split()[1]) == {"#", "+", "."}
+    assert set(text[5].split()[1]) == {"#", "+", "."}
 
 
 def test_before_the_tree_there_are_heuristics():
@@ -119,7 +123,7 @@ def test_only_a_failure_after_the_last_success_is_shown():
         error="no space left",
         error_s=9.0,
     )
-    assert "failed: no space left" in panel(replace(BUSY, checkpoint=failed))[5]
+    assert "failed: no space left" in panel(replace(BUSY, checkpoint=failed))[6]
     again = replace(failed, last_s=12.0)
     assert "no space" not in "".join(panel(replace(BUSY, checkpoint=again)))
 
@@ -258,7 +262,7 @@ def test_rows_are_not_cut(stream):
     progress.update(BUSY)
     progress.close()
     assert all(len(line) <= 60 for line in rows(stream))
-    assert "2232" in "".join(rows(stream))
+    assert "2297" in "".join(rows(stream))
 
 
 def test_markup_in_notes_is_text(stream):

@@ -129,7 +129,7 @@ def test_a_page_of_a_run_has_what_is_asked_for():
         "2,297",
         "gap 2.83%",
         "41.2 M, 3.30 M a second",
-        "about 3h05m",
+        "about 2 to 5 h, done ",
         "8 of 8 busy",
         "14.0s old, work of 15.0s at risk, /scratch/run",
         "href='http://host/dpbb'",
@@ -169,12 +169,12 @@ def test_without_an_incumbent_it_says_what_is_known_of_that():
     assert "none found below 2,178" in snapshot_html(late)
 
 
-def test_a_pruning_threshold_that_is_no_schedules_is_told_apart():
-    assert "threshold" not in snapshot_html(SNAPSHOT)
+def test_an_upper_bound_that_is_no_schedules_is_told_apart():
+    assert "upper bound" not in snapshot_html(SNAPSHOT)
     optima = snapshot_html(replace(SNAPSHOT, ub=2298))
     assert "2,297" in optima
     assert "2,298" in optima
-    assert "pruning threshold" in optima
+    assert "upper bound" in optima
 
 
 def test_what_is_waited_for_is_shown(cell, clock):

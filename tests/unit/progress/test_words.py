@@ -1,0 +1,51 @@
+"""What people are told: ranges of time, the clock, ends."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from dpbb.progress.words import clock_text, ends_text, left_text, span_text
+from tests.unit.dashboard.fakes import BASE
+
+YEAR = 365.25 * 86400
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text", "brief"),
+    [
+        (600, 2400, "10 to 40 min", "10-40m"),
+        (12, 14.4, "12 to 14 s", "12-14s"),
+        (0.2, 14.4, "0 to 14 s", "0-14s"),
+        (600, 3.1 * 3600, "10 min to 3 h", "10m-3h"),
+        (7200, 7300, "2 h", "2h"),
+        (86400 * 3, YEAR * 40, "3 days to 40 years", "3d-40y"),
+        (86400 * 3, YEAR * 4000, "more than 3 days", ">3d"),
+        (YEAR * 5000, math.inf, "more than 1000 years", ">1000y"),
+    ],
+)
+def test_ranges_of_time(low, high, text, brief):
+    assert span_text(low, high) == text
+    assert span_text(low, high, brief=True) == brief
+    assert len(brief) <= 9
+
+
+def test_what_is_left_is_rough_where_its_ends_are_far_apart():
+    assert left_text(BASE) == "not estimated yet"
+    near = replace(BASE, left_s=(600.0, 900.0))
+    assert left_text(near) == "about 10 to 15 min"
+    assert left_text(replace(BASE, left_s=(600.0, 2400.0))).endswith(", rough")
+    assert left_text(replace(near, state="finished")) == ""
+    assert left_text(BASE, brief=True) == ""
+
+
+def test_the_end_by_the_clock(monkeypatch):
+    monkeypatch.setattr("time.time", lambda: 1_000_000.0)  # 13:46:40 in UTC
+    soon = replace(BASE, left_s=(600.0, 2400.0))
+    assert ends_text(soon, 0.0) == "13:56 to 14:26"
+    assert ends_text(soon, 3600.0) == "14:56 to 15:26"
+    later = replace(BASE, left_s=(600.0, 200_000.0))
+    assert ends_text(later, 0.0) == "12 Jan 13:56 to 14 Jan 21:20"
+    assert ends_text(replace(BASE, left_s=(1.0, 1e12)), 0.0) == ""
+    assert ends_text(BASE) == ""
+    assert clock_text(1_000_001.0, 0.0, exact=True) == "13:46:41"
