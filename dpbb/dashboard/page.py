@@ -8,7 +8,7 @@ from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bokeh.events import DocumentReady
+from bokeh.events import ConnectionLost, DocumentReady
 from bokeh.models import ColumnDataSource, CustomJS
 
 from dpbb.dashboard.charts import Depths, Incumbent, Rates
@@ -254,6 +254,9 @@ window.dpbbBeat && window.dpbbBeat(pulse.data.run[0], pulse.data.empty[0]);
 _BEAT = "window.dpbbBeat && window.dpbbBeat(pulse.data.run[0], pulse.data.empty[0]);"
 
 
+_CLOSED = "window.dpbbClosed && window.dpbbClosed();"
+
+
 class Pulse:
     """A sign of life every second, with the run that the address is to name."""
 
@@ -274,6 +277,7 @@ class Pulse:
         args = {"pulse": self._source, "viewer": viewer.source}
         self._source.js_on_change("data", CustomJS(args=args, code=_BEAT))
         doc.js_on_event(DocumentReady, CustomJS(args=args, code=_READY))
+        doc.js_on_event(ConnectionLost, CustomJS(code=_CLOSED))
 
 
 def _argument(doc: Any, name: str) -> str | None:  # noqa: ANN401
