@@ -9,9 +9,11 @@ differ. On a GPU the nodes are there already, and the bounds stay there.
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 SIZES = {"20x20": "ta021", "50x20": "ta051", "100x20": "ta081", "200x20": "ta101"}
 """An instance for each size."""
 
+PARTS = ("rates", "arms")
+
 SCALAR_NODES = 2000
 """Nodes that one scalar core is timed with, at 20 jobs; fewer with more."""
 
@@ -52,12 +56,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="words of nodes a GPU thread has; the evaluator's own choice comes first",
     )
     parser.add_argument("--repeat", type=int, default=5, help="runs; medians are shown")
+    parser.add_argument(
+        "--part",
+        choices=PARTS,
+        default="rates",
+        help="rates: whole bounds a second of everything; arms: pools that are sent to "
+        "a GPU, as in the founding papers, by size and arm (default: rates)",
+    )
+    parser.add_argument("--json", type=Path, help="arms: write the rows here")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the suite; returns 0 unless two evaluators differ."""
     if args.repeat < 1 or args.nodes < 1:
         raise OptionError("--repeat, --nodes: expected at least 1")
+    if args.part == "arms":
+        return _arms(args)
     cupy: Any = None
     try:
         cupy = require_gpu()
@@ -73,6 +87,22 @@ def run(args: argparse.Namespace) -> int:
         shop = taillard_instance(SIZES[size])
         exact &= _Size(size, shop, args.repeat).measure(cupy, args.nodes, args.words)
     return int(not exact)
+
+
+def _arms(args: argparse.Namespace) -> int:
+    """Measure off-loaded pools; rows are printed, and written as they come."""
+    from dpbb.bench import lb2_arms
+
+    rows: list[dict[str, Any]] = []
+
+    def note(row: dict[str, Any]) -> None:
+        rows.append(row)
+        print(json.dumps(row), flush=True)
+        if args.json is not None:
+            args.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
+
+    sizes = {size: SIZES[size] for size in args.sizes}
+    return int(not lb2_arms.measure(sizes, lb2_arms.POOLS, args.repeat, note))
 
 
 def random_nodes(

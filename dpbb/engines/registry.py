@@ -129,7 +129,7 @@ def engines_by_kind(
         the problem.
     """
     if name not in (AUTO, *TRIED):
-        return {"cpu": name}
+        return dict.fromkeys(ENGINES_OF_KIND, name)
     found = {
         kind: candidate
         for kind, candidates in ENGINES_OF_KIND.items()

@@ -10,7 +10,7 @@ arrays: ``rows`` uint16 (r, n_jobs), ``front`` and ``back`` uint16 (r,).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,11 +59,48 @@ class PoolModel(Protocol):
     ) -> NDArray[np.int32]:
         """Tightened bounds of nodes; what is below ``ub`` is exact."""
 
-    def on_device(self, device: int, settings: Any) -> Any:  # noqa: ANN401
-        """Return what bounds on a CUDA device, see ``dpbb.engines.pool.bounding``.
+    def on_device(
+        self,
+        device: int,
+        *,
+        nodes: bool,
+        placement: str | None = None,
+        block_size: int | None = None,
+        refactor: bool = False,
+    ) -> OnDevice:
+        """Return what bounds on a CUDA device.
+
+        Parameters
+        ----------
+        nodes
+            Children are bounded there, else parents are branched on.
+        placement, block_size, refactor
+            See ``dpbb.engines.pool.settings``.
 
         Raises
         ------
-        EngineUnavailable
+        EngineUnavailable, OptionError
             It cannot, and why.
         """
+
+
+class OnDevice(Protocol):
+    """A problem with its tree on a CUDA device; called by several threads.
+
+    Attributes
+    ----------
+    first_size
+        Children of a batch that fill the device.
+    """
+
+    first_size: int
+
+    def branch(
+        self, rows: Rows, front: Counts, back: Counts, ub: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.uint16], NDArray[np.int32], int]:
+        """As ``PoolModel.branch``, in any order, and tightened; how many were so."""
+
+    def bound(
+        self, rows: Rows, front: Counts, back: Counts, ub: int
+    ) -> NDArray[np.int32]:
+        """Bounds of nodes, tightened where that is due; below ``ub`` they are exact."""

@@ -24,6 +24,9 @@ SEATS = "DPBB_SEATS"
 
 SEAT_KINDS = ("cpu", "gpu")
 
+GPU_ENGINES = ("gpu", "pool")
+"""Engines that use GPUs where there are any."""
+
 
 def seat_kinds(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Kinds of seats that this worker is to announce, the first one wanted soonest.
@@ -90,7 +93,7 @@ def plan_workers(
         kinds = "gpu" if engine == "gpu" else "gpu,cpu"
         return WorkerPlan(gpus, [{VISIBLE: gpu, SEATS: kinds} for gpu in gpus])
     # auto: what cannot be counted from here may be found there
-    kinds = "" if engine in (AUTO, "gpu") else "cpu"
+    kinds = "" if engine in (AUTO, *GPU_ENGINES) else "cpu"
     return WorkerPlan([], [{SEATS: kinds} for _ in range(workers or 1)])
 
 
@@ -106,16 +109,16 @@ def gpus_for(
     engine
         Engine option of the run.
     problem, tree
-        With ``auto``: what the GPU engine would have to take; None: anything.
+        What the engine would have to take, of ``auto`` that of GPUs; None: anything.
     """
-    if engine not in (AUTO, "gpu"):
+    if engine not in (AUTO, *GPU_ENGINES):
         return []
     try:
-        gpu = get_engine("gpu")
+        gpu = get_engine("gpu" if engine == AUTO else engine)
         if problem is not None and tree is not None and gpu.supports(problem, tree):
             return []
         if is_replaced("gpu"):
-            return [device.uuid for device in gpu.devices()]
+            return [device.uuid for device in get_engine("gpu").devices()]
     except EngineUnavailable:
         return []
     return visible_gpus(os.environ) if find_spec("cupy") is not None else []

@@ -1,28 +1,29 @@
-"""From parents to their open children: on the threads of this machine.
+"""From parents to their open children: on threads of this machine, or on a GPU.
 
 A *bounding* takes batches of nodes, several at a time, and answers with those of their
-children that are below the upper bound. On a GPU the model of a problem has one of its
-own (``PoolModel.on_device``), which is called in the same way.
+children that are below the upper bound.
 """
 
 from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
 from dpbb.engines.pool.nodes import Batch, make_children
 from dpbb.kernels.pool_models import BACK_BIT
+from dpbb.options import Offload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from dpbb.kernels.pool_models import PoolModel
+    from dpbb.engines.pool.settings import PoolSettings
+    from dpbb.kernels.pool_models import OnDevice, PoolModel
 
 PARTS_PER_THREAD = 4
 """Parts of a batch for each thread: the last one to end is waited for by all."""
@@ -32,6 +33,11 @@ LEAST_PART = 16
 
 CHILDREN_PER_THREAD = 512
 """Children of a first batch."""
+
+ANY_BOUND = np.iinfo(np.int32).max
+"""Above the bound of every child."""
+
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,8 @@ class Bounded:
         How many children had a tightened bound computed.
     seconds
         Of these computations; of all threads together.
+    halved
+        The device had no memory for all of them at a time.
     """
 
     children: Batch
@@ -68,6 +76,7 @@ class Bounded:
     digit: NDArray[np.int64]
     bounded: int
     seconds: float = 0.0
+    halved: bool = False
 
     @classmethod
     def together(cls, parents: Batch, parts: Sequence[Bounded]) -> Bounded:
@@ -200,3 +209,122 @@ def children_of(
     children = Batch.empty(parents.rows.shape[1], len(parent))
     make_children(parents, parent, code, bounds, children)
     return children
+
+
+class DeviceBounding:
+    """Bounds on a GPU, for as many batches at a time as are on their way.
+
+    Each has a thread: while the device works for one, the host branches for another.
+
+    Parameters
+    ----------
+    model
+        The problem.
+    there
+        The problem on the device.
+    settings
+        What is sent there, and in which order.
+    threads
+        Threads that branch, and that make children.
+    """
+
+    def __init__(
+        self, model: PoolModel, there: OnDevice, settings: PoolSettings, threads: int
+    ) -> None:
+        self._model, self._there = model, there
+        self._sends_nodes = settings.offload is Offload.NODES
+        self._sorts = settings.sort_pool
+        self._n_threads = threads
+        self._threads = ThreadPoolExecutor(threads, "dpbb-pool")
+        self._batches = ThreadPoolExecutor(settings.in_flight, "dpbb-pool-device")
+        self.first_size = there.first_size
+
+    def begin(
+        self, parents: Batch, ub: int, wanted: Wanted | None = None
+    ) -> Callable[[], Bounded]:
+        """Begin with a batch; the result is waited for by calling what is returned."""
+        return self._batches.submit(self._bound, parents, ub, wanted).result
+
+    def use_threads(self, threads: int) -> None:
+        """Do nothing: a device explores."""
+
+    def close(self) -> None:
+        """End the threads; memory goes back with the model."""
+        self._batches.shutdown(wait=True)
+        self._threads.shutdown(wait=True)
+
+    def _bound(self, parents: Batch, ub: int, wanted: Wanted | None) -> Bounded:
+        from cupy.cuda.memory import OutOfMemoryError
+
+        bound = self._nodes if self._sends_nodes else self._parents
+        try:
+            return bound(parents, ub, wanted)
+        except OutOfMemoryError:
+            half = parents.size // 2
+            if not half:
+                raise
+        parts = []
+        for some in (slice(half), slice(half, None)):
+            fewer = None if wanted is None else Wanted(wanted.digits[some])
+            part = self._bound(parents.take(some), ub, fewer)
+            parts.append(replace(part, parent=part.parent + np.int32(some.start or 0)))
+        return replace(Bounded.together(parents, parts), halved=True)
+
+    def _parents(self, parents: Batch, ub: int, wanted: Wanted | None) -> Bounded:
+        """Branch and bound on the device; children are made here."""
+        began = time.perf_counter()
+        parent, code, bounds, tightened = self._there.branch(*parents[:3], ub)
+        seconds = time.perf_counter() - began
+        digit = (code & (BACK_BIT - 1)).astype(np.int64)
+        if wanted is not None:
+            keep = wanted.digits[parent, digit]
+            parent, code, digit = parent[keep], code[keep], digit[keep]
+            bounds = bounds[keep]
+        children = Batch.concatenate(
+            self._in_parts(
+                len(parent),
+                lambda some: children_of(
+                    parents, parent[some], code[some], bounds[some]
+                ),
+            )
+        )
+        return Bounded(children, parent, digit, tightened, seconds)
+
+    def _nodes(self, parents: Batch, ub: int, wanted: Wanted | None) -> Bounded:
+        """Branch here; the device bounds all children, a thread each."""
+        made = self._in_parts(
+            parents.size,
+            lambda some: _children_on_side(self._model, parents, some, wanted),
+        )
+        children = Batch.concatenate([child for child, _, _ in made])
+        parent = np.concatenate([number for _, number, _ in made])
+        digit = np.concatenate([number for _, _, number in made])
+        if self._sorts:
+            order = np.lexsort((children.back, children.front))
+            children, parent, digit = children.take(order), parent[order], digit[order]
+        began = time.perf_counter()
+        children.bounds[:] = self._there.bound(*children[:3], ub)
+        seconds = time.perf_counter() - began
+        is_open = children.bounds < ub
+        return Bounded(
+            *(children.take(is_open), parent[is_open], digit[is_open]),
+            bounded=children.size,
+            seconds=seconds,
+        )
+
+    def _in_parts(self, count: int, work: Callable[[slice], Part]) -> list[Part]:
+        """Do work on the host's threads, part by part, and return the results."""
+        size = max(LEAST_PART * LEAST_PART, -(-count // self._n_threads))
+        parts = [slice(b, min(b + size, count)) for b in range(0, max(count, 1), size)]
+        if len(parts) == 1:
+            return [work(parts[0])]
+        return list(self._threads.map(work, parts))
+
+
+def _children_on_side(
+    model: PoolModel, parents: Batch, some: slice, wanted: Wanted | None
+) -> tuple[Batch, NDArray[np.int32], NDArray[np.int64]]:
+    """Return all children on the chosen side of some nodes, whose number, digits."""
+    parent, code, bounds = branch(model, parents, some, ANY_BOUND, wanted)
+    digit = (code & (BACK_BIT - 1)).astype(np.int64)
+    return children_of(parents, parent, code, bounds), parent, digit

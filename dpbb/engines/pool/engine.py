@@ -1,6 +1,7 @@
-"""The pool engine: best first or deepest first, bounds in batches.
+"""The pool engine: best first or deepest first, bounds in batches, a GPU or threads.
 
-What is asked of a problem is in ``dpbb.kernels.pool_models``.
+What is asked of a problem is in ``dpbb.kernels.pool_models``. CuPy is imported when a
+device is asked about, never with the package.
 """
 
 from __future__ import annotations
@@ -8,17 +9,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpbb.engines.cpu.engine import CpuEngine
+from dpbb.engines.cpu.engine import CpuEngine, default_threads
+from dpbb.engines.gpu.engine import GpuEngine
 from dpbb.engines.modelled import obstacle_of
 from dpbb.engines.pool.settings import PoolSettings
 from dpbb.errors import EngineUnavailable
+from dpbb.options import Offload
 from dpbb.problems import model_of
 
 if TYPE_CHECKING:
     from dpbb.engines.base import Device
+    from dpbb.engines.pool.bounding import Bounding, DeviceBounding
     from dpbb.engines.pool.session import PoolSession
+    from dpbb.kernels.pool_models import PoolModel
     from dpbb.options import TreeOptions, Tuning
     from dpbb.problem import Problem
+
+HOST_THREADS = 8
+"""Threads that branch for a GPU, at most."""
 
 
 class PoolEngine:
@@ -35,7 +43,10 @@ class PoolEngine:
         return obstacle_of(self.name, self.name, problem, tree)
 
     def devices(self, threads: int | None = None) -> list[Device]:
-        """Return one device: the processor, with a thread per physical core."""
+        """Return the GPUs of this process, or its processor if there is none."""
+        gpu = GpuEngine()
+        if gpu.availability() is None:
+            return gpu.devices(threads)
         return CpuEngine().devices(threads)
 
     def warm_up(self, problem: Problem[Any], tree: TreeOptions, device: Device) -> None:
@@ -80,10 +91,33 @@ class PoolEngine:
         if device.threads < 1:
             raise ValueError(f"expected at least 1 thread, got {device.threads}")
         model = model_of(problem, self.name, tree.bound)(problem, tree)
-        bounding = CpuBounding(model, device.threads)
+        bounding: Bounding = (
+            self._on_device(model, device, settings)
+            if device.kind == "cuda"
+            else CpuBounding(model, device.threads)
+        )
         return PoolSession(
             *(problem, tree, model, bounding, settings),
             problem.trivial_ub if ub is None else min(ub, problem.trivial_ub),
             threads=device.threads,
             all_optima=all_optima,
         )
+
+    @staticmethod
+    def _on_device(
+        model: PoolModel, device: Device, settings: PoolSettings
+    ) -> DeviceBounding:
+        from dpbb.engines.pool.bounding import DeviceBounding
+
+        reason = GpuEngine().availability()
+        if reason is not None:
+            raise EngineUnavailable(reason)
+        there = model.on_device(
+            device.index,
+            nodes=settings.offload is Offload.NODES,
+            placement=settings.placement,
+            block_size=settings.block_size,
+            refactor=settings.refactor,
+        )
+        threads = min(HOST_THREADS, default_threads())
+        return DeviceBounding(model, there, settings, threads)

@@ -271,6 +271,8 @@ class PoolSession:
         """Tell the tuner, and add up what the bench shows."""
         n_jobs = self._problem.n_jobs
         children = parents.size * n_jobs - int(parents.depths.sum())
+        if bounded.halved:
+            self.size.shrink()
         self.size.note(children, seconds, children / parents.size)
         sums = self.statistics
         sums["batches"] += 1

@@ -25,6 +25,7 @@ from dpbb.tree.branching import fixed_side
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dpbb.flowshop.models.pool_cuda import PoolDevice
     from dpbb.options import TreeOptions
     from dpbb.problem import Problem
 
@@ -123,6 +124,27 @@ class PoolFlowShop:
         limit = min(ub, LARGEST)
         made = _branch(self.tables, rows, front, back, limit, parent, code, bounds)
         return parent[:made], code[:made], bounds[:made]
+
+    def on_device(
+        self,
+        device: int,
+        *,
+        nodes: bool,
+        placement: str | None = None,
+        block_size: int | None = None,
+        refactor: bool = False,
+    ) -> PoolDevice:
+        """Return what bounds on a CUDA device; see ``PoolDevice``."""
+        from dpbb.flowshop.models.pool_cuda import PoolDevice
+
+        return PoolDevice(
+            self,
+            device,
+            nodes=nodes,
+            placement=placement,
+            block_size=block_size,
+            refactor=refactor,
+        )
 
     def tightened(self, depths: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which children two-machine bounds tighten, by their depths."""

@@ -134,7 +134,7 @@ def test_engines_by_kind_of_device(install):
     assert by_kind() == {"cuda": "gpu", "cpu": "cpu"}
     assert by_kind("gpu") == {"cuda": "gpu"}
     assert by_kind("reference") == {"cpu": "reference"}
-    assert by_kind("pool") == {"cpu": "pool"}
+    assert by_kind("pool") == {"cpu": "pool", "cuda": "pool"}
     install(gpu=fake("gpu", supports="no"), cpu=fake("cpu", supports="no"))
     assert by_kind() == {"cpu": "reference"}
     install(cpu=None)

@@ -19,15 +19,22 @@ def shop(seed, bound="lb1", n_jobs=8, n_machines=4):
     return FlowShopProblem(FlowShopInstance(f"shop {seed}", times), bound)
 
 
-def session_of(problem, tree, ub, settings):
-    engine, device = get_engine("pool"), Device("cpu", "here", threads=2)
+HERE = Device("cpu", "here", threads=2)
+
+
+def session_of(problem, tree, ub, settings, engine=None, device=HERE):
+    engine = engine or get_engine("pool")
     session = engine.open_with(settings, problem, tree, device, ub=ub)
     session.load(WorkUnit.whole(problem.n_jobs))
     return session
 
 
 def counted(problem, tree, ub, settings):
-    session = session_of(problem, tree, ub, settings)
+    return counted_by(None, HERE, problem, tree, ub, settings)
+
+
+def counted_by(engine, device, problem, tree, ub, settings):
+    session = session_of(problem, tree, ub, settings, engine, device)
     try:
         return explore_to_end(session, ub).counters
     finally:

@@ -1,0 +1,265 @@
+"""Off-loaded bounding by pool size, class and arm: the papers' ablations, kernel alone.
+
+A pool is so many random children of partial schedules, on the host, in random order. It
+is timed from there to the bounds being on the host again, transfers included, without a
+stop at an upper bound: every arm does the same work, and their bounds are compared. The
+core's rate is that of the papers' scalar loop on some of the same nodes.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpbb.bench.lb2_scalar import scalar_rate
+from dpbb.errors import DpbbError
+from dpbb.flowshop.models.pool import PoolFlowShop
+from dpbb.flowshop.models.pool_cuda import PLACEMENTS, PoolDevice
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.flowshop.taillard import taillard_instance
+from dpbb.kernels.nvrtc import require_gpu
+from dpbb.options import BranchingRule, TreeOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    Jobs = NDArray[np.uint16]
+    Nodes = tuple[Jobs, Jobs, Jobs]  # rows, front, back
+
+POOLS = (4096, 8192, 16384, 32768, 65536, 131072, 262144)
+"""Sizes of the papers' pools: 16 to 1024 blocks of 256 threads."""
+
+BLOCK_SIZES = (64, 128, 256, 512)
+
+NO_UB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One way of bounding a pool on a GPU.
+
+    Parameters
+    ----------
+    name
+        For tables.
+    sorts
+        The pool is in the order of the jobs fixed at the front and at the back.
+    """
+
+    name: str
+    placement: str = "global"
+    refactor: bool = False
+    sorts: bool = True
+    block_size: int = 256
+    branching: str = "minmin"
+
+
+ARMS = (
+    Arm("basic", sorts=False),
+    Arm("sorted"),
+    Arm("sorted, refactored", refactor=True),
+    *(Arm(f"sorted, {place} shared", place) for place in PLACEMENTS[1:]),
+    Arm("front only, refactored", refactor=True, branching="front"),
+    *(
+        Arm(f"front only, {place}, refactored", place, True, branching="front")
+        for place in PLACEMENTS[1:]
+    ),
+)
+"""The first three are Chakroun's tables III to V; those of the front are Melab's II and
+III, with refactoring as there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """One arm with one pool of one class.
+
+    Parameters
+    ----------
+    bounds_per_s, least, most
+        Median, least and largest of the runs.
+    speed_up
+        Over the scalar core.
+    registers, shared_bytes, active_warps
+        Of the kernel; warps that a multiprocessor holds at a time.
+    """
+
+    size: str
+    arm: str
+    block_size: int
+    pool: int
+    bounds_per_s: float
+    least: float
+    most: float
+    speed_up: float
+    registers: int
+    shared_bytes: int
+    active_warps: int
+
+
+def random_pool(n_jobs: int, count: int, seed: int, *, front_only: bool) -> Nodes:
+    """Return rows, front and back: at least one job fixed, two unscheduled."""
+    rng = np.random.default_rng(seed)
+    rows = np.broadcast_to(np.arange(n_jobs, dtype=np.uint16), (count, n_jobs))
+    rows = rng.permuted(rows, axis=1)
+    fixed = rng.integers(1, n_jobs - 1, count)
+    front = fixed if front_only else rng.integers(0, fixed + 1)
+    return rows, front.astype(np.uint16), (fixed - front).astype(np.uint16)
+
+
+def measure(
+    sizes: dict[str, str],
+    pools: Sequence[int],
+    repeat: int,
+    note: Callable[[dict[str, Any]], None],
+) -> bool:
+    """Measure all arms; ``note`` is told every row. Whether all bounds are equal."""
+    require_gpu()
+    exact = True
+    for size, name in sizes.items():
+        exact &= _Class(size, name, pools, repeat).measure(note)
+    return exact
+
+
+class _Class:
+    """One class of shops."""
+
+    def __init__(self, size: str, name: str, pools: Sequence[int], repeat: int) -> None:
+        self._size, self._pools, self._repeat = size, pools, repeat
+        self._problem = FlowShopProblem(taillard_instance(name), "lb2")
+        self._exact = True
+
+    def measure(self, note: Callable[[dict[str, Any]], None]) -> bool:
+        n_jobs = self._problem.n_jobs
+        for branching in ("minmin", "front"):
+            tree = TreeOptions(BranchingRule(branching), bound="lb2")
+            model = PoolFlowShop(self._problem, tree)
+            front_only = branching == "front"
+            nodes = random_pool(n_jobs, max(self._pools), 1, front_only=front_only)
+            order = np.lexsort((nodes[2], nodes[1]))
+            few = _some(nodes, slice(500))
+            core, expected = scalar_rate(model, few)
+            note({"size": self._size, "branching": branching, "core": core})
+            for arm in ARMS:
+                if arm.branching == branching:
+                    self._measure_arm(model, arm, nodes, core, note)
+            if front_only:
+                continue
+            for block_size in BLOCK_SIZES:
+                arm = Arm(f"blocks of {block_size}", block_size=block_size)
+                self._measure_arm(model, arm, nodes, core, note)
+            self._compare("core", model.bound(*few, NO_UB), expected)
+            self._measure_parents(model, nodes, order, core, note)
+        return self._exact
+
+    def _measure_arm(
+        self,
+        model: PoolFlowShop,
+        arm: Arm,
+        nodes: Nodes,
+        core: float,
+        note: Callable[[dict[str, Any]], None],
+    ) -> None:
+        try:
+            there = PoolDevice(
+                model,
+                0,
+                nodes=True,
+                placement=arm.placement,
+                block_size=arm.block_size,
+                refactor=arm.refactor,
+            )
+        except DpbbError as error:
+            note({"size": self._size, "arm": arm.name, "refused": str(error)})
+            return
+        for pool in self._pools:
+            some = _some(nodes, slice(pool))
+            if arm.sorts:
+                some = _some(some, np.lexsort((some[2], some[1])))
+            bounds, seconds = self._time(partial(there.bound, *some, NO_UB))
+            self._compare(
+                arm.name, bounds[:256], model.bound(*_some(some, slice(256)), NO_UB)
+            )
+            self._note(note, arm.name, arm.block_size, there, pool, pool, seconds, core)
+
+    def _measure_parents(
+        self,
+        model: PoolFlowShop,
+        nodes: Nodes,
+        order: NDArray[np.intp],
+        core: float,
+        note: Callable[[dict[str, Any]], None],
+    ) -> None:
+        """Parents, branched on there, of which so many children are bounded."""
+        there = PoolDevice(model, 0, nodes=False)
+        for pool in self._pools:
+            children = np.cumsum(
+                model.n_jobs - nodes[1][order].astype(np.int64) - nodes[2][order]
+            )
+            # spread over the depths, as many as have so many children
+            some = order[:: max(1, int(children[-1] // pool))]
+            parents = _some(nodes, some)
+            found, seconds = self._time(partial(there.branch, *parents, NO_UB))
+            self._note(
+                *(note, "parents", there.threads, there, pool, found[3], seconds, core)
+            )
+
+    def _note(
+        self,
+        note: Callable[[dict[str, Any]], None],
+        name: str,
+        block_size: int,
+        there: PoolDevice,
+        pool: int,
+        count: int,
+        seconds: list[float],
+        core: float,
+    ) -> None:
+        rates = [count / second for second in seconds]
+        median = statistics.median(rates)
+        attributes = there.kernel.attributes
+        rate = Rate(
+            *(self._size, name, block_size, pool, median, min(rates), max(rates)),
+            speed_up=median / core,
+            registers=int(attributes["num_regs"]),
+            shared_bytes=there.shared_bytes,
+            active_warps=active_warps(there, block_size),
+        )
+        note(asdict(rate))
+
+    def _time(self, work: Callable[[], Any]) -> tuple[Any, list[float]]:
+        result = work()  # warm-up
+        seconds = []
+        for _ in range(self._repeat):
+            began = time.perf_counter()
+            work()
+            seconds.append(time.perf_counter() - began)
+        return result, seconds
+
+    def _compare(
+        self, name: str, found: NDArray[np.int32], expected: NDArray[np.int32]
+    ) -> None:
+        if not np.array_equal(found, expected):
+            print(f"{self._size:<8}{name}: WRONG")
+            self._exact = False
+
+
+def active_warps(there: PoolDevice, block_size: int) -> int:
+    """Warps of a kernel that a multiprocessor holds at a time."""
+    from cupy.cuda import driver
+
+    blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(
+        there.kernel.kernel.ptr, block_size, there.shared_bytes
+    )
+    return int(blocks) * block_size // 32
+
+
+def _some(nodes: Nodes, index: Any) -> Nodes:  # noqa: ANN401 (slice or numbers)
+    rows, front, back = (np.ascontiguousarray(part[index]) for part in nodes)
+    return rows, front, back

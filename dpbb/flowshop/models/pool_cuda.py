@@ -1,0 +1,328 @@
+"""The flow shop's side of the pool engine on a GPU: two kernels and their tables.
+
+``pool_parents.cu`` branches on parents, a warp each, and answers with open children.
+``pool_nodes.cu`` bounds children, a thread each, as the founding papers do.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dpbb.errors import OptionError
+from dpbb.flowshop.makespan import longest_makespan
+from dpbb.kernels.nvrtc import load_module, require_gpu
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpbb.flowshop.models.pool import PoolFlowShop
+    from dpbb.kernels.pool_models import Counts, Rows
+
+HERE = Path(__file__).parent
+
+PLACEMENTS = ("global", "tables", "all")
+"""Where the tables of nodes are; its place is the macro's value."""
+
+BLOCK_SIZE = 256
+"""Threads of a block of nodes, as the papers found best."""
+
+WARPS = 4
+"""Warps of a block of parents, if they fit."""
+
+C_TYPES = {1: "u8", 2: "u16", 4: "u32"}
+
+MOST_REFACTORED = 355
+"""cosf of as many is -1 in whole numbers, so with fewer jobs it chooses right."""
+
+
+class Tables(NamedTuple):
+    """The papers' structures but RM and QM, which every node has of its own."""
+
+    ptm: NDArray[Any]  # (n, m): times
+    mm: NDArray[np.uint16]  # (P, 2): pairs of machines
+    lm: NDArray[Any]  # (P, n): lag of each job
+    jm: NDArray[Any]  # (P, n): jobs in Johnson's order
+
+
+def tables_of(shop: PoolFlowShop) -> Tables:
+    """Return the structures in the narrowest unsigned integers that hold them."""
+    johnson = shop.johnson
+    lags = np.empty_like(johnson.lag)
+    np.put_along_axis(lags, johnson.order, johnson.lag, axis=1)
+    return Tables(
+        _narrowest(shop.times),
+        shop.pairs.astype(np.uint16),
+        _narrowest(lags),
+        _narrowest(johnson.order, shop.n_jobs - 1),
+    )
+
+
+def _narrowest(values: NDArray[Any], largest: int | None = None) -> NDArray[Any]:
+    """Return the values in the narrowest unsigned integers."""
+    largest = int(values.max(initial=0)) if largest is None else largest
+    kind = np.min_scalar_type(largest)
+    return np.ascontiguousarray(values, kind)
+
+
+def nodes_defines(
+    shop: PoolFlowShop, tables: Tables, block_size: int, placement: str, refactor: bool
+) -> dict[str, int | str]:
+    """Return the macros of ``pool_nodes.cu``."""
+    return {
+        "N_JOBS": shop.n_jobs,
+        "N_MACHINES": shop.n_machines,
+        "N_PAIRS": len(shop.pairs),
+        "THREADS": block_size,
+        "TIME": C_TYPES[tables.ptm.itemsize],
+        "LAG": C_TYPES[tables.lm.itemsize],
+        "JOB": C_TYPES[tables.jm.itemsize],
+        "PLACEMENT": PLACEMENTS.index(placement),
+        "REFACTOR": int(refactor),
+    }
+
+
+def nodes_shared_bytes(tables: Tables, placement: str) -> int:
+    """Shared memory of a block of nodes."""
+    kept = {"global": (), "tables": (tables.jm, tables.ptm), "all": tables}[placement]
+    return sum(-(-part.nbytes // 4) * 4 for part in kept)
+
+
+def parents_defines(shop: PoolFlowShop, warps: int) -> dict[str, int | str]:
+    """Return the macros of ``pool_parents.cu``."""
+    longest = longest_makespan(shop.times)
+    johnson = shop.johnson
+    parts = (johnson.order, johnson.first, johnson.lag, johnson.second)
+    widest = max([shop.n_jobs, *(int(part.max(initial=0)) for part in parts)])
+    return {
+        "N_JOBS": shop.n_jobs,
+        "N_MACHINES": shop.n_machines,
+        "N_PAIRS": len(shop.pairs),
+        "PITCH": -(-len(shop.pairs) // 32) * 32,
+        "WARPS": warps,
+        "RULE": shop.tables.rule,
+        "TIME": C_TYPES[_narrowest(shop.times).itemsize],
+        "STEP": "u16" if widest < 1 << 16 else "u32",
+        "END": "u16" if longest < 1 << 16 else "u32",
+    }
+
+
+def parents_shared_bytes(defines: dict[str, int | str]) -> int:
+    """Shared memory of a block of parents."""
+    n, m = int(defines["N_JOBS"]), int(defines["N_MACHINES"])
+    size = 2 if defines["END"] == "u16" else 4
+    words = 3 * m + 2 * n + 2 * -(-2 * n // 4) + -(-n * m * size // 4)
+    return 4 * words * int(defines["WARPS"])
+
+
+class PoolDevice:
+    """A flow shop with its tree on one CUDA device; see ``PoolModel.on_device``.
+
+    Parameters
+    ----------
+    shop
+        The model.
+    device
+        CUDA ordinal.
+    nodes
+        Whether nodes are bounded there, a thread each; else parents are branched on.
+    placement
+        Of nodes: one of ``PLACEMENTS``; None: the most that fits shared memory with two
+        blocks a multiprocessor.
+    block_size
+        Threads of a block; None: the kernels' own.
+    refactor
+        Of nodes: choices as products.
+
+    Raises
+    ------
+    EngineUnavailable
+        No such device, or its compiler refused the kernel.
+    OptionError
+        Tables do not fit shared memory, or too many jobs to refactor.
+    """
+
+    def __init__(
+        self,
+        shop: PoolFlowShop,
+        device: int,
+        *,
+        nodes: bool,
+        placement: str | None = None,
+        block_size: int | None = None,
+        refactor: bool = False,
+    ) -> None:
+        self._cupy = require_gpu(device)
+        self._shop, self._device = shop, device
+        self._own = threading.local()
+        attributes = self._cupy.cuda.Device(device).attributes
+        self._multiprocessors = int(attributes["MultiProcessorCount"])
+        self._shared_limit = int(attributes["MaxSharedMemoryPerBlockOptin"])
+        self.first_size = 2 * self._multiprocessors * BLOCK_SIZE
+        if refactor and shop.n_jobs >= MOST_REFACTORED:
+            raise OptionError(
+                f"refactor: expected less than {MOST_REFACTORED} jobs, "
+                f"got {shop.n_jobs}"
+            )
+        with self._cupy.cuda.Device(device):
+            if nodes:
+                self._prepare_nodes(placement, block_size or BLOCK_SIZE, refactor)
+            else:
+                self._prepare_parents(block_size)
+
+    def _prepare_nodes(
+        self, placement: str | None, block_size: int, refactor: bool
+    ) -> None:
+        tables = tables_of(self._shop)
+        if placement is None:
+            fits = [
+                place
+                for place in PLACEMENTS
+                if 2 * nodes_shared_bytes(tables, place) <= self._shared_limit
+            ]
+            placement = fits[-1]
+        shared = nodes_shared_bytes(tables, placement)
+        if shared > self._shared_limit:
+            raise OptionError(
+                f"placement: expected global, as {placement} takes {shared} bytes of "
+                f"shared memory of {self._shared_limit}"
+            )
+        defines = nodes_defines(self._shop, tables, block_size, placement, refactor)
+        self.placement, self._threads = placement, block_size
+        self._load("pool_nodes.cu", "bound_pool", defines, shared)
+        put = self._cupy.asarray
+        host = self._shop.tables
+        self._tables = [
+            put(part) for part in (*tables, host.least_heads, host.least_tails)
+        ]
+
+    def _prepare_parents(self, block_size: int | None) -> None:
+        warps = WARPS if block_size is None else block_size // 32
+        defines = parents_defines(self._shop, warps)
+        while parents_shared_bytes(defines) > self._shared_limit and warps > 1:
+            warps //= 2
+            defines = parents_defines(self._shop, warps)
+        shared = parents_shared_bytes(defines)
+        if shared > self._shared_limit:
+            raise OptionError(
+                f"offload: expected nodes, as parents of {self._shop.n_jobs} jobs take "
+                f"{shared} bytes of shared memory of {self._shared_limit}"
+            )
+        self._threads, self._warps = 32 * warps, warps
+        self._load("pool_parents.cu", "branch_pool", defines, shared)
+        put, host, johnson = self._cupy.asarray, self._shop.tables, self._shop.johnson
+        kind = np.uint16 if defines["STEP"] == "u16" else np.uint32
+        steps = np.zeros((self._shop.n_jobs, int(defines["PITCH"]), 4), kind)
+        parts = (johnson.order, johnson.first, johnson.lag, johnson.second)
+        steps[:, : len(self._shop.pairs)] = np.stack(parts, axis=2).transpose(1, 0, 2)
+        self._tables = [
+            put(part)
+            for part in (
+                _narrowest(self._shop.times),
+                self._shop.pairs.astype(np.uint16),
+                steps,
+                host.least_heads,
+                host.least_tails,
+                host.kinds.astype(np.uint16),
+            )
+        ]
+
+    def _load(
+        self, source: str, name: str, defines: dict[str, int | str], shared: int
+    ) -> None:
+        module = load_module([HERE / source], defines, self._device)
+        self.kernel = module.get_function(name)
+        self.kernel.max_dynamic_shared_size_bytes = shared
+        self.shared_bytes = shared
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self._threads
+
+    def branch(
+        self, rows: Rows, front: Counts, back: Counts, ub: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.uint16], NDArray[np.int32], int]:
+        """Return the open children of nodes; waits for them.
+
+        Returns
+        -------
+        parent, code, bounds
+            As of ``PoolModel.branch``, in any order, with tightened bounds.
+        tightened
+            How many children had pairs looked at.
+        """
+        cupy, shop = self._cupy, self._shop
+        count = len(rows)
+        most = (
+            shop.n_jobs * count
+            - int(front.sum(dtype=np.int64))
+            - int(back.sum(dtype=np.int64))
+        )
+        with cupy.cuda.Device(self._device), self._stream():
+            nodes = [self._put(part) for part in (rows, front, back)]
+            totals = self._put(np.zeros(2, np.uint32))
+            parents = cupy.empty((most,), np.uint32)
+            codes = cupy.empty((most,), np.uint16)
+            bounds = cupy.empty((most,), np.int32)
+            blocks = min(-(-count // self._warps), 16 * self._multiprocessors)
+            numbers = (
+                *(shop.first, shop.last, shop.tables.branching_ub),
+                *(min(ub, np.iinfo(np.int32).max), count),
+            )
+            self.kernel(
+                (blocks,),
+                (self._threads,),
+                (
+                    *nodes,
+                    *self._tables,
+                    *map(np.int32, numbers),
+                    *(totals, parents, codes, bounds),
+                ),
+                shared_mem=self.shared_bytes,
+            )
+            made, tightened = totals.get().tolist()
+            return (
+                parents[:made].get().astype(np.int32),
+                codes[:made].get(),
+                bounds[:made].get(),
+                tightened,
+            )
+
+    def bound(
+        self, rows: Rows, front: Counts, back: Counts, ub: int
+    ) -> NDArray[np.int32]:
+        """Return the bounds of nodes; what is below ``ub`` is exact. Waits for them."""
+        cupy, count = self._cupy, len(rows)
+        if not count:
+            return np.empty(0, np.int32)
+        with cupy.cuda.Device(self._device), self._stream():
+            nodes = [self._put(part) for part in (rows, front, back)]
+            bounds = cupy.empty((count,), np.int32)
+            numbers = (
+                *(self._shop.first, self._shop.last),
+                *(min(ub, np.iinfo(np.int32).max), count),
+            )
+            self.kernel(
+                (-(-count // self._threads),),
+                (self._threads,),
+                (*nodes, *self._tables, *map(np.int32, numbers), bounds),
+                shared_mem=self.shared_bytes,
+            )
+            found: NDArray[np.int32] = bounds.get()
+        return found
+
+    def _stream(self) -> Any:  # noqa: ANN401
+        """Return this thread's stream: what threads do goes on side by side."""
+        if not hasattr(self._own, "stream"):
+            self._own.stream = self._cupy.cuda.Stream(non_blocking=True)
+        return self._own.stream
+
+    def _put(self, values: NDArray[Any]) -> Any:  # noqa: ANN401
+        """Return a copy on the device, in the order of the current stream."""
+        there = self._cupy.empty(values.shape, values.dtype)
+        there.set(np.ascontiguousarray(values))
+        return there

@@ -1,0 +1,60 @@
+"""The pool engine's kernels, lane by lane on the host: the reference engine's nodes."""
+
+import numpy as np
+import pytest
+
+from dpbb.engines.base import Device
+from dpbb.engines.pool.engine import PoolEngine
+from dpbb.engines.pool.settings import PoolSettings
+from dpbb.options import BranchingRule, Offload, Placement, TreeOptions
+from tests.unit.engines.pool.test_session import counted_by, reference, shop
+
+pytestmark = pytest.mark.timeout(600)
+
+HERE = Device("cuda", "GPU-0")
+NODES = PoolSettings(pool_size=64, offload=Offload.NODES)
+
+
+def check(problem, tree, *every):
+    best = reference(problem, tree, problem.trivial_ub).best
+    expected = reference(problem, tree, best.value).counters
+    for settings in every:
+        found = counted_by(PoolEngine(), HERE, problem, tree, best.value, settings)
+        assert found == expected, settings
+
+
+@pytest.mark.parametrize(
+    ("rule", "bound"),
+    [
+        *((rule, "lb2") for rule in BranchingRule),
+        (BranchingRule.MINMIN, "lb1"),
+        (BranchingRule.MINMIN, "cascade:2-5:0-4,1-2"),
+    ],
+)
+def test_parents(rule, bound):
+    problem = shop(2, bound, n_jobs=7, n_machines=5)
+    order = tuple(np.random.default_rng(5).permutation(7).tolist())
+    ub = 400 if rule is BranchingRule.MINBRANCH else None
+    tree = TreeOptions(rule, ub, bound, order)
+    check(problem, tree, PoolSettings(pool_size=64))
+
+
+@pytest.mark.parametrize("refactor", [False, True])
+@pytest.mark.parametrize("placement", Placement)
+def test_nodes(placement, refactor):
+    bound = "cascade:2-5:0-4,1-2" if refactor else "lb2"
+    problem = shop(2, bound, n_jobs=7, n_machines=5)
+    settings = PoolSettings(
+        pool_size=64,
+        offload=Offload.NODES,
+        placement=placement,
+        refactor=refactor,
+        sort_pool=refactor,
+    )
+    check(problem, TreeOptions(bound=bound), settings)
+
+
+def test_more_machines_and_jobs_than_a_warp_has_lanes():
+    for n_jobs, n_machines in ((6, 40), (34, 3)):
+        problem = shop(3, "lb2", n_jobs, n_machines)
+        check(problem, TreeOptions(bound="lb2"), PoolSettings(), NODES)
