@@ -1054,6 +1054,8 @@ class Audit:
         self.floor = result["ub"] + result["all_optima"]
         self.root = next(iter(parts.values()))
         self.claimed = self.root.nodes
+        nodes = (row[4] + row[5] for row in certificate["leases"])
+        self.ends = list(accumulate(nodes))  # of each lease, among all claimed nodes
         self.again = {}  # units that were explored again: whether that checked them
         self.found = 0  # nodes
         self.homes = {}  # of a root: the last unit with it
@@ -1142,8 +1144,7 @@ class Audit:
         That is a unit that is too large, or without roots in a larger one, or the rest.
         """
         leases = self.certificate["leases"]
-        ends = list(accumulate(row[4] + row[5] for row in leases))
-        index = bisect_right(ends, self.rng.randrange(max(1, self.claimed)))
+        index = bisect_right(self.ends, self.rng.randrange(max(1, self.claimed)))
         part = self.parts[leases[index][0]] if index < len(leases) else None
         while part is not None and part.roots is None:
             part = self.parts.get(part.parent)

@@ -10,6 +10,7 @@ import pytest
 from dpbb.engines import explore_to_end
 from dpbb.engines.gpu import explode as explode_module
 from dpbb.engines.gpu import roots as roots_module
+from dpbb.engines.gpu import session as session_module
 from dpbb.engines.gpu import shape as shape_module
 from dpbb.engines.gpu.device import DeviceError
 from dpbb.engines.gpu.explode import Exploding
@@ -466,6 +467,24 @@ def test_lists_that_the_device_sorts_and_packs_are_those_of_the_host(
     assert len(wanted) > 1
     assert found == wanted
     found.check()
+
+
+def test_long_lists_are_prepared_once_beside_the_search(gpu, monkeypatch, caplog):
+    """The compiler takes a second, for which a first checkpoint would wait."""
+    monkeypatch.setattr(roots_module, "_prepared", set())
+    monkeypatch.setattr(session_module, "SORTED_BY_HOST", 2)
+    problem = problem_of("ta041")
+    with (
+        caplog.at_level("INFO", "dpbb.engines.gpu.roots"),
+        gpu.session(problem, TreeOptions(), ub=problem.trivial_ub) as session,
+    ):
+        for _ in range(2):
+            session.advance(problem.trivial_ub, 0.0)
+        for thread in threading.enumerate():
+            if thread.name == "dpbb-nvrtc":
+                thread.join(60)
+        assert roots_module._prepared == {session.kernels.device}
+    assert "prepared" not in caplog.text
 
 
 def test_parts_of_pages_lose_nothing(pages, monkeypatch):

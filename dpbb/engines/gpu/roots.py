@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +17,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    Launch = Callable[[str, int, tuple[Any, ...]], None]
+
+logger = logging.getLogger(__name__)
+
 SORTED_BY_HOST = 200_000
 """Roots up to which the host sorts: CuPy compiles what the device sorts with, at first,
 and a quarter of a second is long for a donor that others wait for."""
+
+_prepared: set[int] = set()
+"""Devices whose first long list need not wait for the compiler."""
 
 
 def pages_of_unit(
@@ -68,7 +77,7 @@ def unit_of_device_paths(
     n_jobs: int,
     depths: Any,  # noqa: ANN401
     digits: Any,  # noqa: ANN401
-    launch: Callable[[str, int, tuple[Any, ...]], None],
+    launch: Launch,
 ) -> WorkUnit:
     """Do as ``unit_of_paths`` with CuPy arrays: sort and pack them where they are.
 
@@ -84,23 +93,59 @@ def unit_of_device_paths(
     """
     import cupy
 
-    n_rows = len(depths)
-    if n_rows <= SORTED_BY_HOST:
+    if len(depths) <= SORTED_BY_HOST:
         return unit_of_paths(n_jobs, depths.get(), digits.get())
-    kind = narrow(n_jobs)
     try:
-        order = cupy.lexsort(_sort_keys(cupy, n_jobs, digits[:, : int(depths.max())]))
-        depths, digits = depths[order], digits[order]
-        shared = cupy.empty(n_rows, kind)
-        own = cupy.empty(n_rows, np.int64)
-        rows = np.uint32(n_rows)
-        launch("share", n_rows, (digits, depths, rows, shared, own))
-        ends = cupy.cumsum(own)
-        tails = cupy.empty(int(ends[-1]), kind)
-        launch("tail", n_rows, (digits, shared, ends, rows, tails))
+        return _packed_there(n_jobs, depths, digits, launch)
     except cupy.cuda.memory.OutOfMemoryError:
         return unit_of_paths(n_jobs, depths.get(), digits.get())
+
+
+def _packed_there(
+    n_jobs: int,
+    depths: Any,  # noqa: ANN401
+    digits: Any,  # noqa: ANN401
+    launch: Launch,
+) -> WorkUnit:
+    """Sort and pack on the device; see ``unit_of_device_paths``."""
+    import cupy
+
+    n_rows, kind = len(depths), narrow(n_jobs)
+    order = cupy.lexsort(_sort_keys(cupy, n_jobs, digits[:, : int(depths.max())]))
+    depths, digits = depths[order], digits[order]
+    shared = cupy.empty(n_rows, kind)
+    own = cupy.zeros(n_rows, np.int64)
+    rows = np.uint32(n_rows)
+    launch("share", n_rows, (digits, depths, rows, shared, own))
+    ends = cupy.cumsum(own)
+    tails = cupy.empty(int(ends[-1]), kind)
+    launch("tail", n_rows, (digits, shared, ends, rows, tails))
     return WorkUnit.of_packed(n_jobs, *(x.get() for x in (depths, shared, tails)))
+
+
+def prepare_long_lists(n_jobs: int, device: int) -> None:
+    """Have CuPy compile what they need, once in a process, while the device explores.
+
+    That takes a second, in which a checkpoint would wait for the first list.
+    """
+    if device not in _prepared:
+        _prepared.add(device)
+        threading.Thread(
+            target=_prepare, args=(n_jobs, device), name="dpbb-nvrtc", daemon=True
+        ).start()
+
+
+def _prepare(n_jobs: int, device: int) -> None:
+    import cupy
+
+    try:
+        with cupy.cuda.Device(device):
+            cupy.cuda.runtime.setDevice(device)  # as in ``Kernels``
+            depths = cupy.asarray(np.ones(2, np.uint16))
+            digits = cupy.asarray(np.zeros((2, n_jobs), np.uint16))
+            _packed_there(n_jobs, depths, digits, lambda *_: None)
+    except Exception as error:  # noqa: BLE001 - whoever lists meets it again
+        logger.info("device %d: no long list could be prepared: %s", device, error)
 
 
 def _sort_keys(numpy: Any, n_jobs: int, digits: Any) -> Any:  # noqa: ANN401

@@ -21,6 +21,7 @@ from dpbb.engines.gpu.leaves import leaves_found, nodes_promoted
 from dpbb.engines.gpu.memory import allocate
 from dpbb.engines.gpu.orders import Orders
 from dpbb.engines.gpu.pool import WALK_CLAIM, PagePool
+from dpbb.engines.gpu.roots import SORTED_BY_HOST, prepare_long_lists
 from dpbb.engines.gpu.settings import Settings
 from dpbb.engines.promotion import best_completions
 from dpbb.errors import EngineUnavailable
@@ -232,6 +233,8 @@ class GpuSession:
                     break
             if arm.explores:
                 open_roots, least = arm.survey()
+                if open_roots > SORTED_BY_HOST // 2:
+                    prepare_long_lists(self._problem.n_jobs, self.kernels.device)
             closed = counted.get().astype(np.int64)
         self._orders.clear()
         self._note(arm, totals)
