@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from dpbb.options import BranchingRule, TreeOptions
+from dpbb.options import LB1, BranchingRule, TreeOptions
 from dpbb.problem import NO_CHILD
 
 RULES = tuple(BranchingRule)
@@ -123,6 +123,12 @@ class TightFlowShop(TinyFlowShop):
 
     depths: tuple[int, ...] = ()
     pairs: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def bound(self):
+        """Text of the cascade."""
+        pairs = ",".join(f"{u}-{v}" for u, v in self.pairs)
+        return f"cascade:{self.depths[0]}-{self.depths[-1]}:{pairs}"
 
     def tight_bound(self, state, job, *, back):
         times, machines = self.times, range(len(self.times[0]))
@@ -263,6 +269,7 @@ def trees(draw, problem, rules=RULES, copies=None):
     tree = TreeOptions(
         branching=rule,
         branching_ub=ub if rule is BranchingRule.MINBRANCH else None,
+        bound=getattr(problem, "bound", LB1),
         root_order=order,
     )
     kinds = getattr(problem, "job_kinds", range(problem.n_jobs))
@@ -287,10 +294,18 @@ def cuts(draw, n_jobs, max_parts=5):
 
 @st.composite
 def cascades(draw, max_jobs=5, max_machines=4):
-    """Draw a shop, some depths FIRST, LAST and pairs of machines; each at least one."""
+    """Draw a shop with a cascade."""
     n_jobs = draw(st.integers(2, max_jobs))
     n_machines = draw(st.integers(2, max_machines))
-    shop = draw(problems(shape=(n_jobs, n_machines)))
+    return draw(with_cascade(draw(problems(shape=(n_jobs, n_machines)))))
+
+
+@st.composite
+def with_cascade(draw, shop):
+    """Draw depths FIRST, LAST and pairs of machines of a shop, if it has some."""
+    n_jobs, n_machines = len(shop.times), len(shop.times[0])
+    if n_jobs < 2 or n_machines < 2:
+        return shop
     first = draw(st.integers(1, n_jobs - 1))
     last = draw(st.integers(first, n_jobs - 1))
     every = [*combinations(range(n_machines), 2)]

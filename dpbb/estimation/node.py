@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dpbb.kernels import models
 from dpbb.kernels.compiling import helper, int64
-from dpbb.kernels.models import step
 from dpbb.kernels.pairs import (
     GROUP_JOBS,
     EqualJobs,
@@ -41,6 +41,7 @@ class Tables(NamedTuple):
     equal: EqualJobs | None
     n_jobs: int
     largest: int  # of the type of bounds; as a bound: no child
+    ub: int  # bounds of at least this need not be the tightest
 
 
 class Level(NamedTuple):
@@ -80,6 +81,7 @@ def make_tables(
         equal=EqualJobs.of(problem, tree),
         n_jobs=problem.n_jobs,
         largest=largest,
+        ub=min(ub, problem.trivial_ub),
     )
 
 
@@ -97,7 +99,8 @@ def root_level(tables: Tables) -> Level:
 def decompose(tables: Tables, level: Level, node: int, depth: int, room: Room) -> bool:
     """Bound the children of both sides into the room; True if it takes the back.
 
-    Copies of equal jobs have the largest bound afterwards.
+    Copies of equal jobs have the largest bound afterwards; the others on the side that
+    is taken are tightened.
     """
     r = level.jobs.shape[1]
     for slot in range(r):
@@ -107,9 +110,40 @@ def decompose(tables: Tables, level: Level, node: int, depth: int, room: Room) -
     at = node * model.node_lanes
     least = bound_children(model, nodes, at, room, r, tables.largest)
     groups = (r + GROUP_JOBS - 1) // GROUP_JOBS
-    back = bool(best_side(tables.rule, depth, room, groups, least))
+    side = int64(best_side(tables.rule, depth, room, groups, least))
     close_copies(tables.equal, room, r, tables.largest)
-    return back
+    if models.tightens(model, depth + 1) and least < tables.ub:
+        tighten_children(tables, level, node, depth, side, room)
+    return bool(side)
+
+
+@helper
+def tighten_children(
+    tables: Tables, level: Level, node: int, depth: int, side: int, room: Room
+) -> None:
+    """Tighten the bounds in the room of children below the UB on a side."""
+    count = 0
+    for slot in range(level.jobs.shape[1]):
+        if room.bounds[2 * slot + side] < tables.ub:
+            room.kept[count] = slot
+            count += 1
+    models.tighten(
+        tables.model,
+        pointer_of(level.nodes),
+        node * tables.model.node_lanes,
+        depth + 1,
+        side,
+        room.slot_jobs,
+        int64(0),
+        room.kept,
+        count,
+        room.work,
+        tables.ub,
+        int64(0),
+    )
+    for child in range(count):
+        at = 2 * room.kept[child] + side
+        room.bounds[at] = max(room.bounds[at], room.work[child])
 
 
 @helper
@@ -125,7 +159,7 @@ def make_child(
 ) -> None:
     """Write the child of a slot to ``below``, all but its weight."""
     model = tables.model
-    step(
+    models.step(
         model,
         pointer_of(level.nodes),
         node * model.node_lanes,

@@ -32,13 +32,15 @@ What Python calls::
 *Another bound* that is chosen sides by as well is a model of its own beside the first:
 a class in the family's folder of models and one row in ``Family.models``. It may hold
 the first model's tuple and hand calls on to it. A *dearer* bound that only prunes
-(``dpbb.problem.Tightens``) needs one more function here, called by the CPU engine after
-the side is chosen, where ``dpbb.engines.cpu.node.open_children`` says so. Its compiled
-code lies beside the class of the model: the cache looks there for changes.
+(``dpbb.problem.Tightens``) is a model with one more field, ``tighten_lanes``, and two
+more functions, ``tightens`` and ``tighten``, called after the side is chosen. Of models
+without them no call is compiled. Its compiled code lies beside the class of the model:
+the cache looks there for changes.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from numba import extending
@@ -54,11 +56,15 @@ if TYPE_CHECKING:
 Stub = TypeVar("Stub", bound="Callable[..., Any]")
 
 
-def _by_model(stub: Stub) -> Stub:
-    """Make a function whose calls are calls of the model's method of the same name."""
+def _by_model(stub: Stub, otherwise: Callable[..., Any] | None = None) -> Stub:
+    """Make a function whose calls are calls of the model's method of the same name.
+
+    ``otherwise`` is what is called of a model that has no such method.
+    """
 
     def method_of(model: Any, *_others: Any) -> Any:  # noqa: ANN401
-        return getattr(getattr(model, "instance_class", None), stub.__name__, None)
+        kind = getattr(model, "instance_class", None)
+        return getattr(kind, stub.__name__, otherwise)
 
     overload = cast("Any", extending.overload)
     overload(stub, jit_options=INLINED, strict=False)(method_of)
@@ -144,4 +150,44 @@ def gather(
 @_by_model
 def cost(model: Any, jobs: Ints, first: int, scratch: Ints) -> int:  # noqa: ANN401
     """Cost of the complete permutation that begins at ``jobs[first]``, exact."""
+    raise NotImplementedError
+
+
+@partial(_by_model, otherwise=lambda _model, _depth: False)
+def tightens(model: Any, depth: int) -> bool:  # noqa: ANN401
+    """Whether children of this depth have a dearer bound."""
+    raise NotImplementedError
+
+
+@partial(_by_model, otherwise=lambda _model, *_others: None)
+def tighten(
+    model: Any,  # noqa: ANN401
+    nodes: Lanes,
+    at: int,
+    depth: int,
+    side: int,
+    jobs: Ints,
+    first: int,
+    kept: Ints,
+    count: int,
+    work: Lanes,
+    ub: int,
+    floor: int,
+) -> None:
+    """Write dearer bounds of children to ``work``, in the order of ``kept``.
+
+    Called where ``tightens`` says so.
+
+    Parameters
+    ----------
+    nodes, at
+        Their parent. What the model keeps there of the dearer bound alone may change.
+    depth, side
+        Depth of the children, and side of their job.
+    jobs, first, kept, count
+        The children's jobs are ``jobs[first + kept[i]]``, i from 0 to ``count - 1``.
+    work
+        ``tighten_lanes`` lanes. A bound of at least ``ub`` need not be the tightest,
+        nor one that is below ``floor``.
+    """
     raise NotImplementedError

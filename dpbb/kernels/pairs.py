@@ -149,6 +149,8 @@ class Room(NamedTuple):
     columns: Lanes  # job table of these jobs
     taken: Lanes  # per slot a pair: the largest value if no child, else 0
     bounds: Lanes  # per slot a pair
+    kept: Ints  # (slots,): of the children that are tightened
+    work: Lanes  # of the model
 
     @classmethod
     def of(cls, model: Any, n_jobs: int, dtype: DTypeLike) -> Room:  # noqa: ANN401
@@ -162,6 +164,8 @@ class Room(NamedTuple):
             columns=aligned_zeros(rows * lanes, dtype),
             taken=aligned_zeros(lanes, dtype),
             bounds=aligned_zeros(lanes + TILE_4, dtype),
+            kept=np.zeros(groups * GROUP_JOBS, np.int64),
+            work=aligned_zeros(getattr(model, "tighten_lanes", 0), dtype),
         )
 
 

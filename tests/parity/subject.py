@@ -15,7 +15,7 @@ from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.options import Tuning
 from dpbb.tree import Counters, WorkUnit, n_leaves
-from tests.oracle import TinyFlowShop, problems
+from tests.oracle import TinyFlowShop, problems, with_cascade
 
 
 @dataclass(frozen=True)
@@ -125,18 +125,22 @@ class Subject:
         return cls(spec, engine, engine.devices(spec.threads)[0])
 
     def problems(self, max_jobs=7):
-        """Strategy of small problems of shapes that the engine is tested on."""
-        if self.spec.shapes is None:
-            return problems(max_jobs=max_jobs)
-        return st.sampled_from(
-            [shape for shape in self.spec.shapes if shape[0] <= max_jobs]
-        ).flatmap(lambda shape: problems(shape=shape))
+        """Strategy of small problems, of shapes that the engine is tested on.
+
+        Half of them have a cascade of bounds.
+        """
+        shops = problems(max_jobs=max_jobs)
+        if self.spec.shapes is not None:
+            few = [shape for shape in self.spec.shapes if shape[0] <= max_jobs]
+            shops = st.sampled_from(few).flatmap(lambda shape: problems(shape=shape))
+        return shops | shops.flatmap(with_cascade)
 
     @contextmanager
     def session(self, problem, tree, unit=None, **options):
         """Open a session and load the unit, by default the whole tree."""
         if isinstance(problem, TinyFlowShop):
-            problem = FlowShopProblem(FlowShopInstance("tiny", problem.times))
+            shop = FlowShopInstance("tiny", problem.times)
+            problem = FlowShopProblem(shop, tree.bound)
         assert self.engine.supports(problem, tree) is None
         session = self.engine.open(
             problem, tree, self.device, tuning=self.spec.tuning, **options

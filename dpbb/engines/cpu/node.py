@@ -26,7 +26,7 @@ from dpbb.kernels.pairs import (
     decisive,
     preference,
 )
-from dpbb.kernels.scalar import popcount
+from dpbb.kernels.scalar import ctz, popcount
 from dpbb.kernels.simd import (
     Vector,
     blend,
@@ -175,14 +175,23 @@ def open_many(
 def open_children(tables: Tables, explorer: Explorer, depth: int, ub: int) -> int:
     """Bound the children of the path's node and open those below ``ub``.
 
-    The side is chosen by all of them; then copies of equal jobs are closed. A dearer
-    bound would tighten those that are open, here.
+    The side is chosen by all of them; then copies of equal jobs are closed, and a
+    dearer bound tightens those that are open.
 
     Returns
     -------
     int
         Number of open children. Their bits are in ``explorer.open``.
     """
+    alive = open_by_first_bound(tables, explorer, depth, ub)
+    if models.tightens(tables.model, depth + 1) and alive:
+        alive = tighten_open(tables, explorer, depth, ub, ub)
+    return alive
+
+
+@inlined
+def open_by_first_bound(tables: Tables, explorer: Explorer, depth: int, ub: int) -> int:
+    """``open_children`` by the bound that chooses the side, which is chosen here."""
     table = tables.table_of[depth]
     if tables.groups[table] == 2:
         two = zeros(explorer.taken, TILE_2)
@@ -205,6 +214,59 @@ def mark_alike(
         alike = int64(equal.kinds[one] == equal.kinds[two])
         explorer.alike[2 * slot] = alike
         explorer.alike[2 * slot + 1] = alike
+
+
+@helper
+def tighten_open(
+    tables: Tables, explorer: Explorer, depth: int, ub: int, floor: int
+) -> int:
+    """Tighten the bounds of open children, at least one; close those not below ``ub``.
+
+    Returns
+    -------
+    int
+        Number of children that stay open. The first so many of ``explorer.kept`` are
+        their slots, with the tighter bounds in ``explorer.work``: that of a child may
+        be too low if it is below ``floor``.
+    """
+    count = 0
+    side = 0
+    for word in range(tables.words):
+        bits = explorer.open[depth * tables.words + word]
+        while bits != np.uint64(0):
+            bit = ctz(bits)
+            bits &= bits - np.uint64(1)
+            side = bit & 1
+            explorer.kept[count] = JOBS_PER_WORD * word + (bit >> 1)
+            count += 1
+    table = tables.table_of[depth]
+    models.tighten(
+        tables.model,
+        explorer.nodes,
+        depth * tables.model.node_lanes,
+        depth + 1,
+        side,
+        explorer.jobs,
+        tables.first_slot[table],
+        explorer.kept,
+        count,
+        explorer.work,
+        ub,
+        floor,
+    )
+    stay = 0
+    for child in range(count):
+        slot = explorer.kept[child]
+        bound = int64(explorer.work[child])
+        if bound < ub:
+            explorer.kept[stay] = slot
+            explorer.work[stay] = bound
+            stay += 1
+        else:
+            place = np.uint64(2 * (slot % JOBS_PER_WORD) + side)
+            at = depth * tables.words + slot // JOBS_PER_WORD
+            explorer.open[at] ^= np.uint64(1) << place
+    return stay
 
 
 @helper
@@ -269,10 +331,39 @@ def settle(tables: Tables, explorer: Explorer, depth: int, ub: int) -> int:
             continue
         lane = PAIR_LANES * group
         bounds = tile_bounds(tables, explorer, depth, table, lane, like)
+        if models.tightens(tables.model, depth + 1):
+            store(explorer.bounds, lane, bounds)
         new = old & less(bounds, limit)
         shut += popcount(old ^ new)
         explorer.open[at] = word ^ ((old ^ new) << shift)
         lows = minimum(lows, blend(new, bounds, nothing))
-    explorer.closed[depth + 1] = explorer.closed[depth + 1] + shut
     least: int = int64(reduce_min(lows))
+    if models.tightens(tables.model, depth + 1) and least < ub:
+        shut, least = settle_tight(tables, explorer, depth, ub, shut)
+    explorer.closed[depth + 1] = explorer.closed[depth + 1] + shut
     return least
+
+
+@helper
+def settle_tight(
+    tables: Tables, explorer: Explorer, depth: int, ub: int, shut: int
+) -> tuple[int, int]:
+    """``settle`` by the dearer bound, after the first one, which left some open.
+
+    Returns
+    -------
+    shut, least : int
+        Number of children that are closed now, and the least bound of the others.
+    """
+    alive = 0
+    for word in range(tables.words):
+        alive += popcount(explorer.open[depth * tables.words + word])
+    stay = tighten_open(tables, explorer, depth, ub, int64(0))
+    least = tables.largest
+    for child in range(stay):
+        slot = explorer.kept[child]
+        bits = explorer.open[depth * tables.words + slot // JOBS_PER_WORD]
+        side = int64(bits >> np.uint64(2 * (slot % JOBS_PER_WORD) + 1)) & 1
+        first = int64(explorer.bounds[2 * slot + side])
+        least = min(least, max(first, int64(explorer.work[child])))
+    return shut + alive - stay, least

@@ -70,6 +70,8 @@ class Explorer(NamedTuple):
     place: Ints  # (n,): where ``taken`` marks the job of each level
     least: Ints  # (n,): least bound of a level, set by ``settle``
     mask: Words  # (words,): scratch
+    kept: Ints  # (slots of the largest table,): scratch for what is tightened
+    work: Lanes  # the same, of the model
     closed: Ints  # (n + 1,)
     counts: Ints  # DECOMPOSED ... below
     found: Ints  # (capacity, n + 1): cost and permutation of leaves
@@ -209,6 +211,8 @@ def make_explorer(tables: Tables) -> Explorer:
         place=np.zeros(n_jobs, np.int64),
         least=np.zeros(n_jobs, np.int64),
         mask=np.zeros(tables.words, np.uint64),
+        kept=np.zeros(first, np.int64),
+        work=aligned_zeros(getattr(model, "tighten_lanes", 0), dtype),
         closed=np.zeros(n_jobs + 1, np.int64),
         counts=counts,
         found=np.zeros((tables.leaf_capacity, n_jobs + 1), np.int64),

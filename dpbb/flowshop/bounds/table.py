@@ -39,6 +39,7 @@ class FlowShopBound:
 TWO_MACHINES = FlowShopBound(
     tighten="dpbb.flowshop.bounds.lb2:TwoMachineBounds",
     models={
+        "cpu": "dpbb.flowshop.models.cascade_cpu:Cascade",
         "cuda": "dpbb.flowshop.models.lb1_cuda:Lb1",
         "pool": "dpbb.flowshop.models.pool:PoolFlowShop",
     },

@@ -33,8 +33,14 @@ def sample(problem, tree, ub, unit=None, *, samples=ALL, probes=2, seed=0):
     )
 
 
-def shop(times):
-    return FlowShopProblem(FlowShopInstance("shop", np.array(times)))
+def shop(times, bound="lb1"):
+    return FlowShopProblem(FlowShopInstance("shop", np.array(times)), bound)
+
+
+def problems(**size):
+    """Small shops, half of them with a cascade of bounds."""
+    shops = oracle.problems(**size)
+    return shops | shops.flatmap(oracle.with_cascade)
 
 
 @pytest.mark.data
@@ -60,11 +66,11 @@ def test_golden_trees_are_counted_exactly_when_nothing_is_thinned(shared, rule):
 @settings(max_examples=60)
 @given(st.data())
 def test_every_rule_is_the_tree_by_its_definition(data):
-    tiny = data.draw(oracle.problems(max_jobs=6))
+    tiny = data.draw(problems(max_jobs=6))
     tree = data.draw(oracle.trees(tiny))
     ub = data.draw(st.integers(1, tiny.trivial_ub))
     naive = oracle.naive_tree(tiny, tree, ub)
-    one = sample(shop(tiny.times), tree, ub)[-1].found[0]
+    one = sample(shop(tiny.times, tree.bound), tree, ub)[-1].found[0]
     assert one.decomposed == len(naive.decomposed)
     assert one.leaves == len(naive.leaves)
 
@@ -72,11 +78,11 @@ def test_every_rule_is_the_tree_by_its_definition(data):
 @settings(max_examples=40)
 @given(st.data())
 def test_one_sample_holds_the_trees_of_all_smaller_ubs(data):
-    tiny = data.draw(oracle.problems(max_jobs=6))
+    tiny = data.draw(problems(max_jobs=6))
     tree = data.draw(oracle.trees(tiny))
     ub = data.draw(st.integers(1, tiny.trivial_ub))
     unit = data.draw(st.sampled_from([None, WorkUnit.whole(tiny.n_jobs)]))
-    by_ub = sample(shop(tiny.times), tree, ub, unit)[-1].by_ub
+    by_ub = sample(shop(tiny.times, tree.bound), tree, ub, unit)[-1].by_ub
     fall = data.draw(st.integers(0, min(len(by_ub), ub) - 1))
     naive = oracle.naive_tree(tiny, tree, ub - fall)
     assert by_ub[fall] == len(naive.decomposed) + len(naive.leaves)
@@ -158,13 +164,13 @@ def test_more_time_gives_more_samples_until_it_is_precise(tree_of_11570):
 @settings(max_examples=30)
 def test_what_is_below_roots_is_counted(data):
     """Nodes below roots alone: their ancestors belong to who explored them."""
-    tiny = data.draw(oracle.problems(shape=(6, 3)))
+    tiny = data.draw(problems(shape=(6, 3)))
     tree = data.draw(oracle.trees(tiny))
     ub = data.draw(st.integers(1, tiny.trivial_ub))
     begin, end = data.draw(st.sampled_from([(0, 720), (7, 555), (100, 101), (9, 9)]))
     unit = WorkUnit.from_interval(6, Interval(begin, end))
     paths = [unit.path(index) for index in range(len(unit))]
-    one = sample(shop(tiny.times), tree, ub, unit)[-1].found[0]
+    one = sample(shop(tiny.times, tree.bound), tree, ub, unit)[-1].found[0]
     naive = oracle.naive_tree(tiny, tree, ub)
 
     def below(nodes):
