@@ -166,7 +166,8 @@ def submit(
     """Start to solve; do not wait for the end.
 
     The start heuristics run first, in this call. Use the ``Run`` in a ``with`` block,
-    or ``close`` it: without a client of yours it has a cluster of its own.
+    or ``close`` it: without a client of yours it has a cluster of its own. A run is one
+    tree: ``strategy="from-below"``, several trees one after the other, is ``solve``'s.
 
     Parameters
     ----------
@@ -189,8 +190,10 @@ def submit(
     call.detached = True
     if call.options.strategy is Strategy.FROM_BELOW:
         raise OptionError(
-            f"strategy: expected {Strategy.INCUMBENT} for a run that is not waited "
-            f"for, as nobody would explore the next tree, got {call.options.strategy}"
+            f"strategy: expected {Strategy.INCUMBENT}, as a run that is not waited for "
+            f"is one tree, and nobody would open the next, got "
+            f"{call.options.strategy}: use dpbb.solve (dpbb solve), which may explore "
+            f"on the same cluster"
         )
     if is_asynchronous(client):
         run: Run = cast("Any", _submit_async(call, client))

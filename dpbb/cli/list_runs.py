@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 HEADER = (
     "run", "instance", "state", "time", "left", "best", "bound", "gap", "nodes",
-    "seats",
+    "seats", "waiting for",
 )  # fmt: skip
 
 NAME_WIDTH = 32
@@ -41,6 +41,8 @@ def run(args: argparse.Namespace) -> int:
             print(snapshot_json(snapshot))
         return 0
     rows = [HEADER, *map(_row, snapshots)]
+    if not any(row[-1] for row in rows[1:]):
+        rows = [row[:-1] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = zip(row, widths, strict=True)
@@ -63,4 +65,5 @@ def _row(snapshot: Snapshot) -> tuple[str, ...]:
         "-" if snapshot.gap is None else f"{snapshot.gap:.2%}",
         format_count(snapshot.decomposed + snapshot.leaves),
         str(len(snapshot.seats)),
+        clean(snapshot.waits_for),
     )

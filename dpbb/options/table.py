@@ -273,7 +273,8 @@ class SolveOptions:
         None,
         kinds.optional(kinds.number(least=0, below=1)),
         Where.RUN,
-        "stop when (UB - LB) / UB is at most this",
+        "stop when (best - bound) / best is at most this, of the best schedule and the "
+        "best lower bound that is proved; at 0 the proof is at hand, and is finished",
         resumed=Resumed.ANEW,
     )
     heuristics: str = row(
@@ -281,7 +282,7 @@ class SolveOptions:
         kinds.name("auto, none or the name of a heuristic"),
         Where.PLAN,
         "what looks for a first incumbent, of those that the problem has; of flow "
-        "shops neh, and ig or beam after it (iterated greedy, beam search)",
+        "shops neh alone, or neh and then ig, vbih, ils, bub, beam or tabu",
     )
     heuristic_time_s: float | None = row(
         None,

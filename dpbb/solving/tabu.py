@@ -73,8 +73,9 @@ def tabu_search(
         (Taillard's acceleration).
     sharing
         What neighbours by swap share of their parent's columns: ``"none"``,
-        ``"prefix"`` or ``"both"``; the values are the same. Default: as much as the
-        objective allows; total flow time has no tails to share.
+        ``"prefix"`` or ``"both"``; the values are the same. Default: what is fastest:
+        nothing for few searches of a small shop on a GPU, else as much as the
+        objective allows (total flow time has no tails to share).
     tabu
         ``"pairs"``: the two jobs of a swap (of an insertion: the job and the one at
         whose place it comes) are not moved against each other for a while;
@@ -119,9 +120,17 @@ def tabu_search(
     check_choice("device", device, DEVICES)
     starts = make_starts(shop, start, searches, seed)
     if client is None and scheduler is None:
-        return run_searches(rules, starts, generations, device, threads, shape)
+        return run_searches(
+            rules,
+            starts,
+            generations,
+            device,
+            threads,
+            shape,
+            fastest=sharing is None,
+        )
     job = partial(
-        _run_part, rules, generations, device, threads or 1, shape
+        _run_part, rules, generations, device, threads or 1, shape, sharing is None
     )  # the rules travel once a task: some kilobytes of times
     with ExitStack() as stack:
         if client is None:
@@ -141,8 +150,12 @@ def _run_part(
     device: str,
     threads: int,
     shape: Shape | None,
+    fastest: bool,
     part: tuple[int, NDArray[np.int32]],
 ) -> tuple[int, TabuResult]:
     """Run some of the starts on a worker."""
     number, starts = part
-    return number, run_searches(rules, starts, generations, device, threads, shape)
+    found = run_searches(
+        rules, starts, generations, device, threads, shape, fastest=fastest
+    )
+    return number, found

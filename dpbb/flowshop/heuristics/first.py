@@ -20,6 +20,7 @@ from dpbb.flowshop.heuristics.plain_search import plain_search
 from dpbb.flowshop.heuristics.search import Search, available_cores, improve
 from dpbb.flowshop.heuristics.table import HEURISTICS, path_of
 from dpbb.flowshop.heuristics.together import Part, run_together
+from dpbb.kernels.nvrtc import require_gpu
 from dpbb.options import Heuristics
 
 if TYPE_CHECKING:
@@ -128,6 +129,8 @@ def first_incumbent(
     OptionError
         Unknown method, or ``initial`` is no permutation of the jobs; a method that has
         no function for this device.
+    EngineUnavailable
+        There is no GPU for ``device="gpu"``, whatever would have used it.
     """
     if method not in (*Heuristics, *HEURISTICS):
         allowed = ", ".join(repr(str(name)) for name in (*Heuristics, *HEURISTICS))
@@ -151,6 +154,8 @@ def first_incumbent(
 
     if method != Heuristics.AUTO:
         path_of(method, device, strict=True)  # refused before anything runs
+    if device == "gpu":
+        require_gpu()
     if instance.n_machines <= johnson.MOST_MACHINES:
         return johnson.johnson(search, incumbent)
     if instance.n_jobs**2 * instance.n_machines > LARGE:

@@ -1,6 +1,6 @@
 """Heuristics over the workers of a Dask cluster: one start or seed a task.
 
-Nothing of Dask is imported here: the client that is given brings it.
+Nothing of ``distributed`` is imported here: the client that is given brings it.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import dask
 
 from dpbb.errors import OptionError, shown
 from dpbb.problem import HasHeuristics, StartSearch
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from dpbb.problem import Incumbent
 
 Answer = TypeVar("Answer")
+
+LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 
 POLL_S = 0.02
 LATE_S = 10.0
@@ -132,7 +136,10 @@ def results(
     Ends early when ``over()``, polled all the time, says so, or when nobody wants the
     next one: what has not begun then never does.
     """
-    futures = client.map(function, arguments, pure=False)
+    # Each argument goes to one worker, once, and again where that worker is lost: there
+    # is nothing in it that a future would save, whatever Dask warns of.
+    with dask.config.set({LARGE_GRAPH: "1 TiB"}):
+        futures = client.map(function, arguments, pure=False)
     waiting = list(futures)
     try:
         while waiting and not over():

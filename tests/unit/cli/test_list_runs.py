@@ -1,6 +1,10 @@
 """The rows of ``dpbb list``."""
 
+import argparse
+from contextlib import nullcontext
 from dataclasses import replace
+
+import pytest
 
 from dpbb.cli import list_runs
 from tests.unit.progress.fakes import SNAPSHOT
@@ -14,3 +18,15 @@ def test_a_long_name_does_not_make_wide_rows():
     assert row[1].endswith("v17")
     assert list_runs._row(SNAPSHOT)[1] == "ta021"
     assert list_runs._row(replace(SNAPSHOT, instance="a\x1b[31mb"))[1] == "a?[31mb"
+
+
+@pytest.mark.parametrize("waits_for", ["", "workers"])
+def test_what_a_run_waits_for_is_shown(monkeypatch, capsys, waits_for):
+    snapshots = [SNAPSHOT, replace(SNAPSHOT, run_id="second", waits_for=waits_for)]
+    monkeypatch.setattr(list_runs, "connected", lambda _args: nullcontext())
+    monkeypatch.setattr("dpbb.solving.attach.runs", lambda _client: snapshots)
+    assert list_runs.run(argparse.Namespace(json=False)) == 0
+    header, first, second = capsys.readouterr().out.splitlines()
+    assert header.endswith("seats  waiting for" if waits_for else "seats")
+    assert second.endswith(waits_for)
+    assert not first.endswith("workers")

@@ -85,6 +85,8 @@ def test_without_a_device_a_gpu_is_not_there():
     except EngineUnavailable:
         with pytest.raises(EngineUnavailable):
             dpbb.heuristic("ta051", "beam", device="gpu", time_limit_s=0.1, **QUIET)
+        with pytest.raises(EngineUnavailable):  # though NEH needs none, and proves it
+            dpbb.heuristic("ta031", device="gpu", time_limit_s=0.1, **QUIET)
     else:
         found = dpbb.heuristic("ta051", "beam", device="gpu", time_limit_s=1, **QUIET)
         assert found.makespan >= 3771

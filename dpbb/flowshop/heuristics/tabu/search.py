@@ -45,6 +45,11 @@ DEVICES = ("auto", "cpu", "gpu")
 MOST_GENERATIONS = 10**9
 """With a tenure they are counted in 32 bits."""
 
+SHARING_PAYS = 10_000_000
+"""Searches x jobs^2 x machines from which shared columns pay on a GPU (measured on an
+H200, docs/tabu.md: one search at 30x500 is 7.5 and loses, at 30x650 12.7 and gains; 264
+at 15x100 are 40 and gain)."""
+
 MOST_TENURE = 10**6
 """The list of permutations has so many entries for each search."""
 
@@ -104,9 +109,16 @@ def run_searches(
     device: str = "auto",
     threads: int | None = None,
     shape: Shape | None = None,
+    *,
+    fastest: bool = False,
 ) -> TabuResult:
-    """Run searches here and return what they have found."""
+    """Run searches here and return what they have found.
+
+    ``fastest``: without shared columns where that is faster, whatever the rules say.
+    """
     where = choose_device(device)
+    if fastest and where == "gpu" and not pays_to_share(rules, len(starts)):
+        rules = replace(rules, sharing=Sharing.NONE)
     search = make_search(rules, starts, where, threads, shape)
     state = State.of(rules, starts, generations)
     began = time.perf_counter()
@@ -145,6 +157,16 @@ def joined(parts: Sequence[TabuResult], seconds: float) -> TabuResult:
         neighbours=sum(part.neighbours for part in parts),
         seconds=seconds,
     )
+
+
+def pays_to_share(rules: Rules, searches: int) -> bool:
+    """Whether a GPU is faster with shared columns.
+
+    A parent's tables are a chain of dependent steps: few searches of a small shop are
+    faster without them. Insertions cannot do without.
+    """
+    n_jobs, n_machines = rules.times.shape
+    return rules.insert or searches * n_jobs**2 * n_machines >= SHARING_PAYS
 
 
 def make_search(

@@ -203,6 +203,7 @@ def test_on_a_gpu_beam_and_local_search_run_at_once(monkeypatch, ta001):
             return self.found[path]
 
     monkeypatch.setattr(first, "Loading", Loaded)
+    monkeypatch.setattr(first, "require_gpu", lambda: None)
     found = first_incumbent(ta001, device="gpu", threads=4, time_limit_s=60)
     assert found.value == 1278
     assert found.proved
@@ -235,6 +236,7 @@ def test_what_is_loaded_first_searches_until_the_rest_is(monkeypatch, ta001):
             return local if path == self.paths[0] else beam
 
     monkeypatch.setattr(first, "Loading", Slow)
+    monkeypatch.setattr(first, "require_gpu", lambda: None)
     best = first_incumbent(ta001, device="gpu", threads=2, time_limit_s=60)
     assert best.proved
     assert len(asked) > 2

@@ -1,15 +1,22 @@
 """Heuristics over the workers of a cluster in this process."""
 
+import numpy as np
 import pytest
 
 from dpbb import tabu_search
 from dpbb.errors import OptionError
+from dpbb.flowshop import FlowShopInstance
 from dpbb.flowshop.heuristics.spread import n_tasks, results, spread
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.problem import StartSearch
 
 pytestmark = pytest.mark.cluster
+
+EASY = FlowShopProblem(
+    FlowShopInstance("easy", np.random.default_rng(4).integers(1, 20, (5, 4)))
+)
+"""Its optimum is 108, the bound of its root 105."""
 
 PROBLEM = FlowShopProblem(taillard_instance("ta001"))
 
@@ -69,6 +76,21 @@ def test_errors_of_workers_and_of_clients_are_told(client):
         n_tasks(7, per_thread=True)
     assert n_tasks(client, per_thread=True) == 4
     assert n_tasks(client, per_thread=False) == 2
+
+
+def test_many_starts_go_without_a_warning(client, recwarn):
+    """Dask warns of more than 10 MiB."""
+    arguments = [np.zeros(1_500_000) for _ in range(2)]
+    assert list(results(client, len, arguments)) == [1_500_000] * 2
+    assert not [one for one in recwarn if "large graph" in str(one.message)]
+
+
+def test_a_bound_of_a_task_is_told(client):
+    told = []
+    search = StartSearch(method="beam", time_limit_s=20.0, on_bound=told.append)
+    found = spread(client, EASY, search, starts=1)
+    assert found.proved
+    assert told == [found.value] == [108]
 
 
 def test_tabu_searches_over_a_cluster_are_those_of_one_machine(client):

@@ -7,7 +7,7 @@ import pytest
 
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem, heuristics
-from dpbb.flowshop.heuristics import HEURISTICS, Method, first_incumbent
+from dpbb.flowshop.heuristics import HEURISTICS, Method, first, first_incumbent
 from dpbb.options import Heuristics, SolveOptions
 from dpbb.solving.start import check_fit
 from tests.oracle import TinyFlowShop
@@ -59,6 +59,7 @@ def test_a_row_is_enough(monkeypatch):
 def test_a_device_takes_the_function_of_a_row_for_it(monkeypatch):
     """On a GPU what has no function for one runs on the cores, but not if asked for."""
     called = []
+    monkeypatch.setattr(first, "require_gpu", lambda: None)
     for name in ("on_cpu", "on_gpu"):
 
         def found(search, start=None, name=name):
