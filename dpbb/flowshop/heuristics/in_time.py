@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dpbb.flowshop.heuristics import default_time_s, first_incumbent
 from dpbb.flowshop.heuristics.palmer import palmer
@@ -18,6 +18,7 @@ from dpbb.options import Heuristics
 if TYPE_CHECKING:
     from dpbb.flowshop.instance import FlowShopInstance
     from dpbb.problem import Incumbent, StartSearch
+
 
 POLL_S = 0.01
 
@@ -29,6 +30,12 @@ PROVING_MACHINES = 10
 
 STOP_S = 0.25
 """Seconds that a heuristic has to end in after a stop."""
+
+
+class _End(NamedTuple):
+    """What came of all."""
+
+    found: Incumbent | None
 
 
 def incumbent_in_time(
@@ -44,15 +51,15 @@ def incumbent_in_time(
         The best so far; if the end came before any, the best of ``initial``, the jobs
         in their own order and in Palmer's.
     """
-    # texts are notes, numbers are bounds, None is the end
-    events: SimpleQueue[Incumbent | str | int | BaseException | None] = SimpleQueue()
+    # texts are notes, numbers are bounds
+    events: SimpleQueue[Incumbent | str | int | BaseException | _End] = SimpleQueue()
     stop = Event()
     seconds = _seconds(instance, search)
     end = search.end
 
     def find() -> None:
         try:
-            first_incumbent(
+            found = first_incumbent(
                 instance,
                 method=search.method,
                 time_limit_s=seconds,
@@ -67,7 +74,7 @@ def incumbent_in_time(
                 on_bound=events.put,
                 on_note=events.put,
             )
-            events.put(None)
+            events.put(_End(found))
         except BaseException as error:  # noqa: BLE001 (raised by whoever waits)
             events.put(error)
 
@@ -93,8 +100,8 @@ def incumbent_in_time(
                 if over:
                     break
                 continue
-            if event is None:
-                return best
+            if isinstance(event, _End):
+                return event.found  # the best, and perhaps proved meanwhile
             if isinstance(event, BaseException):
                 raise event
             if isinstance(event, str):

@@ -1,15 +1,14 @@
 """Heuristics over the workers of a Dask cluster: one start or seed a task.
 
-Nothing of ``distributed`` is imported here: the client that is given brings it.
+Nothing of Dask is imported here: the client that is given brings it.
 """
 
 from __future__ import annotations
 
 import time
+import warnings
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
-
-import dask
 
 from dpbb.errors import OptionError, shown
 from dpbb.problem import HasHeuristics, StartSearch
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from dpbb.problem import Incumbent
 
 Answer = TypeVar("Answer")
-
-LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 
 POLL_S = 0.02
 LATE_S = 10.0
@@ -138,7 +135,8 @@ def results(
     """
     # Each argument goes to one worker, once, and again where that worker is lost: there
     # is nothing in it that a future would save, whatever Dask warns of.
-    with dask.config.set({LARGE_GRAPH: "1 TiB"}):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sending large graph")
         futures = client.map(function, arguments, pure=False)
     waiting = list(futures)
     try:

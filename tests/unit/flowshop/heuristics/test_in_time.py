@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from threading import Event, current_thread
 from threading import enumerate as enumerate_threads
 
@@ -27,6 +28,7 @@ def compiling(monkeypatch):
             for incumbent in found:
                 on_improvement(incumbent)
             release.wait(60)
+            return found[-1] if found else None
 
         monkeypatch.setattr(in_time, "first_incumbent", search)
 
@@ -44,8 +46,9 @@ def search(end=None, should_stop=lambda: False, method=Heuristics.AUTO):
 
 def test_all_that_is_found_is_told_in_this_thread_and_the_best_returned():
     best, found = search()
-    assert found[-1] is best
+    assert found[-1].permutation is best.permutation
     assert best.value == 9
+    assert best.proved
 
 
 def test_the_end_is_kept_while_code_is_compiled(compiling):
@@ -103,6 +106,7 @@ def test_notes_are_passed_on_in_this_thread(monkeypatch):
         on_note("compiling")
         on_note("")
         on_improvement(NEH)
+        return NEH
 
     monkeypatch.setattr(in_time, "first_incumbent", waiting)
     told = []
@@ -118,6 +122,7 @@ def test_what_came_just_before_the_end_counts(monkeypatch):
     def search(_instance, *, on_improvement, **_how):
         on_improvement(NEH)
         found.set()
+        return NEH
 
     def slow():
         found.wait(60)
@@ -133,6 +138,7 @@ def test_the_first_schedule_is_waited_for_a_little_longer(monkeypatch):
         while time.monotonic() < end:
             assert not should_stop()
         on_improvement(NEH)
+        return NEH
 
     monkeypatch.setattr(in_time, "first_incumbent", slow)
     monkeypatch.setattr(in_time, "GRACE_S", 60.0)
@@ -154,6 +160,7 @@ def test_bounds_are_told_in_this_thread(monkeypatch):
         on_bound(8)
         on_improvement(NEH)
         on_bound(9)
+        return NEH
 
     monkeypatch.setattr(in_time, "first_incumbent", shows)
     told = []
@@ -169,3 +176,16 @@ def test_no_thread_of_heuristics_outlives_them():
     how = StartSearch(on_improvement=lambda _one: told.set(), should_stop=told.is_set)
     incumbent_in_time(FlowShopInstance("large", times), how)
     assert "dpbb-heuristics" not in {one.name for one in enumerate_threads()}
+
+
+def test_a_proof_of_what_was_known_is_not_lost(monkeypatch):
+    """Nothing is announced for it: the schedule is the same."""
+
+    def proves(_instance, *, on_improvement, **_how):
+        on_improvement(NEH)
+        return replace(NEH, proved=True)
+
+    monkeypatch.setattr(in_time, "first_incumbent", proves)
+    best, found = search()
+    assert best.proved
+    assert found == [NEH]

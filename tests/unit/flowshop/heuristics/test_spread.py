@@ -87,7 +87,7 @@ def test_many_starts_go_without_a_warning(client, recwarn):
 
 def test_a_bound_of_a_task_is_told(client):
     told = []
-    search = StartSearch(method="beam", time_limit_s=20.0, on_bound=told.append)
+    search = StartSearch(method="beam", on_bound=told.append)
     found = spread(client, EASY, search, starts=1)
     assert found.proved
     assert told == [found.value] == [108]
