@@ -7,6 +7,7 @@ SUITES = {
     "cold": "whole `dpbb solve` processes, from the prompt to the proof",
     "cpu": "golden trees with the CPU engine: counts, nodes a second",
     "dask": "the same tree raw in one process and through a LocalCluster",
+    "easy": "equal jobs with and without their rule; two machines, proved at the root",
     "estimate": "estimates of trees of known size: within a factor 3, how fast",
     "gpu": "golden trees with the GPU engine: counts, nodes a second",
     "heuristics": "schedules of heuristics: percent above the best-known makespans",
