@@ -80,6 +80,26 @@ class Batch(NamedTuple):
         """Return some of the nodes."""
         return Batch(*(part[index] for part in self))
 
+    def firsts(self, kinds: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which children are no copies: they take the first of equal jobs.
+
+        Parameters
+        ----------
+        kinds : ndarray of int64, shape (n,)
+            Of the jobs in root order, in which equal ones are neighbors.
+
+        Returns
+        -------
+        ndarray of bool, shape (r, n)
+            By number of the node and digit.
+        """
+        n_jobs = self.rows.shape[1]
+        places = self.front[:, None].astype(np.intp) + np.arange(n_jobs)
+        jobs = np.take_along_axis(self.rows, places.clip(max=n_jobs - 1), axis=1)
+        firsts = np.ones(jobs.shape, bool)
+        firsts[:, 1:] = np.diff(kinds[jobs], axis=1) != 0
+        return firsts
+
     def unit(self) -> tuple[WorkUnit, NDArray[np.intp]]:
         """Return the nodes as roots in leaf order, and which node each of them is."""
         n_jobs = self.rows.shape[1]

@@ -21,6 +21,7 @@ from dpbb.engines.pool.nodes import Batch, NodePool
 from dpbb.engines.pool.size import PoolSize
 from dpbb.engines.promotion import best_completions
 from dpbb.errors import InvariantError
+from dpbb.kernels.pairs import EqualJobs
 from dpbb.options import Selection
 from dpbb.problem import costs_of
 from dpbb.tree.work_unit import WorkUnit
@@ -89,6 +90,7 @@ class PoolSession:
         )
         self._problem, self._bounding = problem, bounding
         self._order = np.array(order, np.intp)
+        self._equal = EqualJobs.of(problem, tree)
         self._ub, self._all_optima = ub, all_optima
         self._all_threads = threads
         self._selection, self._in_flight = settings.selection, settings.in_flight
@@ -141,7 +143,7 @@ class PoolSession:
         while True:
             while goes_on and self._pool.size and len(flight) < self._in_flight:
                 parents = self._take(shrinks=shrinks)
-                flight.append((parents, self._bounding.begin(parents, self._ub)))
+                flight.append((parents, self._begin(parents)))
             if not flight:
                 break
             parents, result = flight.popleft()
@@ -216,6 +218,15 @@ class PoolSession:
         parents = self._pool.take(self.size.now, deepest=deepest)
         self._in_hand = parents.take(slice(IN_HAND))
         return parents
+
+    def _begin(
+        self, nodes: Batch, wanted: Wanted | None = None
+    ) -> Callable[[], Bounded]:
+        """Begin with a batch; of equal jobs the first alone is wanted."""
+        if self._equal is not None:
+            firsts = nodes.firsts(self._equal.kinds)
+            wanted = Wanted(firsts if wanted is None else firsts & wanted.digits)
+        return self._bounding.begin(nodes, self._ub, wanted)
 
     def _account(self, parents: Batch, bounded: Bounded) -> None:
         """Count what a batch did; open children go to the pool, leaves are visited."""
@@ -317,7 +328,7 @@ class PoolSession:
         for level in range(int(depths.max())):
             wanted = np.zeros((nodes.size, n_jobs), bool)
             wanted[home, digits[walking, level]] = True
-            bounded = self._bounding.begin(nodes, self._ub, Wanted(wanted))()
+            bounded = self._begin(nodes, Wanted(wanted))()
             child = np.full((nodes.size, n_jobs), -1)
             child[bounded.parent, bounded.digit] = np.arange(bounded.children.size)
             home = child[home, digits[walking, level]]
