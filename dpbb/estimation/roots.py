@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class RootSample:
     ) -> RootSample:
         """Draw about ``most`` roots of each depth from all units, some from each."""
         share = max(16, -(-most // max(1, len(units))))
-        parts = [cls.of(unit).drawn(share, random) for unit in units if len(unit)]
+        parts = [cls._of_some(unit, share, random) for unit in units if len(unit)]
         width = max((part.digits.shape[1] for part in parts), default=1)
         digits = [np.zeros((0, width), np.int64)]
         for part in parts:
@@ -60,30 +60,25 @@ class RootSample:
             np.concatenate([nothing, *[part.weights for part in parts]]),
         )
 
+    @classmethod
+    def _of_some(
+        cls, unit: WorkUnit, most: int, random: np.random.Generator
+    ) -> RootSample:
+        """As ``of(unit).drawn(most, random)``, without a table of all its paths."""
+        rows, weights = _draw(unit.depths, np.ones(len(unit)), most, random)
+        ascending = np.argsort(rows)
+        some = cls.of(unit.take(rows[ascending]))
+        back = np.argsort(ascending)
+        return cls(some.depths[back], some.digits[back], weights)
+
     def drawn(self, most: int, random: np.random.Generator) -> RootSample:
         """Draw at most ``most`` roots of each depth, ordered by depth.
 
         By weight, and evenly in the order in which they are: neighbors have subtrees
         of about one size.
         """
-        rows = [np.zeros(0, np.intp)]
-        weights = [np.zeros(0)]
-        for depth in np.unique(self.depths):
-            here = np.flatnonzero(self.depths == depth)
-            if len(here) <= most:
-                rows.append(here)
-                weights.append(self.weights[here])
-                continue
-            passed = self.weights[here].cumsum()
-            step = passed[-1] / most
-            at = (np.arange(most) + random.random()) * step
-            hit = np.minimum(np.searchsorted(passed, at, side="right"), len(here) - 1)
-            rows.append(here[hit])
-            weights.append(np.full(most, step))
-        chosen = np.concatenate(rows)
-        return RootSample(
-            self.depths[chosen], self.digits[chosen], np.concatenate(weights)
-        )
+        rows, weights = _draw(self.depths, self.weights, most, random)
+        return RootSample(self.depths[rows], self.digits[rows], weights)
 
     def order(self) -> NDArray[np.intp]:
         """Rows in the order of their paths: neighbors have the longest common parts."""
@@ -93,3 +88,26 @@ class RootSample:
         # big-endian, so that bytes compare as the numbers do; n is below 2**16
         rows = np.ascontiguousarray(self.digits, ">u2")
         return rows.view(np.dtype((np.void, 2 * width))).ravel().argsort()
+
+
+def _draw(
+    depths: NDArray[Any],
+    weights: NDArray[np.float64],
+    most: int,
+    random: np.random.Generator,
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Draw rows, and what each stands for; see ``RootSample.drawn``."""
+    rows, found = [np.zeros(0, np.intp)], [np.zeros(0)]
+    for depth in np.unique(depths):
+        here = np.flatnonzero(depths == depth)
+        if len(here) <= most:
+            rows.append(here)
+            found.append(weights[here])
+            continue
+        passed = weights[here].cumsum()
+        step = passed[-1] / most
+        at = (np.arange(most) + random.random()) * step
+        hit = np.minimum(np.searchsorted(passed, at, side="right"), len(here) - 1)
+        rows.append(here[hit])
+        found.append(np.full(most, step))
+    return np.concatenate(rows), np.concatenate(found)
