@@ -60,3 +60,29 @@ def test_the_paper_s_shared_memory_is_compared_with_all_seeds():
     kinds = {(row.searches, row.arm) for row in rows}
     assert len(kinds) == 6  # one and many, as usual and two shares
     assert len(rows) == 24
+
+
+def test_cores_are_compared_seed_by_seed():
+    args = tabu.argparse.ArgumentParser()
+    tabu.add_arguments(args)
+    bench = tabu.Bench(args.parse_args([]))
+
+    def row(part, seed, searches, rate):
+        device = "cpu 16" if part == "cpu" else "gpu"
+        bench.rows.append(
+            tabu.Row(
+                *(part, "40x900", seed, "both", 10, searches, device, ""),
+                *(1.0, rate, 5, 5),
+            )
+        )
+
+    for seed in (1, 2):
+        row("cpu", seed, 1, 1e6 * seed)
+        row("grid", seed, 1, 2e7)
+        row("grid", seed, 1, 1e7)  # with fewer generations
+        row("batch", seed, 264, 4e8)
+    row("grid", 3, 1, 1e9)  # no such seed on cores
+    assert list(bench._against_cores()) == [
+        "40x900 both on cpu 16: 1.5e+06 (1e+06) neighbours/s (10 generations); GPU: "
+        "15 (10) times that with 1 searches, 300 (200) times that with 264 searches"
+    ]
