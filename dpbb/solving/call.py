@@ -136,12 +136,15 @@ class Call:
         # What can fail is looked at first, what cannot while the cluster starts, or,
         # as it takes a second, when there is a tree: there may be no time for one.
         sure, limit = self._is_sure(), self.options.time_limit_s
+        short = limit is not None and limit <= SHORT_S
         if not sure:
             self._choose_engine()
         unwanted = Event()
-        with self._background(lambda: self._start(unwanted)) as starting:
+        with self._background(
+            lambda: self._start(unwanted), at_once=not short
+        ) as starting:
             self.starting = starting
-            if sure and (limit is None or limit > SHORT_S):
+            if sure and not short:
                 self._choose_engine()
             try:
                 yield starting
@@ -150,12 +153,16 @@ class Call:
 
     @contextmanager
     def _background(
-        self, make: Callable[[], AbstractContextManager[Any]]
+        self,
+        make: Callable[[], AbstractContextManager[Any]],
+        *,
+        at_once: bool = False,
     ) -> Iterator[Future[Any]]:
         """Enter a context manager in a thread when the first schedule is there."""
 
         def make_then() -> AbstractContextManager[Any]:
-            self.answered.wait(HEAD_START_S)
+            if not at_once:
+                self.answered.wait(HEAD_START_S)
             return make()
 
         with _background(make_then) as future:
@@ -205,6 +212,8 @@ class Call:
             engine=str(self.options.engine),
             warm_up=(self.problem, self._warm_up_tree()),
             unwanted=unwanted.is_set,
+            # other processes may begin at once, this one's imports may not
+            launched=lambda: self.answered.wait(HEAD_START_S),
         )
         with cluster as (_, client):
             yield client

@@ -42,6 +42,7 @@ def embedded_cluster(
     engine: str = "auto",
     warm_up: tuple[Problem[Any], TreeOptions] | None = None,
     unwanted: Callable[[], bool] = lambda: False,
+    launched: Callable[[], object] = lambda: None,
 ) -> Iterator[tuple[LocalCluster, Client]]:
     """Start a cluster on this machine, and close it at the end of the block.
 
@@ -61,6 +62,9 @@ def embedded_cluster(
         it while the cluster starts.
     unwanted
         Polled while it starts: True ends that with a ClusterError.
+    launched
+        Called when the workers' processes have begun to import what they need, before
+        this one does: for what is to come first here.
 
     Yields
     ------
@@ -97,7 +101,7 @@ def embedded_cluster(
             if cluster is None:
                 message = None if warm_up is None else (engine, *warm_up)
                 cluster = _own_cluster(
-                    stack, environs, threads_each, address, message, unwanted
+                    stack, environs, threads_each, address, message, unwanted, launched
                 )
             else:
                 stack.enter_context(cluster)
@@ -111,12 +115,14 @@ def _own_cluster(
     dashboard_address: str,
     warm_up: tuple[str, Problem[Any], TreeOptions] | None,
     unwanted: Callable[[], bool],
+    launched: Callable[[], object],
 ) -> LocalCluster:
     """Start a ``LocalCluster`` of our own worker processes; ``stack`` closes it."""
     spares: dict[int, subprocess.Popen[bytes]] = {}
     stack.callback(lambda: _end_all(spares.values()))
     for number, environ in enumerate(environs):
         spares[number] = launch(environ)
+    launched()
 
     # only now: the workers import at the same time
     from distributed import LocalCluster

@@ -1,5 +1,7 @@
+import time
 from concurrent.futures import Future
 from contextlib import contextmanager
+from threading import Event
 
 import pytest
 
@@ -62,3 +64,28 @@ def test_a_cluster_that_takes_longer_than_a_second_is_waited_for_in_words(
     starting.set_result("a client")
     assert call.wait(starting, 0.0)
     assert said == [text, ""]
+
+
+@pytest.mark.parametrize(("limit", "at_once"), [(None, True), (60, True), (2, False)])
+def test_workers_are_launched_before_the_first_schedule_where_there_is_time(
+    monkeypatch, call, limit, at_once
+):
+    """But this process imports nothing of Dask beside NEH."""
+    reached, imports = Event(), Event()
+
+    @contextmanager
+    def embedded(*, launched, **_how):
+        reached.set()
+        launched()
+        imports.set()
+        yield None, "a client"
+
+    monkeypatch.setattr("dpbb.cluster.local.embedded_cluster", embedded)
+    monkeypatch.setattr(Call, "_choose_engine", lambda _call: None)
+    call.options = SolveOptions(time_limit_s=limit, engine="cpu")
+    call.began = time.monotonic()
+    with call._embedded() as starting:
+        assert reached.wait(60) if at_once else not reached.is_set()
+        assert not imports.is_set()
+        call._found(Improvement(0.1, 5, "neh"), 4)
+        assert starting.result(60) == "a client"
