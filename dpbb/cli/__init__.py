@@ -46,6 +46,7 @@ COMMANDS = {
     "data": "what a folder of benchmark files holds",
     "plot": "pictures: schedule, convergence, search space, speed-up",
     "engines": "which engines can run here, and why not",
+    "campaign": "prove a set of instances, with records; report what came out",
     "bench": "benchmarks: counts checked, nodes a second",
 }
 """Commands and what they do, for the help."""

@@ -1,0 +1,1 @@
+"""Campaigns: sets of instances proved one after another, with records that stay."""

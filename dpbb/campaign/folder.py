@@ -1,0 +1,212 @@
+"""The folder of a campaign: a record for each instance, checkpoints, certificates."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import platform
+import re
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from dpbb.errors import DpbbError, OptionError
+from dpbb.text.files import check_writable
+from dpbb.text.json_text import json_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LOCK = "campaign.lock"
+RECORDS, CHECKPOINTS, CERTIFICATES = "records", "checkpoints", "certificates"
+
+PROVED = ("optimal", "infeasible_cutoff")
+"""States that nothing is left to do for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What is known of an instance; all seconds are sums over all attempts.
+
+    Parameters
+    ----------
+    source, instance, digest, n_jobs, n_machines
+        What was asked for, and what it is.
+    status
+        As of ``Result``; ``"estimated"`` before the first attempt, ``"error"``.
+    termination, proof
+        As of ``Result``; empty before the first attempt.
+    makespan, permutation, lower_bound
+        The best schedule found, and what is proved.
+    best_lower, best_upper
+        Published bounds; None where there are none.
+    estimated, low, high
+        Nodes of the tree below the best known schedule, before the first attempt.
+    decomposed, leaves, seconds, explore_seconds, energy_j
+        As of ``Result``; ``explore_seconds`` are those of all seats together.
+    engine, seats, hosts
+        What explored, and where (every machine that the campaign ran on).
+    limit_s
+        Time limit of the last attempt, those before it included.
+    attempts
+        How many there were.
+    checkpoint
+        Where an unfinished one goes on, as its scheduler sees it; None if it ended.
+    checkpoint_host
+        On which machine that is.
+    certificate
+        File in the folder; None without one.
+    strategy, bound, heuristics, options
+        How it was solved.
+    trajectory
+        (second, value, what found it).
+    versions
+        (package, version).
+    error
+        Why it could not be solved.
+    """
+
+    source: str
+    instance: str
+    digest: str
+    n_jobs: int
+    n_machines: int
+    status: str = "estimated"
+    termination: str = ""
+    proof: str = ""
+    makespan: int | None = None
+    permutation: tuple[int, ...] | None = None
+    lower_bound: int | None = None
+    best_lower: int | None = None
+    best_upper: int | None = None
+    estimated: float | None = None
+    low: float | None = None
+    high: float | None = None
+    decomposed: int = 0
+    leaves: int = 0
+    seconds: float = 0.0
+    explore_seconds: float = 0.0
+    energy_j: float | None = None
+    engine: str = ""
+    seats: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    limit_s: float = 0.0
+    attempts: int = 0
+    checkpoint: str | None = None
+    checkpoint_host: str | None = None
+    certificate: str | None = None
+    strategy: str = ""
+    bound: str = ""
+    heuristics: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
+    trajectory: tuple[tuple[float, int, str], ...] = ()
+    versions: tuple[tuple[str, str], ...] = ()
+    error: str = ""
+
+    @property
+    def proved(self) -> bool:
+        """Whether nothing is left to do."""
+        return self.status in PROVED
+
+    @property
+    def size(self) -> str:
+        """Class of instances of the same numbers of jobs and machines."""
+        return f"{self.n_jobs}x{self.n_machines}"
+
+    @property
+    def news(self) -> str:
+        """What is better than the published bounds; empty if nothing is."""
+        found = []
+        if self.best_upper is not None and (self.makespan or 2**63) < self.best_upper:
+            found.append(f"upper bound {self.makespan} (was {self.best_upper})")
+        if self.best_lower is not None and (self.lower_bound or 0) > self.best_lower:
+            found.append(f"lower bound {self.lower_bound} (was {self.best_lower})")
+        return ", ".join(found)
+
+
+class CampaignFolder:
+    """Reads and writes the records of one folder.
+
+    Parameters
+    ----------
+    path
+        Made where it is not there.
+
+    Raises
+    ------
+    OptionError
+        It cannot be written to.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            (path / RECORDS).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OptionError(
+                f"-o: expected a folder that can be written, got {path}: "
+                f"{error.strerror}"
+            ) from error
+        check_writable(path / LOCK, "-o")
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other campaigns out of the folder for the block.
+
+        Raises
+        ------
+        DpbbError
+            Another one has it; says on which machine.
+        """
+        with (self.path / LOCK).open("a+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                file.seek(0)
+                raise DpbbError(
+                    f"{self.path}: expected a folder that no other campaign uses, got "
+                    f"one that is used by {file.read().strip() or 'another process'}"
+                ) from error
+            file.truncate(0)
+            file.write(f"process {os.getpid()} on {platform.node()}\n")
+            file.flush()
+            yield
+
+    def records(self) -> dict[str, Record]:
+        """Return all records by the digests of their instances.
+
+        Raises
+        ------
+        DpbbError
+            A file that is no record.
+        """
+        names = {one.name for one in fields(Record)}
+        found = {}
+        for file in sorted((self.path / RECORDS).glob("*.json")):
+            try:
+                values = json.loads(file.read_text(encoding="utf-8"))
+                known = {name: _tuples(values[name]) for name in names & values.keys()}
+                record = Record(**known)
+            except (OSError, ValueError, TypeError, AttributeError) as error:
+                raise DpbbError(f"{file}: expected a record, got: {error}") from error
+            found[record.digest] = record
+        return found
+
+    def save(self, record: Record) -> None:
+        """Write a record; an older one of the instance is replaced when it is whole."""
+        file = self.path / RECORDS / f"{self.label(record)}.json"
+        beside = file.with_suffix(".new")
+        beside.write_text(json_text(asdict(record), indent=1), encoding="utf-8")
+        beside.replace(file)
+
+    def label(self, record: Record) -> str:
+        """Name of an instance's files: benchmark instances' own, others with digest."""
+        plain = re.sub(r"[^A-Za-z0-9_.-]", "_", record.instance)
+        named = record.best_upper is not None
+        return plain if named else f"{plain[:60]}-{record.digest[:12]}"
+
+
+def _tuples(value: Any) -> Any:  # noqa: ANN401
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

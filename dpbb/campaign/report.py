@@ -1,0 +1,184 @@
+"""What came out of a campaign: tables and plots of its records."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, Any
+
+from dpbb.errors import OptionError
+from dpbb.plotting import style
+from dpbb.text.json_text import json_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from matplotlib.axes import Axes
+
+    from dpbb.campaign.folder import Record
+
+COLUMNS = (
+    *("instance", "size", "status", "makespan", "lower_bound"),
+    *("best_lower", "best_upper", "estimated", "nodes", "seconds", "gpu_hours"),
+    *("energy_kwh", "engine", "bound", "strategy", "attempts", "certificate", "news"),
+)
+"""Columns of the table of instances."""
+
+CLASS_COLUMNS = (
+    *("class", "instances", "proved", "new upper", "new lower"),
+    *("nodes", "hours", "GPU-hours", "kWh"),
+)
+"""Columns of the table of classes."""
+
+
+def row_of(record: Record) -> dict[str, Any]:
+    """Return an instance's row: the values of ``COLUMNS``."""
+    on_gpu = record.engine == "gpu"
+    energy = None if record.energy_j is None else round(record.energy_j / 3.6e6, 6)
+    own = {
+        "size": record.size,
+        "nodes": record.decomposed + record.leaves,
+        "gpu_hours": round(record.explore_seconds / 3600, 6) if on_gpu else None,
+        "energy_kwh": energy,
+    }
+    return {
+        name: own[name] if name in own else getattr(record, name) for name in COLUMNS
+    }
+
+
+def classes(records: Sequence[Record]) -> list[tuple[Any, ...]]:
+    """Return rows of ``CLASS_COLUMNS``: a class each, and all together."""
+    sizes = sorted({(record.n_jobs, record.n_machines) for record in records})
+    groups = [
+        (f"{n}x{m}", [one for one in records if (one.n_jobs, one.n_machines) == (n, m)])
+        for n, m in sizes
+    ]
+    return [_class_row(name, group) for name, group in [*groups, ("all", records)]]
+
+
+def _class_row(name: str, group: Sequence[Record]) -> tuple[Any, ...]:
+    rows = [row_of(record) for record in group]
+    energy = [row["energy_kwh"] for row in rows if row["energy_kwh"] is not None]
+    return (
+        name,
+        len(group),
+        sum(record.proved for record in group),
+        sum("upper" in record.news for record in group),
+        sum("lower" in record.news for record in group),
+        sum(row["nodes"] for row in rows),
+        round(sum(record.seconds for record in group) / 3600, 4),
+        round(sum(row["gpu_hours"] or 0.0 for row in rows), 4),
+        round(sum(energy), 4) if energy else None,
+    )
+
+
+def as_csv(records: Sequence[Record]) -> str:
+    """Return all instances, one a line."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(row_of(record) for record in records)
+    return text.getvalue()
+
+
+def as_json(records: Sequence[Record]) -> str:
+    """Return all instances as a list of objects."""
+    return json_text([row_of(record) for record in records], indent=1) + "\n"
+
+
+def as_markdown(records: Sequence[Record]) -> str:
+    """Return classes, what is new, and all instances, as tables."""
+    parts = [
+        _markdown(CLASS_COLUMNS, classes(records)),
+        as_news(records),
+        _markdown(COLUMNS, [tuple(row_of(one).values()) for one in records]),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def as_latex(records: Sequence[Record]) -> str:
+    """Return the classes as a ``tabular``."""
+    lines = [
+        rf"\begin{{tabular}}{{l{'r' * (len(CLASS_COLUMNS) - 1)}}}",
+        r"\hline",
+        " & ".join(CLASS_COLUMNS) + r" \\",
+        r"\hline",
+        *(
+            " & ".join(_cell(value) for value in row) + r" \\"
+            for row in classes(records)
+        ),
+        r"\hline",
+        r"\end{tabular}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def as_news(records: Sequence[Record]) -> str:
+    """Return what is better than the published bounds, to send to their keepers.
+
+    A line an instance: name, what is new, the permutation (jobs from 1) of a new upper
+    bound, and the file that proves a lower bound.
+    """
+    lines = []
+    for record in records:
+        if not record.news:
+            continue
+        parts = [f"- {record.instance}: {record.news}"]
+        if "upper" in record.news and record.permutation:
+            order = " ".join(str(job + 1) for job in record.permutation)
+            parts.append(f"permutation (jobs from 1) {order}")
+        if record.certificate:
+            parts.append(f"certificate {record.certificate}")
+        lines.append("; ".join(parts))
+    return "\n".join(lines) + "\n" if lines else ""
+
+
+FORMS: dict[str, Callable[[Sequence[Record]], str]] = {
+    ".csv": as_csv,
+    ".json": as_json,
+    ".md": as_markdown,
+    ".tex": as_latex,
+}
+"""Forms of a report by the suffix of its file."""
+
+
+def cactus(records: Sequence[Record], ax: Axes | None = None) -> Axes:
+    """Draw how many instances were proved within which time each, one curve a class.
+
+    Raises
+    ------
+    OptionError
+        Nothing was proved yet.
+    """
+    proved = [record for record in records if record.proved]
+    if not proved:
+        raise OptionError("report: expected a proved instance to draw, got none")
+    ax = style.axes_for(ax, (7.0, 4.0))
+    for n, m in sorted({(record.n_jobs, record.n_machines) for record in proved}):
+        times = sorted(
+            max(record.seconds, 1e-3) for record in proved if record.size == f"{n}x{m}"
+        )
+        ax.step(times, range(1, len(times) + 1), where="post", label=f"{n}x{m}")
+    style.dress(ax, x="seconds for an instance", y="instances proved")
+    ax.set_xscale("log")
+    ax.set_ylim(bottom=0)
+    style.legend_above(ax)
+    style.title(ax, "campaign", f": {len(proved)} of {len(records)} instances proved")
+    return ax
+
+
+def _markdown(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    lines = [
+        "| " + " | ".join(columns) + " |",
+        "|" + "---|" * len(columns),
+        *("| " + " | ".join(_cell(value) for value in row) + " |" for row in rows),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value: Any) -> str:  # noqa: ANN401
+    if value is None or value == "":
+        return "-"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,314 @@
+"""Running a campaign: estimates first, cheap instances first, several at a time."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import time
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from dpbb import api
+from dpbb.campaign.folder import CERTIFICATES, CHECKPOINTS, CampaignFolder, Record
+from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
+from dpbb.errors import CheckpointError, DpbbError, InstanceError, OptionError
+from dpbb.estimation.estimating import estimate
+from dpbb.flowshop.family import read_problem
+from dpbb.problem import best_known_of, instance_name_of, n_machines_of
+from dpbb.progress.base import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from dpbb.coordination.snapshot import Snapshot
+    from dpbb.options import SolveOptions
+    from dpbb.problem import Problem
+    from dpbb.result import Result
+
+ESTIMATE_S = 1.0
+"""Seconds of sampling for each instance."""
+
+SMALL_NODES = 1e8
+"""Trees of fewer nodes are explored side by side."""
+
+POLL_S = 0.5
+
+
+@dataclass(slots=True)
+class Watch(Progress):
+    """Takes the last state of one run, for the overview."""
+
+    name: str
+    began: float
+    snapshot: Snapshot | None = None
+
+    def update(self, snapshot: Snapshot) -> None:
+        """See ``Progress.update``."""
+        self.snapshot = snapshot
+
+    finish = update
+
+
+@dataclass(slots=True)
+class Campaign:
+    """Solves the instances of a folder until each is proved or out of time.
+
+    Parameters
+    ----------
+    folder
+        Where records are, checkpoints and certificates.
+    options
+        Of every solve. ``time_limit_s`` is for an instance, all attempts together;
+        ``checkpoint`` and ``certificate`` are the campaign's own.
+    side_by_side
+        Small trees explored at a time; larger ones have all seats for themselves.
+    budget_s
+        No instance is begun later; None: never.
+    hint
+        Explore below the best known makespan + 1 from the start, so that a schedule of
+        that value is found and proved.
+    certificates
+        Whether proofs are to have certificates.
+    should_stop
+        Polled; True ends the running solves, which keep their checkpoints.
+    on_line
+        Takes lines for people.
+    on_state
+        Takes what runs now, twice a second.
+    """
+
+    folder: CampaignFolder
+    options: SolveOptions
+    side_by_side: int = 2
+    budget_s: float | None = None
+    hint: bool = False
+    certificates: bool = True
+    data_dir: str | None = None
+    should_stop: Callable[[], bool] = lambda: False
+    on_line: Callable[[str], None] = lambda _text: None
+    on_state: Callable[[Sequence[Watch], int, int], None] = lambda *_: None
+    _began: float = field(default_factory=time.monotonic)
+
+    def run(self, sources: Sequence[str]) -> list[Record]:
+        """Solve what is not proved yet; returns the records of all, cheapest first.
+
+        Raises
+        ------
+        OptionError, InstanceError
+            Bad input, before anything is solved.
+        DpbbError
+            Another campaign has the folder.
+        """
+        for name in ("checkpoint", "certificate"):
+            if getattr(self.options, name) is not None:
+                raise OptionError(f"{name}: expected none, it is the campaign's own")
+        problems = {}
+        for source in sources:
+            problem = read_problem(source, data_dir=self.data_dir)
+            problems[problem.digest] = (source, problem)
+        with self.folder.alone():
+            records = self.folder.records()
+            found = [
+                self._estimated(source, problem, records.get(digest))
+                for digest, (source, problem) in problems.items()
+                if not self.should_stop()
+            ]
+            found.sort(key=_cost)
+            self._solve_all(found, {key: one for key, (_, one) in problems.items()})
+            records = self.folder.records()
+            return [records[record.digest] for record in found]
+
+    def _estimated(
+        self, source: str, problem: Problem[Any], record: Record | None
+    ) -> Record:
+        """Return the record of an instance, made with an estimate if there is none."""
+        if record is not None:
+            return record
+        known = best_known_of(problem)
+        record = Record(
+            source=source,
+            instance=instance_name_of(problem),
+            digest=problem.digest,
+            n_jobs=problem.n_jobs,
+            n_machines=n_machines_of(problem),
+            best_lower=None if known is None else known.lower_bound,
+            best_upper=None if known is None else known.upper_bound,
+            bound=str(self.options.bound or ""),
+        )
+        ub = None if known else _first_value(problem)
+        size = estimate(
+            problem,
+            upper_bound=ub,
+            seconds=ESTIMATE_S,
+            measure=False,
+            should_stop=self.should_stop,
+        )
+        record = replace(record, estimated=size.nodes, low=size.low, high=size.high)
+        self.folder.save(record)
+        self.on_line(f"{record.instance:<14} about {size.nodes:,.0f} nodes")
+        return record
+
+    def _solve_all(
+        self, found: list[Record], problems: dict[str, Problem[Any]]
+    ) -> None:
+        limit = self.options.time_limit_s
+        left = [
+            record
+            for record in found
+            if not record.proved and (limit is None or record.limit_s < limit)
+        ]
+        done = len(found) - len(left)
+        self.on_line(f"{len(found)} instances, {done} of them with nothing to do")
+        running: dict[Future[Record], Watch] = {}
+        with ThreadPoolExecutor(max(1, self.side_by_side), "dpbb-campaign") as pool:
+            while left or running:
+                while left and self._may_begin(left[0], len(running)):
+                    record = left.pop(0)
+                    watch = Watch(record.instance, time.monotonic())
+                    problem = problems[record.digest]
+                    future = pool.submit(self._solve, record, problem, watch)
+                    running[future] = watch
+                if not running:  # out of time, or stopped
+                    break
+                ended = wait(running, POLL_S, FIRST_COMPLETED).done
+                for future in ended:
+                    del running[future]
+                    record = future.result()
+                    done += 1
+                    self.on_line(_line(record, done, len(found)))
+                self.on_state(list(running.values()), done, len(found))
+
+    def _may_begin(self, record: Record, running: int) -> bool:
+        if self.should_stop():
+            return False
+        if self.budget_s is not None and time.monotonic() - self._began > self.budget_s:
+            return False
+        return running < (self.side_by_side if _cost(record) < SMALL_NODES else 1)
+
+    def _solve(self, record: Record, problem: Problem[Any], watch: Watch) -> Record:
+        """Solve one instance, or go on with it; saves and returns its record."""
+        label = self.folder.label(record)
+        checkpoint = str(record.checkpoint or self._place(CHECKPOINTS, label))
+        certificate = self.folder.path / CERTIFICATES / f"{label}.json.gz"
+        limit = self.options.time_limit_s
+        changes: dict[str, Any] = {
+            "time_limit_s": None if limit is None else limit - record.limit_s
+        }
+        if self.certificates:
+            certificate.parent.mkdir(exist_ok=True)
+            changes["certificate"] = str(certificate)
+        how: dict[str, Any] = {"progress": watch, "should_stop": self.should_stop}
+        try:
+            if self._has(checkpoint, record):
+                same = {
+                    name: value
+                    for name, value in self._given().items()
+                    if name in ("scheduler", "workers", "threads", "engine")
+                }
+                result = api.resume(checkpoint, **how, **same, **changes)
+            else:
+                if self.hint and record.best_upper is not None:
+                    changes["upper_bound"] = record.best_upper + 1
+                options = self.options.replace(checkpoint=checkpoint, **changes)
+                result = api.solve(problem, options=options, **how)
+        except DpbbError as error:
+            record = replace(record, status="error", error=str(error))
+        else:
+            record = self._with_result(record, result, checkpoint, certificate)
+        self.folder.save(record)
+        return record
+
+    def _place(self, kind: str, label: str) -> Path:
+        return (self.folder.path / kind / label).absolute()
+
+    def _given(self) -> dict[str, Any]:
+        values = self.options.to_mapping()
+        return {name: value for name, value in values.items() if value is not None}
+
+    def _has(self, checkpoint: str, record: Record) -> bool:
+        """Whether there is a checkpoint to go on from, on this machine or in a store.
+
+        Raises
+        ------
+        CheckpointError
+            It lies on another machine.
+        """
+        try:
+            load_checkpoint(checkpoint)
+        except CheckpointError as error:
+            host = record.checkpoint_host
+            if record.checkpoint is not None and host not in (None, platform.node()):
+                raise CheckpointError(
+                    f"{record.instance}: expected its checkpoint at {checkpoint}, "
+                    f"which lies on {host}: copy it here, or go on there ({error})"
+                ) from error
+            return False
+        return True
+
+    def _with_result(
+        self, record: Record, result: Result, checkpoint: str, certificate: Path
+    ) -> Record:
+        hosts = dict.fromkeys((*record.hosts, platform.node()))
+        ended = result.status in ("optimal", "infeasible_cutoff")
+        there = certificate.is_file()
+        if ended and self.options.scheduler is None:
+            shutil.rmtree(checkpoint, ignore_errors=True)
+        return replace(
+            record,
+            status=str(result.status),
+            termination=str(result.termination),
+            proof=str(result.proof),
+            makespan=result.makespan,
+            permutation=result.permutation,
+            lower_bound=result.lower_bound,
+            decomposed=result.decomposed,
+            leaves=result.leaves,
+            seconds=result.seconds,
+            explore_seconds=result.explore_seconds,
+            energy_j=result.energy_j,
+            engine=result.engine,
+            seats=result.seats,
+            hosts=tuple(hosts),
+            limit_s=max(self.options.time_limit_s or 0.0, result.seconds),
+            attempts=record.attempts + 1,
+            checkpoint=None if ended else checkpoint,
+            checkpoint_host=None if ended else platform.node(),
+            certificate=f"{CERTIFICATES}/{certificate.name}" if there else None,
+            strategy=str(result.options.strategy),
+            bound=str(result.options.bound or record.bound),
+            heuristics=str(result.options.heuristics),
+            options=result.options.to_mapping(),
+            trajectory=tuple(
+                (round(step.seconds, 3), step.value, step.source)
+                for step in result.trajectory
+            ),
+            versions=result.versions,
+            error="",
+        )
+
+
+def _cost(record: Record) -> float:
+    return float("inf") if record.estimated is None else record.estimated
+
+
+def _first_value(problem: Problem[Any]) -> int:
+    """Makespan of a first schedule, for the estimate of an instance nobody knows."""
+    from dpbb.solving.heuristic import heuristic
+
+    result = heuristic(problem, time_limit_s=ESTIMATE_S, progress=Progress())
+    if result.makespan is None:
+        raise InstanceError(
+            f"{instance_name_of(problem)}: expected a schedule, got none"
+        )
+    return result.makespan
+
+
+def _line(record: Record, done: int, of: int) -> str:
+    value = "-" if record.makespan is None else f"{record.makespan:,}"
+    text = record.error if record.status == "error" else record.status
+    bound = "" if record.proved else f", lower bound {record.lower_bound}"
+    nodes = f"{record.decomposed + record.leaves:,} nodes, {record.seconds:.1f} s"
+    news = f"; NEW: {record.news}" if record.news else ""
+    return f"{done}/{of} {record.instance:<14} {value:>7} {text}{bound}; {nodes}{news}"

@@ -1,0 +1,191 @@
+"""``dpbb campaign``."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpbb.campaign.folder import RECORDS, CampaignFolder, Record
+from dpbb.campaign.sets import ALLOWED, members
+from dpbb.cli.arguments import add_options
+from dpbb.cli.shared import given_options, logging_to_stderr, stopping
+from dpbb.errors import OptionError
+from dpbb.options import SolveOptions
+from dpbb.text.files import whole_file
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from dpbb.campaign.running import Watch
+
+REPORT = "report"
+PICTURES = (".png", ".svg", ".pdf")
+
+EPILOG = f"""\
+SET is one or more of {ALLOWED}.
+
+The folder keeps a record, a checkpoint and a certificate for each instance. The same
+command goes on after whatever ended it; with a larger --time-limit, unfinished ones go
+on from their checkpoints. Cheap ones come first, by an estimate of one second each.
+
+dpbb campaign report FOLDER shows what came out; --write FILE (again and again) writes
+it: .csv and .json (instances), .md (all), .tex (classes), .png, .svg or .pdf (how many
+were proved within which time).
+
+exit codes: 0 all are proved; 3 some are not; 1 error; 2 bad input."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the sets, the folder and all options of a search."""
+    parser.add_argument("words", nargs="+", metavar="SET", help="or: report FOLDER")
+    parser.add_argument("-o", "--output", metavar="FOLDER", help="where records go")
+    parser.add_argument(
+        "--data", metavar="FOLDER", help="VRF files; default: $DPBB_DATA"
+    )
+    parser.add_argument(
+        "--budget", type=float, metavar="X", help="begin no instance after X seconds"
+    )
+    parser.add_argument(
+        "--side-by-side",
+        type=int,
+        default=2,
+        metavar="N",
+        help="small trees explored at a time (default: 2)",
+    )
+    parser.add_argument(
+        "--hint",
+        action="store_true",
+        help="begin below the best known makespan + 1, as the literature does",
+    )
+    parser.add_argument("--no-certificates", action="store_true")
+    parser.add_argument(
+        "--write", action="append", default=[], metavar="FILE", help="of a report"
+    )
+    parser.add_argument("--config", metavar="FILE", help="TOML file, table [solve]")
+    add_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run a campaign, or report what one has."""
+    if args.words[0] == REPORT:
+        if len(args.words) != 2:
+            raise OptionError(f"report: expected one FOLDER, got {len(args.words) - 1}")
+        return _report(Path(args.words[1]), args.write)
+    if args.output is None:
+        raise OptionError("-o: expected the FOLDER of the campaign, got none")
+    if args.side_by_side < 1:
+        raise OptionError(
+            f"--side-by-side: expected at least 1, got {args.side_by_side}"
+        )
+    from dpbb.campaign.running import Campaign
+
+    options = SolveOptions.from_mapping(given_options(args))
+    sources = members(args.words)
+    with logging_to_stderr(options.verbosity), stopping() as asked:
+        overview = Overview()
+        campaign = Campaign(
+            CampaignFolder(Path(args.output)),
+            options,
+            side_by_side=args.side_by_side,
+            budget_s=args.budget,
+            hint=args.hint,
+            certificates=not args.no_certificates,
+            data_dir=args.data,
+            should_stop=asked,
+            on_line=overview.line,
+            on_state=overview.state,
+        )
+        records = campaign.run(sources)
+        overview.end()
+    _show(records)
+    return 0 if all(record.proved for record in records) else 3
+
+
+class Overview:
+    """Lines of what ended; on a terminal below them a line of what runs now."""
+
+    def __init__(self) -> None:
+        self._live = sys.stderr.isatty()
+
+    def line(self, text: str) -> None:
+        """Write a line that stays."""
+        print(("\r\x1b[K" if self._live else "") + text, file=sys.stderr, flush=True)
+
+    def state(self, running: Sequence[Watch], done: int, of: int) -> None:
+        """Show what runs now."""
+        if not self._live:
+            return
+        parts = [f"{done}/{of}"]
+        for watch in running:
+            seconds, shot = time.monotonic() - watch.began, watch.snapshot
+            value = "" if shot is None or shot.value is None else f" {shot.value:,}"
+            bound = (
+                ""
+                if shot is None or not shot.lower_bound
+                else f" >= {shot.lower_bound:,}"
+            )
+            parts.append(f"{watch.name}{value}{bound} {seconds:.0f} s")
+        print("\r\x1b[K" + " | ".join(parts)[:160], end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """Leave the terminal as it was."""
+        if self._live:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _report(path: Path, files: Sequence[str]) -> int:
+    if not (path / RECORDS).is_dir():
+        raise OptionError(f"report: expected the folder of a campaign, got {path}")
+    found = CampaignFolder(path).records().values()
+    records = sorted(found, key=lambda one: (one.n_jobs, one.n_machines, one.instance))
+    if not records:
+        raise OptionError(f"report: expected records in {path}, got none")
+    from dpbb.campaign.report import FORMS, cactus
+
+    for name in files:
+        suffix = Path(name).suffix.lower()
+        if suffix not in (*FORMS, *PICTURES):
+            allowed = ", ".join((*FORMS, *PICTURES))
+            raise OptionError(
+                f"--write: expected a file ending in {allowed}, got {name}"
+            )
+        with whole_file(name):
+            if suffix in FORMS:
+                Path(name).write_text(FORMS[suffix](records), encoding="utf-8")
+            else:
+                from dpbb.plotting.style import new_figure
+
+                figure, ax = new_figure((7.0, 4.0))
+                cactus(records, ax)
+                figure.savefig(name, dpi=150)
+    _show(records)
+    return 0
+
+
+def _show(records: Sequence[Record]) -> None:
+    """Print the classes, and what is new."""
+    from dpbb.campaign.report import CLASS_COLUMNS, as_news, classes
+
+    rows = [CLASS_COLUMNS, *classes(records)]
+    cells = [
+        [
+            "-"
+            if value is None
+            else f"{value:,}"
+            if isinstance(value, int)
+            else str(value)
+            for value in row
+        ]
+        for row in rows
+    ]
+    widths = [max(len(row[at]) for row in cells) for at in range(len(CLASS_COLUMNS))]
+    for row in cells:
+        print(
+            "  ".join(
+                cell.rjust(width) for cell, width in zip(row, widths, strict=True)
+            )
+        )
+    print(as_news(records), end="")
