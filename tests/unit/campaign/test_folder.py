@@ -1,0 +1,37 @@
+import pytest
+
+from dpbb.campaign.folder import CampaignFolder, Record
+from dpbb.errors import DpbbError, OptionError
+
+RECORD = Record(
+    source="a b.csv", instance="a b", digest="0123456789abcdef", n_jobs=3, n_machines=2,
+    permutation=(1, 0, 2), trajectory=((0.5, 9, "neh"),), options={"seed": 0},
+)  # fmt: skip
+
+
+def test_records_are_read_as_they_were_written(tmp_path):
+    folder = CampaignFolder(tmp_path / "new" / "campaign")
+    folder.save(RECORD)
+    assert folder.records() == {RECORD.digest: RECORD}
+    assert folder.label(RECORD) == "a_b-0123456789ab"
+    (folder.path / "records" / "x.json").write_text('{"instance": 3}')
+    with pytest.raises(DpbbError, match=r"x\.json: expected a record, got"):
+        folder.records()
+
+
+def test_a_folder_is_for_one_campaign_at_a_time(tmp_path):
+    folder = CampaignFolder(tmp_path)
+    with (
+        folder.alone(),
+        pytest.raises(DpbbError, match=r"used by process \d+ on "),
+        CampaignFolder(tmp_path).alone(),
+    ):
+        pass
+    with folder.alone():
+        pass
+
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OptionError, match="-o: expected a folder that can be written"):
+        CampaignFolder(tmp_path / "file")

@@ -1,0 +1,58 @@
+import csv
+import io
+import json
+
+import pytest
+
+from dpbb.campaign import report
+from dpbb.campaign.folder import Record
+from dpbb.errors import OptionError
+
+A = Record(
+    source="ta021", instance="ta021", digest="d1", n_jobs=20, n_machines=20,
+    status="optimal", makespan=2297, permutation=(1, 0), lower_bound=2297,
+    best_lower=2297, best_upper=2297, decomposed=90, leaves=10, seconds=3600.0,
+    explore_seconds=1800.0, engine="gpu", energy_j=7.2e6,
+)  # fmt: skip
+B = Record(
+    source="ta051", instance="ta051", digest="d2", n_jobs=50, n_machines=20,
+    status="feasible", makespan=3845, permutation=(2, 0, 1), lower_bound=3780,
+    best_lower=3771, best_upper=3846, seconds=1800.0, explore_seconds=9.0,
+    engine="cpu", certificate="certificates/ta051.json.gz",
+)  # fmt: skip
+
+
+def test_classes_add_up():
+    small, large, whole = report.classes([A, B])
+    assert small == ("20x20", 1, 1, 0, 0, 100, 1.0, 0.5, 2.0)
+    assert large == ("50x20", 1, 0, 1, 1, 0, 0.5, 0.0, None)
+    assert whole == ("all", 2, 1, 1, 1, 100, 1.5, 0.5, 2.0)
+
+
+def test_forms_hold_every_instance():
+    rows = list(csv.DictReader(io.StringIO(report.as_csv([A, B]))))
+    assert [row["instance"] for row in rows] == ["ta021", "ta051"]
+    assert rows[0]["gpu_hours"] == "0.5"
+    assert [row["nodes"] for row in json.loads(report.as_json([A, B]))] == [100, 0]
+    markdown = report.as_markdown([A, B])
+    assert "| all | 2 | 1 | 1 | 1 | 100 | 1.5 | 0.5 | 2 |" in markdown
+    assert markdown.count("\n| ta0") == 2
+    assert report.as_news([B]) in markdown
+    assert r"50x20 & 1 & 0 & 1 & 1 & 0 & 0.5 & 0 & - \\" in report.as_latex([A, B])
+
+
+def test_news_are_what_the_keepers_of_a_table_need():
+    assert report.as_news([A]) == ""
+    assert report.as_news([B]) == (
+        "- ta051: upper bound 3845 (was 3846), lower bound 3780 (was 3771); "
+        "permutation (jobs from 1) 3 1 2; certificate certificates/ta051.json.gz\n"
+    )
+
+
+def test_cactus_has_a_curve_for_each_class():
+    ax = report.cactus([A, B])
+    (line,) = ax.lines
+    assert line.get_label() == "20x20"
+    assert list(line.get_xdata()) == [3600.0]
+    with pytest.raises(OptionError, match="expected a proved instance to draw, got n"):
+        report.cactus([B])

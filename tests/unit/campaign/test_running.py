@@ -1,0 +1,127 @@
+"""Campaigns over small shops: order, records, going on, limits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpbb.campaign import running
+from dpbb.campaign.folder import CampaignFolder
+from dpbb.campaign.running import Campaign
+from dpbb.errors import DpbbError, OptionError
+from dpbb.options import SolveOptions
+from dpbb.result import Proof, Result, Status, Termination
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture
+def shops(tmp_path):
+    """Files of three shops, the largest first."""
+    files = []
+    for n_jobs in (9, 8, 7):
+        times = np.random.default_rng(n_jobs).integers(1, 30, (n_jobs, 4))
+        files.append(tmp_path / f"shop{n_jobs}.csv")
+        rows = [",".join(map(str, row)) for row in times]
+        files[-1].write_text("\n".join([",".join("abcd"), *rows]))
+    return [str(file) for file in files]
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Estimates and first schedules in hundredths of a second."""
+    monkeypatch.setattr(running, "ESTIMATE_S", 0.05)
+
+
+def campaign(tmp_path, lines=None, **how):
+    options = SolveOptions(
+        engine="cpu", workers=1, threads=1, heuristics="neh",
+        **{name: how.pop(name) for name in ("time_limit_s",) if name in how},
+    )  # fmt: skip
+    said = [] if lines is None else lines
+    folder = CampaignFolder(tmp_path / "campaign")
+    return Campaign(folder, options, on_line=said.append, **how)
+
+
+@pytest.mark.timeout(120)
+def test_a_campaign_proves_all_and_has_then_nothing_to_do(tmp_path, shops, quick):
+    lines = []
+    records = campaign(tmp_path, lines, side_by_side=2).run(shops)
+    assert all(record.proved for record in records)
+    assert [r.estimated for r in records] == sorted(r.estimated for r in records)
+    assert lines[3] == "3 instances, 0 of them with nothing to do"
+    for record in records:
+        assert record.checkpoint is None
+        assert record.attempts == 1
+        if record.proof == "tree_exhausted":
+            assert (tmp_path / "campaign" / record.certificate).is_file()
+    lines.clear()
+    assert campaign(tmp_path, lines).run(shops) == records
+    assert lines == ["3 instances, 3 of them with nothing to do"]
+
+
+def fake_result(seconds, status=Status.FEASIBLE):
+    return Result(
+        status=status, termination=Termination.TIME_LIMIT, proof=Proof.ROOT_BOUND,
+        makespan=99, lower_bound=99 if status is Status.OPTIMAL else 1,
+        permutation=tuple(range(7)), seconds=seconds,
+    )  # fmt: skip
+
+
+def test_unfinished_ones_go_on_with_a_larger_limit(tmp_path, shops, quick, monkeypatch):
+    calls = []
+
+    def solve(problem, *, options, **_):
+        calls.append(("solve", options.time_limit_s))
+        return fake_result(10.0)
+
+    def resume(checkpoint, *, time_limit_s, **_):
+        calls.append(("resume", time_limit_s))
+        return fake_result(30.0, Status.OPTIMAL)
+
+    monkeypatch.setattr(running.api, "solve", solve)
+    monkeypatch.setattr(running.api, "resume", resume)
+    one = shops[-1:]
+    (first,) = campaign(tmp_path, time_limit_s=10.0).run(one)
+    assert (first.status, first.limit_s, first.attempts) == ("feasible", 10.0, 1)
+    assert campaign(tmp_path, time_limit_s=10.0).run(one) == [first]
+    assert calls == [("solve", 10.0)]
+    monkeypatch.setattr(running, "load_checkpoint", lambda _path: None)
+    (last,) = campaign(tmp_path, time_limit_s=30.0).run(one)
+    assert (last.status, last.seconds, last.attempts) == ("optimal", 30.0, 2)
+    assert calls[1:] == [("resume", 20.0)]
+
+
+def test_an_error_is_a_record_and_the_others_go_on(tmp_path, shops, quick, monkeypatch):
+    def solve(problem, **_):
+        if problem.n_jobs == 8:
+            raise DpbbError("no luck")
+        return fake_result(1.0, Status.OPTIMAL)
+
+    monkeypatch.setattr(running.api, "solve", solve)
+    records = campaign(tmp_path).run(shops)
+    assert {r.n_jobs: r.status for r in records} == {
+        7: "optimal", 8: "error", 9: "optimal"
+    }  # fmt: skip
+    assert next(r.error for r in records if r.n_jobs == 8) == "no luck"
+
+
+def test_a_checkpoint_of_another_machine_is_asked_for(tmp_path, shops, quick):
+    runs = campaign(tmp_path)
+    runs.side_by_side = 0
+    one = shops[-1:]
+    (record,) = campaign(tmp_path, budget_s=-1.0).run(one)
+    assert record.status == "estimated"
+    elsewhere = replace(record, checkpoint="/no/where", checkpoint_host="far")
+    runs.folder.save(elsewhere)
+    (record,) = campaign(tmp_path).run(one)
+    assert record.status == "error"
+    assert "which lies on far: copy it here" in record.error
+
+
+def test_the_campaigns_own_options_are_refused(tmp_path, shops):
+    options = SolveOptions(checkpoint=str(tmp_path / "other"))
+    with pytest.raises(OptionError, match="checkpoint: expected none"):
+        Campaign(CampaignFolder(tmp_path / "c"), options).run(shops)

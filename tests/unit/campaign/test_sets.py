@@ -1,0 +1,45 @@
+import pytest
+
+from dpbb.campaign.sets import members
+from dpbb.errors import OptionError
+
+
+@pytest.mark.parametrize(
+    ("words", "count", "ends"),
+    [
+        (["ta"], 120, ("ta001", "ta120")),
+        (["ta:20x20"], 10, ("ta021", "ta030")),
+        (["vrf"], 480, ("VFR10_5_1", "VFR800_60_10")),
+        (["vrf:small"], 240, ("VFR10_5_1", "VFR60_20_10")),
+        (["vrf:large"], 240, ("VFR100_20_1", "VFR800_60_10")),
+        (["VRF:30x20"], 10, ("VFR30_20_1", "VFR30_20_10")),
+        (["TA021", "vfr30_15_2_gap", "ta021"], 2, ("ta021", "VFR30_15_2")),
+        (["ta021", "ta:20x20"], 10, ("ta021", "ta030")),
+    ],
+)
+def test_sets_are_lists_of_names_by_size(words, count, ends):
+    found = members(words)
+    assert len(found) == len(set(found)) == count
+    assert (found[0], found[-1]) == ends
+
+
+def test_open_instances_are_those_of_the_table():
+    assert len(members(["ta:open"])) == 12
+    assert members(["open"]) == members(["ta:open", "vrf:open"])
+
+
+def test_a_file_is_a_member(tmp_path):
+    file = tmp_path / "shop.csv"
+    file.write_text("1,2\n3,4\n")
+    assert members([str(file), "ta001"]) == (str(file), "ta001")
+
+
+@pytest.mark.parametrize(
+    "word", ["ta:20x21", "ta:small", "jsp", "ta121", "ta:", "no/f"]
+)
+def test_what_is_no_set_is_refused(word):
+    if word == "ta:":
+        assert len(members([word])) == 120
+        return
+    with pytest.raises(OptionError, match=r"SET: expected names .* got"):
+        members([word])
