@@ -103,7 +103,7 @@ def test_images_are_those_that_are_locked():
 
 def test_nobody_is_root_at_the_end():
     users = [rest for name, rest in instructions() if name == "USER"]
-    assert users == ["dpbb"]
+    assert users == ["1000"]
 
 
 @pytest.mark.parametrize("name", COMPOSE["services"])

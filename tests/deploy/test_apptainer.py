@@ -1,0 +1,86 @@
+"""deploy/apptainer: the recipe's steps, in a folder instead of an image."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+RECIPE = ROOT / "deploy" / "apptainer" / "dpbb.def"
+IMAGE_FOLDER = "/opt/dpbb"
+
+
+def sections():
+    """Return the header's keywords, and the text of each section by name."""
+    text = re.sub(r"^#.*\n", "", RECIPE.read_text(), flags=re.MULTILINE)
+    header, *parts = re.split(r"^%", text, flags=re.MULTILINE)
+    keywords = dict(line.split(": ", 1) for line in header.splitlines() if line)
+    return keywords, {part.split("\n")[0]: part.partition("\n")[2] for part in parts}
+
+
+KEYWORDS, SECTIONS = sections()
+
+
+def test_recipe_has_the_base_of_the_docker_image():
+    dockerfile = (ROOT / "deploy" / "docker" / "Dockerfile").read_text()
+    assert KEYWORDS["Bootstrap"] == "docker"
+    assert f"ARG BASE={KEYWORDS['From']}\n" in dockerfile
+
+
+def test_everything_is_in_one_folder_of_the_image():
+    for line in SECTIONS["files"].splitlines():
+        if line.strip():
+            source, target = line.split()
+            assert (ROOT / source).exists()
+            assert target.startswith(f"{IMAGE_FOLDER}/")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_steps_make_an_image_that_solves(tmp_path):
+    """As ``apptainer build`` and ``apptainer run`` go through them."""
+    image, home = tmp_path / "image", tmp_path / "home"
+    home.mkdir()
+    values = dict(line.strip().split("=") for line in SECTIONS["arguments"].split())
+
+    def text(name):
+        filled = SECTIONS[name].replace(IMAGE_FOLDER, str(image))
+        return re.sub(r"\{\{ (\w+) \}\}", lambda found: values[found[1]], filled)
+
+    def run(*names, arguments=()):
+        command = ["sh", "-c", "".join(map(text, names)), "image", *arguments]
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("PYTHON", "NUMBA", "DASK", "VIRTUAL_ENV"))
+        }
+        done = subprocess.run(  # noqa: S603
+            command,
+            env={**kept, "PATH": path, "HOME": str(home)},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr + done.stdout
+        return done.stdout
+
+    for line in text("files").splitlines():
+        if line.strip():
+            source, target = line.split()
+            Path(target).parent.mkdir(parents=True, exist_ok=True)
+            if (ROOT / source).is_dir():
+                shutil.copytree(ROOT / source, target)
+            else:
+                shutil.copy(ROOT / source, target)
+    run("post")
+    assert "makespan     1278" in run("environment", "test")
+    where = ("python", "-c", "import dpbb; print(dpbb.__file__)")
+    assert str(image) in run("environment", "runscript", arguments=where)
+    told = run("environment", "runscript", arguments=("dpbb", "--version"))
+    assert told.strip()

@@ -1,0 +1,57 @@
+"""deploy/slurm/jobqueue.py: what it asks SLURM for, without any."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "deploy" / "slurm"
+
+
+@pytest.fixture
+def script(monkeypatch):
+    """The script as a module; it finds its neighbours."""
+    pytest.importorskip("dask_jobqueue")
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import jobqueue
+
+    yield jobqueue
+    for name in ("jobqueue", "launch"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize("minutes", [2, 5, 17, 18, 240, 10_000])
+def test_worker_closes_in_its_wall_time_with_a_margin(script, minutes):
+    lifetime, stagger = script.lifetime_s(minutes)
+    margin = 60 * minutes - (lifetime + stagger)
+    assert 20 <= margin <= 180
+    assert lifetime - stagger >= 60 * minutes // 2
+
+
+def test_hours_are_given_in_minutes_and_too_few_are_refused(script, capsys):
+    args = script.parse(["ckpt", "ta056", "--minutes", "90", "--", "--cutoff", "9"])
+    assert (args.minutes, args.options) == (90, ["--cutoff", "9"])
+    with pytest.raises(SystemExit, match="2"):
+        script.parse(["ckpt", "ta056", "--minutes", "1"])
+    assert "--minutes: expected at least 2, got 1" in capsys.readouterr().err
+
+
+def test_job_is_the_nanny_s_and_uses_the_certificate(script, tmp_path, monkeypatch):
+    """``exec``: SLURM's SIGTERM reaches it, not a shell that would leave it alone."""
+    for name in list(script.os.environ):
+        if name.startswith(("DASK_DISTRIBUTED", "DASK_DPBB")):
+            monkeypatch.delenv(name)
+    monkeypatch.setattr(script.os, "environ", dict(script.os.environ))
+    from launch import use_tls
+
+    args = script.parse(["ckpt", "ta056", "--minutes", "30", "--interface", "lo"])
+    with script.dask.config.set({}):
+        security = use_tls(tmp_path)
+        with script.make_cluster(args, security) as cluster:
+            text = cluster.job_script()
+    assert (tmp_path / "key.pem").stat().st_mode & 0o777 == 0o600
+    command = text.strip().splitlines()[-1]
+    assert command.startswith(f"exec {sys.executable} -m distributed.cli.dask_worker")
+    assert "tls://127.0.0.1" in command
+    assert f"--tls-key {tmp_path / 'key.pem'}" in command
+    assert "#SBATCH -t 30" in text
