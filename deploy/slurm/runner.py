@@ -158,6 +158,21 @@ def solve(folder: Path, asked: Asked, *arguments: str) -> tuple[int, str | None]
     return (code if code >= 0 else 128 - code), cut
 
 
+def queue_again(job: str) -> None:
+    """Ask SLURM to queue this job again, unless it has done so by itself.
+
+    A node that it has lost may still run this try beside the next one.
+    """
+    command = ["scontrol", "--oneliner", "show", "job", job]
+    told = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    this = os.environ.get("SLURM_RESTART_COUNT", "0")
+    if " JobState=RUNNING " in told and f" Restarts={this} " in told:
+        say("not proved yet: queueing again")
+        subprocess.run(["scontrol", "requeue", job], check=False)  # noqa: S607
+    else:
+        say("not proved yet: SLURM has taken this job back, or does not answer")
+
+
 def main(checkpoint: str, *arguments: str) -> int:
     """Solve or resume, and queue again if it was cut off; returns dpbb's exit code."""
     asked = Asked()
@@ -176,8 +191,7 @@ def main(checkpoint: str, *arguments: str) -> int:
         if newest(checkpoint) == before:
             say("this try has saved nothing: not queueing again")
             return 1
-    say("not proved yet: queueing again")
-    subprocess.run(["scontrol", "requeue", job], check=False)  # noqa: S607
+    queue_again(job)
     return code
 
 
