@@ -25,7 +25,7 @@ KINDS = {
     "trouble": (
         "checkpoint-failed", "error", "lost", "no-seat", "refused", "seat-lost",
     ),
-    "incumbents": ("incumbent", "heuristics", "step"),
+    "incumbents": ("incumbent", "heuristics", "step", "bound"),
     "seats": ("seat", "seat-left", "seat-lost", "no-seat", "shared"),
     "checkpoints": ("checkpoint", "checkpoint-failed", "resumed"),
     "work": ("donation", "lost", "estimate"),

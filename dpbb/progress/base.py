@@ -96,7 +96,7 @@ def show(
 TROUBLE = ("checkpoint-failed", "error", "lost", "no-seat", "refused", "seat-lost")
 """Kinds of events that somebody may want to do something about."""
 
-TOLD = (*TROUBLE, "heuristics")
+TOLD = (*TROUBLE, "heuristics", "bound")
 """Kinds of events that have a line of their own."""
 
 
