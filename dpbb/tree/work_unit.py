@@ -182,8 +182,10 @@ class WorkUnit:
 
     def path(self, index: int) -> tuple[int, ...]:
         """Path of one root."""
-        one = self.take(np.array([range(len(self))[index]]))
-        return tuple(one.digits[0, : one.depths[0]].tolist())
+        row = range(len(self))[index]
+        digits = self._digits
+        path = self._table(np.array([row]))[0] if digits is None else digits[row]
+        return tuple(path[: self.depths[row]].tolist())
 
     def roots(self) -> list[Root]:
         """All roots as objects: for small units, tests and people."""
