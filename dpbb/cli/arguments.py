@@ -46,6 +46,17 @@ def add_progress(parser: argparse.ArgumentParser) -> None:
     add_log_json(parser)
 
 
+def add_on_end(parser: argparse.ArgumentParser) -> None:
+    """Add ``--on-end``; no option of a search, as no file may say what is executed."""
+    parser.add_argument(
+        "--on-end",
+        metavar="COMMAND",
+        help="run this at the end, at a failure, and when there are no seats (see "
+        "$DPBB_EVENT; JSON on its standard input); or an address, http://..., that "
+        "gets the JSON by POST",
+    )
+
+
 def add_log_json(parser: argparse._ActionsContainer) -> None:
     """Add ``--log-json``, for parsers with the option progress."""
     parser.add_argument(

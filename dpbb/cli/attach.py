@@ -6,9 +6,9 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from dpbb.cli.arguments import add_log_json, add_option
+from dpbb.cli.arguments import add_log_json, add_on_end, add_option
 from dpbb.cli.remote import add_run, attached
-from dpbb.cli.shared import EXIT_CODES, EXIT_CODES_TEXT, stopping
+from dpbb.cli.shared import EXIT_CODES, EXIT_CODES_TEXT, stopping, telling
 from dpbb.errors import DpbbError, OptionError
 from dpbb.options import OPTIONS, SolveOptions
 from dpbb.text.files import check_writable
@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_option(parser, OPTIONS["progress"])
     add_log_json(parser)
+    add_on_end(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
 
 
@@ -56,10 +57,11 @@ def run(args: argparse.Namespace) -> int:
     if args.certificate is not None:
         check_writable(args.certificate, "--certificate")
     with (
+        telling(args.on_end) as told,
         attached(args, optima_file=args.optima_file) as handle,
         stopping(message) as should_leave,
     ):
-        with closing(make_progress(style)) as progress:
+        with closing(told.watching(make_progress(style))) as progress:
             should_leave.alert = progress.alert
             if handle.dashboard is not None:
                 progress.note(f"dashboard {handle.dashboard}")
@@ -68,6 +70,7 @@ def run(args: argparse.Namespace) -> int:
             print(f"run {handle.run_id} goes on", file=sys.stderr)
             return 4 if snapshot.value is None else 3
         result = handle.result()
+        told.ended(result)
     print(result.to_json() if args.json else result.summary())
     write_certificate(result, args.certificate)
     return EXIT_CODES[result.status]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dpbb.options import SolveOptions
     from dpbb.options.rows import OptionRow
     from dpbb.problem import Problem
+    from dpbb.progress.notices import Notifier
 
 EXIT_CODES = {
     Status.OPTIMAL: 0,
@@ -86,15 +87,20 @@ def run_and_show(
     if args.output is not None:
         check_writable(args.output, "--output")
     unwritten = None
-    with logging_to_stderr(options.verbosity), stopping() as asked:
+    with (
+        logging_to_stderr(options.verbosity),
+        telling(getattr(args, "on_end", None)) as told,
+        stopping() as asked,
+    ):
         from dpbb.solving.call import shown_by
 
-        progress = shown_by(None, options)
+        progress = told.watching(shown_by(None, options))
         asked.alert = progress.alert
         try:
             result = search(progress=progress, should_stop=asked)
         except UnwrittenError as error:
             unwritten, result = error, error.result
+        told.ended(result)
     try:
         if args.output is not None:
             write_schedule(result, Path(args.output))
@@ -103,6 +109,43 @@ def run_and_show(
     finally:  # what was found is not lost with a full disk
         print(result.to_json() if args.json else result.summary())
     return EXIT_CODES[result.status]
+
+
+class Told:
+    """Tells somebody of the end of what this command does, if anybody is to be told."""
+
+    def __init__(self, notifier: Notifier | None) -> None:
+        self._notifier = notifier
+
+    def watching(self, progress: Progress) -> Progress:
+        """Return a progress that shows the same, and looks whether there are seats."""
+        from dpbb.progress.notices import Noticed
+
+        return progress if self._notifier is None else Noticed(progress, self._notifier)
+
+    def ended(self, result: Result) -> None:
+        """Tell of a result."""
+        from dpbb.progress.notices import END, facts_of_result
+
+        if self._notifier is not None:
+            self._notifier.tell(END, facts_of_result(result))
+
+
+@contextmanager
+def telling(target: str | None) -> Iterator[Told]:
+    """Tell the command or address of ``--on-end``; an error of the block, too."""
+    from dpbb.progress.notices import FAILURE, Notifier
+
+    notifier = None if target is None else Notifier(target)
+    try:
+        yield Told(notifier)
+    except Exception as error:
+        if notifier is not None:
+            notifier.tell(FAILURE, {"state": "failed", "error": str(error)})
+        raise
+    finally:
+        if notifier is not None:
+            notifier.close()
 
 
 def problem_of(args: argparse.Namespace) -> Problem[Any]:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpbb.cli.arguments import add_instance, add_options, add_output, add_progress
+from dpbb.cli.arguments import (
+    add_instance,
+    add_on_end,
+    add_options,
+    add_output,
+    add_progress,
+)
 from dpbb.cli.shared import (
     EXIT_CODES_TEXT,
     given_options,
@@ -26,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_instance(parser)
     add_output(parser, "write the schedule (CSV: position, job, machine, start, end)")
     add_progress(parser)
+    add_on_end(parser)
     add_options(parser)
 
 

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     import argparse
 
 EPILOG = """\
-The start heuristics run here, the tree on the cluster. Prints the name of the run; see
-dpbb list, attach, stop and save. With --checkpoint it survives its scheduler. dpbb
-attach writes the certificate that --certificate asks for, at the end of the run, and,
-with its own --optima-file, the optimal permutations."""
+The start heuristics run here, the tree on the cluster. Prints the name of the run, and
+on stderr the address of its page; see dpbb list, attach, stop and save. With
+--checkpoint it survives its scheduler. dpbb attach writes the certificate that
+--certificate asks for, at the end of the run, and, with its own --optima-file, the
+optimal permutations."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,9 +56,12 @@ def run(args: argparse.Namespace) -> int:
         while not (snapshot.seats or snapshot.waits_for) and time.monotonic() < until:
             time.sleep(WAITING_S / 10)
             snapshot = handle.snapshot()
+        page = handle.dashboard
         handle.detach()
     if snapshot.waits_for and options.verbosity is not Verbosity.QUIET:
         print(f"dpbb: waiting: {snapshot.waits_for}", file=sys.stderr)
+    if page is not None and options.verbosity is not Verbosity.QUIET:
+        print(f"dpbb: page {page}?run={run_id}", file=sys.stderr)
     if options.certificate is not None:
         path = Path(options.certificate).absolute()
         print(f"dpbb: dpbb attach {run_id} will write {path}", file=sys.stderr)

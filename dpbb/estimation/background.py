@@ -146,7 +146,7 @@ def answer(request: bytes) -> Remainder:
     """Estimate what a request asks for, in this process, with one thread."""
     from dpbb.estimation.plain import sampler_of
     from dpbb.estimation.roots import RootSample
-    from dpbb.estimation.sampling import doubts
+    from dpbb.estimation.sampling import doubts, interval
 
     with np.load(io.BytesIO(request), allow_pickle=False) as file:
         header = json.loads(file["header"].tobytes())
@@ -171,7 +171,7 @@ def answer(request: bytes) -> Remainder:
         clock=time.process_time,
     )
     last = rounds[-1]
-    low, high = last.interval()
+    low, high = interval(rounds)
     return Remainder(
         last.mean,
         low,

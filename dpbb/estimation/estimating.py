@@ -118,7 +118,7 @@ def estimate(
     from dpbb.engines.cpu.engine import default_threads
     from dpbb.estimation.plain import sampler_of
     from dpbb.estimation.roots import RootSample
-    from dpbb.estimation.sampling import doubts
+    from dpbb.estimation.sampling import doubts, interval
 
     threads = chosen.threads or default_threads()
     sample = None if roots is None else RootSample.of(roots)
@@ -140,7 +140,7 @@ def estimate(
         except RateUnknown as error:
             unknown = str(error)
     last = rounds[-1]
-    low, high = last.interval()
+    low, high = interval(rounds)
     return Estimate(
         instance=instance_name_of(problem),
         digest=problem.digest,

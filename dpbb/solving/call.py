@@ -524,10 +524,15 @@ def shown_by(progress: Progress | str | None, options: SolveOptions) -> Progress
     return make_progress(style, interval_s=options.report_interval_s)
 
 
-def _connect(address: str, limit: float | None) -> AbstractContextManager[Any]:
+@contextmanager
+def _connect(address: str, limit: float | None) -> Iterator[Any]:
+    """Connect to a cluster; its page is there from now on, before the first run."""
     from dpbb.cluster.client.connect import connect
+    from dpbb.cluster.client.open import ensure_plugin
 
-    return connect(address, limit)
+    with connect(address, limit) as client:
+        client.sync(ensure_plugin, client)
+        yield client
 
 
 @contextmanager

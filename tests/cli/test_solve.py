@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 
 import pytest
 
@@ -37,8 +38,13 @@ def golden(shared, instance, ub, rule):
     raise LookupError(f"{instance} {ub} {rule}")
 
 
-def test_json_is_one_object_and_all_else_is_on_stderr(dpbb):
-    ran = dpbb("solve", "ta002", "--json")
+def test_json_is_one_object_and_all_else_is_on_stderr(dpbb, tmp_path):
+    script, told = tmp_path / "tell.py", tmp_path / "told"
+    code = f"import os; open({str(told)!r}, 'w').write(os.environ['DPBB_STATE'])"
+    script.write_text(code)
+    tell = f"{sys.executable} {script}"
+    ran = dpbb("solve", "ta002", "--json", "--on-end", tell)
+    assert told.read_text().startswith("optimal, ")
     assert ran.code == 0
     values = json.loads(ran.out)
     assert values.keys() >= KEYS

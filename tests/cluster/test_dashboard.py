@@ -110,7 +110,7 @@ def test_metrics_of_an_open_run(client):
         wait_until(lambda: series(client).get(f"dask_dpbb_nodes{{{labels}}}"))
         found = series(client)
         assert found["dask_dpbb_runs"] == 1
-        assert found[f"dask_dpbb_pruning_threshold{{{labels}}}"] == HUGE[1]
+        assert found[f"dask_dpbb_upper_bound{{{labels}}}"] == HUGE[1]
         assert found[f"dask_dpbb_incumbent{{{labels}}}"] > HUGE[1]
         assert found[f"dask_dpbb_nodes{{{labels}}}"] > 0
         assert f"dask_dpbb_checkpoint_age_seconds{{{labels}}}" not in found
@@ -118,7 +118,11 @@ def test_metrics_of_an_open_run(client):
         assert found[f"dask_dpbb_seats{{{seats}}}"] == 1
         run.stop()
         run.result()
-    assert series(client) == {"dask_dpbb_runs": 0}
+    assert found[f'dask_dpbb_run_state{{{labels},state="running"}}'] == 1
+    after = series(client)  # the final state alone, for alerts
+    assert after.pop("dask_dpbb_runs") == 0
+    assert after[f'dask_dpbb_run_state{{{labels},state="stopped"}}'] == 1
+    assert all(name.startswith("dask_dpbb_run_state") for name in after)
 
 
 def test_metrics_are_registered_once_a_process(cluster):

@@ -1,7 +1,7 @@
 """Prometheus metrics of the open runs, on the scheduler's ``/metrics``.
 
 All are gauges: a lost worker's nodes since its last full report are explored again, so
-no count of a run only grows. A run that is over has no series any more.
+no count of a run only grows. Of a run that is over the final state stays for an hour.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from typing import TYPE_CHECKING, Any
+
+from dpbb.progress.words import state_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 GAUGES = {
     "incumbent": "Value of the best permutation known",
-    "pruning_threshold": (
+    "upper_bound": (
         "What is not below it is pruned: the incumbent's value (with all optima one "
         "more), or a cutoff, of which nobody need have a permutation"
     ),
@@ -39,7 +41,11 @@ GAUGES = {
     ),
     "promised_loss_seconds": "What that is at most, as far as the seats can do it",
     "checkpoint_failures": "Checkpoints that could not be written",
-    "estimate_seconds": "Estimated time until the end",
+    "estimate_seconds": "Estimated time until the end: the middle of the range",
+    "estimate_low_seconds": "The least of it, in 19 of 20 cases",
+    "estimate_high_seconds": "The most of it, in 19 of 20 cases",
+    "energy_joules": "Energy of the devices while they explored, where they say",
+    "gpu_seconds": "Seconds that GPUs have explored, all together",
 }
 """Names, without ``dask_dpbb_``, and what they mean; a value each for every run."""
 
@@ -81,7 +87,7 @@ def values_of(snapshot: Snapshot) -> dict[str, float]:
     """Values of ``GAUGES`` for a run; those that are not known are left out."""
     values: dict[str, float | None] = {
         "incumbent": snapshot.value,
-        "pruning_threshold": snapshot.ub,
+        "upper_bound": snapshot.ub,
         "lower_bound": snapshot.lower_bound,
         "gap_ratio": snapshot.gap,
         "nodes": snapshot.decomposed + snapshot.leaves,
@@ -93,7 +99,13 @@ def values_of(snapshot: Snapshot) -> dict[str, float]:
         "requeues": snapshot.requeues,
         "seats_lost": snapshot.seats_lost,
         "estimate_seconds": snapshot.estimate_s,
+        "energy_joules": snapshot.energy_j,
+        "gpu_seconds": snapshot.gpu_s,
     }
+    if snapshot.left_s is not None:
+        values["estimate_low_seconds"], values["estimate_high_seconds"] = (
+            snapshot.left_s
+        )
     saved = snapshot.checkpoint
     if saved is not None:
         values["checkpoint_failures"] = saved.failures
@@ -147,6 +159,10 @@ def _make_collector(scheduler: Any) -> Any:
                     seats.add_metric([*labels, engine, state], count)
             yield units
             yield seats
+            states = self._family("run_state", "1 for where a run is", "state")
+            for snapshot in (*snapshots, *plugin.monitor.ended()):
+                states.add_metric([*_labels(snapshot), state_kind(snapshot)], 1)
+            yield states
 
         def _name(self, name: str) -> str:
             return f"{self.namespace}_{self.subsystem}_{name}".removeprefix("_")

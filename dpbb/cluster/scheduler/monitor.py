@@ -32,6 +32,10 @@ KEPT_RUNS = 32
 """Of so many runs that are over the page shows the end."""
 
 
+TOLD_S = 3600.0
+"""Metrics have the final state of a run for so long, so that alerts can be raised."""
+
+
 class _Watched:
     """One run."""
 
@@ -43,6 +47,7 @@ class _Watched:
         self.snapshot = snapshot
         self.history = History()
         self.until = 0.0  # as long as the snapshot serves
+        self.over_at: float | None = None
 
 
 class Monitor:
@@ -84,7 +89,7 @@ class Monitor:
         watched = self._runs.get(run_id)
         if finished is None or watched is None:
             return
-        watched.snapshot = finished.snapshot
+        watched.snapshot, watched.over_at = finished.snapshot, self._clock()
         watched.history.note(finished.snapshot)
         over = [known for known in self._runs if known not in self._hub.runs]
         for oldest in over[:-KEPT_RUNS]:
@@ -147,6 +152,15 @@ class Monitor:
         """Snapshots of the open runs."""
         self.tick()
         return [self._runs[run_id].snapshot for run_id in self._hub.runs]
+
+    def ended(self) -> list[Snapshot]:
+        """Last snapshots of the runs that are over since an hour at most."""
+        since = self._clock() - TOLD_S
+        return [
+            watched.snapshot
+            for watched in self._runs.values()
+            if watched.over_at is not None and watched.over_at >= since
+        ]
 
     def _look(self, run_id: Any) -> None:
         run = self._hub.runs.get(run_id)

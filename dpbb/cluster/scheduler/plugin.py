@@ -32,6 +32,7 @@ from dpbb.cluster.scheduler.forecasts import Forecaster
 from dpbb.cluster.scheduler.greetings import Greetings
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.scheduler.monitor import Monitor
+from dpbb.cluster.scheduler.notices import Notices
 from dpbb.cluster.scheduler.page import Page, PageControls
 from dpbb.cluster.scheduler.restoring import restore_all
 from dpbb.cluster.scheduler.submitter import Submitter
@@ -128,6 +129,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         self.calls = ClientCalls(self.hub, self.checkpoints, self.submitter)
         controls = PageControls(scheduler, self.calls)
         self.page = Page(scheduler, self.monitor, controls)
+        self.notices = Notices(self.hub)
         self.forecasts = Forecaster(self.hub, time.monotonic)
         self._answers: dict[LeaseId, asyncio.Future[Order]] = {}
         self._ticker: asyncio.Task[None] | None = None
@@ -371,6 +373,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
     def changed(self, run_id: RunId) -> None:
         """See ``Shell``."""
         self.monitor.changed(run_id)
+        self.notices.changed(run_id)
         self.calls.changed(run_id)
 
     def _prepare_for(self, seats: list[dict[str, Any]]) -> None:
@@ -414,6 +417,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
                 self.forecasts.tick,
                 self.elastic.tick,
                 self.monitor.tick,
+                self.notices.tick,
             ):
                 try:
                     tick()

@@ -14,7 +14,14 @@ from dpbb.errors import OptionError
 from dpbb.estimation.probe import Found
 from dpbb.estimation.result import MOST_NODES
 from dpbb.estimation.roots import RootSample
-from dpbb.estimation.sampling import Round, Sampler, doubts, most_strata, steps_to
+from dpbb.estimation.sampling import (
+    Round,
+    Sampler,
+    doubts,
+    interval,
+    most_strata,
+    steps_to,
+)
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import BranchingRule, TreeOptions
@@ -252,3 +259,17 @@ def test_an_absurd_interval_is_a_doubt_of_its_own():
     found = doubts([round_of(1000, *[9e5] * 8), odd])
     assert found == (f"the interval spans {np.log10(high / low):.0f} powers of ten",)
     assert doubts([round_of(1000, *[9e5] * 8), round_of(1000, *[1e6] * 7, 9e5)]) == ()
+
+
+def test_intervals_are_wider_where_probes_disagree_are_few_or_still_find_more():
+    calm = [round_of(256, *([1e6, 1.01e6] * 4))]
+    apart = [round_of(256, *([1e6, 3e6] * 4))]
+    scarce = [round_of(4, *([1e6, 1.01e6] * 4))]
+    grown = [round_of(64, *([1e5] * 8)), *calm]
+    widths = [high / low for low, high in map(interval, (calm, apart, scarce, grown))]
+    assert 1.3 < widths[0] < 2  # wider than the probes alone say
+    assert min(widths[1:]) > 1.5 * widths[0]
+    exact = [round_of(256, *([77.0] * 8), thinned=0)]
+    assert interval(exact) == (77, 77)
+    least, most = interval([round_of(4, *([1e299, 1e303] * 4))])
+    assert 0 < least < most == MOST_NODES

@@ -171,6 +171,30 @@ def test_runs_take_turns_on_one_seat():
     world.finish(*specs)
 
 
+def test_runs_that_take_turns_say_with_whom_and_not_each_turn():
+    world = World()
+    specs = [tiny_spec(seed, 8, instance=f"shop{seed}") for seed in (1, 2)]
+    for spec in specs:
+        world.open(spec)
+    world.join("a")
+    for _ in range(6):
+        world.clock.now += TURN_S
+        world.hub.tick()
+        ((run_id, unit, attempt),) = world.shell.futures
+        spec = next(spec for spec in specs if spec.run_id == run_id)
+        world.work(spec, (run_id, unit, attempt), stop_after=40)
+    now = world.clock.now
+    shots = [world.hub.runs[spec.run_id].snapshot(now) for spec in specs]
+    assert [shot.shares_with for shot in shots] == [("shop2",), ("shop1",)]
+    for shot in shots:
+        assert shot.waits_for == ""
+        kinds = [event.kind for event in shot.events]
+        assert kinds.count("shared") == 1
+        assert not {"no-seat", "seat-left"} & set(kinds)
+    world.hub.fail(specs[1].run_id, "stopped by a test")
+    assert world.hub.runs[specs[0].run_id].snapshot(now).shares_with == ()
+
+
 def test_gpu_run_leaves_the_cores_to_others():
     """Runs share only the seats that both can use."""
     world = World()

@@ -1,0 +1,202 @@
+"""Who else is told of the end of a run, of its failure, and that it has no seats.
+
+A command or a web address, from the present command line or from the scheduler's own
+configuration alone: never from a run's options or a checkpoint, so that to resume what
+somebody else has written executes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shlex
+import subprocess
+import threading
+import urllib.request
+from typing import TYPE_CHECKING, Any
+
+from dpbb.errors import OptionError
+from dpbb.progress.base import Progress
+from dpbb.progress.words import goes_on, state_word
+
+if TYPE_CHECKING:
+    from dpbb.coordination.snapshot import Snapshot
+    from dpbb.result import Result
+
+logger = logging.getLogger(__name__)
+
+PATIENCE_S = 30.0
+"""A command, or a server, has so long."""
+
+END, FAILURE, NO_SEATS = "end", "failure", "no-seats"
+
+
+class Notifier:
+    """Tells a command or a web address of what happens.
+
+    The command gets the facts as environment variables (``DPBB_EVENT``, ``DPBB_RUN``,
+    ``DPBB_INSTANCE``, ``DPBB_STATE``, ``DPBB_VALUE``) and as one JSON object on its
+    standard input, an address (``http://`` or ``https://``) gets the object by POST. No
+    shell reads any of it.
+
+    Parameters
+    ----------
+    target
+        The command, as in a shell, or the address.
+
+    Raises
+    ------
+    OptionError
+        It is neither.
+    """
+
+    def __init__(self, target: str) -> None:
+        self._url = target if target.startswith(("http://", "https://")) else None
+        try:
+            self._command = [] if self._url else shlex.split(target)
+        except ValueError as error:
+            raise OptionError(
+                f"on-end: expected a command or an address, got {target!r}: {error}"
+            ) from error
+        if self._url is None and not self._command:
+            raise OptionError("on-end: expected a command or an address, got nothing")
+        self._told: list[threading.Thread] = []
+
+    def tell(self, event: str, facts: dict[str, Any]) -> None:
+        """Tell it in a thread; what goes wrong is logged, and changes nothing."""
+        thread = threading.Thread(
+            target=self._tell, args=(event, facts), name="dpbb-notice", daemon=True
+        )
+        self._told = [one for one in self._told if one.is_alive()] + [thread]
+        thread.start()
+
+    def close(self) -> None:
+        """Wait until all has been told, or its time is over."""
+        for thread in self._told:
+            thread.join(PATIENCE_S)
+
+    def _tell(self, event: str, facts: dict[str, Any]) -> None:
+        body = json.dumps({"event": event, **facts}).encode()
+        try:
+            if self._url is not None:
+                request = urllib.request.Request(  # noqa: S310 (as it was checked)
+                    self._url, body, {"Content-Type": "application/json"}
+                )
+                urllib.request.urlopen(request, timeout=PATIENCE_S).close()  # noqa: S310
+                return
+            names = {"event": event, **facts}
+            said = {
+                f"DPBB_{key.upper()}": str(names[key])
+                for key in ("event", "run", "instance", "state", "value")
+                if names.get(key) is not None
+            }
+            subprocess.run(  # noqa: S603 (the user's own command)
+                self._command,
+                input=body,
+                env={**os.environ, **said},
+                stdout=subprocess.DEVNULL,
+                timeout=PATIENCE_S,
+                check=True,
+            )
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            logger.warning("on-end: %s could not be told: %s", event, error)
+
+
+def facts_of(snapshot: Snapshot) -> dict[str, Any]:
+    """Return what is told of a run."""
+    return {
+        "run": str(snapshot.run_id),
+        "instance": snapshot.instance,
+        "state": state_word(snapshot),
+        "value": snapshot.value,
+        "lower_bound": snapshot.lower_bound,
+        "seconds": round(snapshot.seconds, 3),
+        "nodes": snapshot.decomposed + snapshot.leaves,
+        "error": snapshot.error,
+        "waits_for": snapshot.waits_for,
+    }
+
+
+def facts_of_result(result: Result) -> dict[str, Any]:
+    """Return what is told of a solve that has come to its end."""
+    return {
+        "instance": result.instance,
+        "state": f"{result.status}, {result.termination}",
+        "value": result.makespan,
+        "lower_bound": result.lower_bound,
+        "seconds": round(result.seconds, 3),
+        "nodes": result.decomposed + result.leaves,
+    }
+
+
+class Wants:
+    """Which runs have no seats, and were not told of yet."""
+
+    def __init__(self, notifier: Notifier) -> None:
+        self._notifier = notifier
+        self._told: set[str] = set()
+
+    def look(self, snapshot: Snapshot) -> None:
+        """Tell it when a run has had no seat for a while; once each time."""
+        run = str(snapshot.run_id)
+        lacking = not snapshot.seats and not snapshot.shares_with
+        if not (lacking and snapshot.waits_for and goes_on(snapshot)):
+            self.seated(run)
+        elif run not in self._told:
+            self._told.add(run)
+            self._notifier.tell(NO_SEATS, facts_of(snapshot))
+
+    def seated(self, run: str) -> None:
+        """Take note that a run has seats, or needs none."""
+        self._told.discard(run)
+
+
+class Noticed(Progress):
+    """Shows a run as another progress does, and tells when it has no seats.
+
+    Parameters
+    ----------
+    inner
+        Shows the run.
+    notifier
+        Is told.
+    """
+
+    def __init__(self, inner: Progress, notifier: Notifier) -> None:
+        self._inner, self._wants = inner, Wants(notifier)
+
+    def note(self, text: str) -> None:
+        """Pass it on."""
+        self._inner.note(text)
+
+    def waiting(self, text: str) -> None:
+        """Pass it on."""
+        self._inner.waiting(text)
+
+    def incumbent(self, seconds: float, value: int, bound: int) -> None:
+        """Pass it on."""
+        self._inner.incumbent(seconds, value, bound)
+
+    def update(self, snapshot: Snapshot) -> None:
+        """Look whether there are seats, and pass it on."""
+        self._wants.look(snapshot)
+        self._inner.offset_s = self.offset_s
+        self._inner.update(snapshot)
+
+    def finish(self, snapshot: Snapshot) -> None:
+        """Pass it on."""
+        self._inner.offset_s = self.offset_s
+        self._inner.finish(snapshot)
+
+    def done(self, result: Result) -> None:
+        """Pass it on."""
+        self._inner.done(result)
+
+    def alert(self, text: str) -> None:
+        """Pass it on."""
+        self._inner.alert(text)
+
+    def close(self) -> None:
+        """Pass it on."""
+        self._inner.close()
