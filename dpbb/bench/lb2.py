@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 SIZES = {"20x20": "ta021", "50x20": "ta051", "100x20": "ta081", "200x20": "ta101"}
 """An instance for each size."""
 
-PARTS = ("rates", "arms")
+PARTS = ("rates", "arms", "trees")
 
 SCALAR_NODES = 2000
 """Nodes that one scalar core is timed with, at 20 jobs; fewer with more."""
@@ -61,9 +61,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=PARTS,
         default="rates",
         help="rates: whole bounds a second of everything; arms: pools that are sent to "
-        "a GPU, as in the founding papers, by size and arm (default: rates)",
+        "a GPU, as in the founding papers, by size and arm; trees: lists of open nodes "
+        "explored by the pool engine in all these ways (default: rates)",
     )
-    parser.add_argument("--json", type=Path, help="arms: write the rows here")
+    parser.add_argument(
+        "--json",
+        type=Path,
+        help="arms, trees: write the rows here; trees go on with what is not there",
+    )
+    parser.add_argument(
+        "--budget",
+        type=float,
+        default=480.0,
+        metavar="SECONDS",
+        help="trees: nothing begins after it (default: 480)",
+    )
+    parser.add_argument(
+        "--branching",
+        nargs="+",
+        choices=("minmin", "front"),
+        default=["minmin", "front"],
+        help="trees: rules; the front alone is that of Melab's tables",
+    )
+    parser.add_argument(
+        "--pools",
+        type=int,
+        nargs="+",
+        help="arms: sizes of pools (default: the papers')",
+    )
+    parser.add_argument("--arms", nargs="+", help="arms: names of those wanted")
+    parser.add_argument(
+        "--share",
+        type=float,
+        default=1.0,
+        help="trees: part of the lists' usual size, for a try",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -72,6 +104,8 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError("--repeat, --nodes: expected at least 1")
     if args.part == "arms":
         return _arms(args)
+    if args.part == "trees":
+        return _trees(args)
     cupy: Any = None
     try:
         cupy = require_gpu()
@@ -102,7 +136,26 @@ def _arms(args: argparse.Namespace) -> int:
             args.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
 
     sizes = {size: SIZES[size] for size in args.sizes}
-    return int(not lb2_arms.measure(sizes, lb2_arms.POOLS, args.repeat, note))
+    pools = args.pools or lb2_arms.POOLS
+    exact = lb2_arms.measure(sizes, pools, args.repeat, note, args.arms)
+    return int(not exact)
+
+
+def _trees(args: argparse.Namespace) -> int:
+    """Explore trees below lists; what is finished is in the file."""
+    from dpbb.bench import lb2_trees
+
+    if args.json is None or args.budget <= 0 or args.share <= 0:
+        raise OptionError("--part trees: expected --json, --budget > 0, --share > 0")
+    exact = lb2_trees.measure(
+        lb2_trees.Book(args.json),
+        args.sizes,
+        args.branching,
+        budget_s=args.budget,
+        repeat=args.repeat,
+        share=args.share,
+    )
+    return int(not exact)
 
 
 def random_nodes(

@@ -118,19 +118,31 @@ def measure(
     pools: Sequence[int],
     repeat: int,
     note: Callable[[dict[str, Any]], None],
+    arms: Sequence[str] | None = None,
 ) -> bool:
-    """Measure all arms; ``note`` is told every row. Whether all bounds are equal."""
+    """Measure arms, by default all; ``note`` is told every row.
+
+    Whether all bounds are equal.
+    """
     require_gpu()
     exact = True
     for size, name in sizes.items():
-        exact &= _Class(size, name, pools, repeat).measure(note)
+        exact &= _Class(size, name, pools, repeat, arms).measure(note)
     return exact
 
 
 class _Class:
     """One class of shops."""
 
-    def __init__(self, size: str, name: str, pools: Sequence[int], repeat: int) -> None:
+    def __init__(
+        self,
+        size: str,
+        name: str,
+        pools: Sequence[int],
+        repeat: int,
+        arms: Sequence[str] | None,
+    ) -> None:
+        self._arms = arms
         self._size, self._pools, self._repeat = size, pools, repeat
         self._problem = FlowShopProblem(taillard_instance(name), "lb2")
         self._exact = True
@@ -147,9 +159,9 @@ class _Class:
             core, expected = scalar_rate(model, few)
             note({"size": self._size, "branching": branching, "core": core})
             for arm in ARMS:
-                if arm.branching == branching:
+                if arm.branching == branching and self._wants(arm.name):
                     self._measure_arm(model, arm, nodes, core, note)
-            if front_only:
+            if front_only or self._arms is not None:
                 continue
             for block_size in BLOCK_SIZES:
                 arm = Arm(f"blocks of {block_size}", block_size=block_size)
@@ -157,6 +169,9 @@ class _Class:
             self._compare("core", model.bound(*few, NO_UB), expected)
             self._measure_parents(model, nodes, order, core, note)
         return self._exact
+
+    def _wants(self, name: str) -> bool:
+        return self._arms is None or name in self._arms
 
     def _measure_arm(
         self,

@@ -93,6 +93,7 @@ class PoolSession:
         self._equal = EqualJobs.of(problem, tree)
         self._ub, self._all_optima = ub, all_optima
         self._all_threads = threads
+        self._keeps_ub = settings.keeps_ub
         self._selection, self._in_flight = settings.selection, settings.in_flight
         self._pool_max, self._pool_min = settings.limits(n_jobs)
         self._is_full = False
@@ -260,6 +261,8 @@ class PoolSession:
         count = leaves.size
         self._leaves += count
         self._closed[self._problem.n_jobs - 1] += count
+        if self._keeps_ub:
+            return
         rows = self._order[leaves.rows]
         values = costs_of(self._problem, rows)
         for index in np.flatnonzero(values < self._ub).tolist():

@@ -36,6 +36,9 @@ class PoolSettings:
     pool_max, pool_min
         Open nodes from which the hybrid goes deepest first, and down to which it does
         so; None: by memory.
+    keeps_ub
+        Leaves do not lower the upper bound and are not reported: for measurements on
+        the tree of one that is not tight.
     in_flight
         Batches on their way at a time: with two, the host branches on one while the
         device bounds the other.
@@ -51,6 +54,7 @@ class PoolSettings:
     pool_max: int | None = None
     pool_min: int | None = None
     in_flight: int = 2
+    keeps_ub: bool = False
 
     @classmethod
     def of(cls, tuning: Tuning | None) -> PoolSettings:
