@@ -25,7 +25,7 @@ GAUGES = {
         "What is not below it is pruned: the incumbent's value (with all optima one "
         "more), or a cutoff, of which nobody need have a permutation"
     ),
-    "lower_bound": "Least lower bound of the open roots at the last full reports",
+    "lower_bound": "No schedule is below: least bound of the open roots, or proved",
     "gap_ratio": "(incumbent - lower bound) / incumbent; none without an incumbent",
     "nodes": "Decomposed nodes and leaves so far",
     "nodes_per_second": "Decomposed nodes and leaves a second, over a few seconds",
