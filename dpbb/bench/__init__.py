@@ -4,6 +4,7 @@
 """
 
 SUITES = {
+    "cascade": "trees at the optimum with LB1, LB2 and cascades, CPU or GPU",
     "cold": "whole `dpbb solve` processes, from the prompt to the proof",
     "cpu": "golden trees with the CPU engine: counts, nodes a second",
     "dask": "the same tree raw in one process and through a LocalCluster",

@@ -241,9 +241,11 @@ class TwoMachineBounds:
         self._depths = range(0)
         if cascade is not None:
             self._depths = range(cascade.first, cascade.last + 1)
-        pairs = () if cascade is None else cascade.pairs
+        self.pairs = () if cascade is None else cascade.pairs
         self._times = times
-        self._tables = JohnsonTables.of(times, machine_pairs(times.shape[1], pairs))
+        self._tables = JohnsonTables.of(
+            times, machine_pairs(times.shape[1], self.pairs)
+        )
         self._heads = heads(times).min(axis=0)
         self._tails = tails(times).min(axis=0)
 
@@ -262,7 +264,28 @@ class TwoMachineBounds:
         depth = len(self._times) - len(jobs) + 1
         if not below.size or depth not in self._depths:
             return tight
-        times = self._times[jobs[below]]
+        found = self.by_pair(state, jobs, below, back=back)
+        tight[below] = np.maximum(tight[below], found.max(axis=0))
+        return tight
+
+    def by_pair(
+        self,
+        state: FlowShopState,
+        jobs: NDArray[np.intp],
+        children: NDArray[np.intp],
+        *,
+        back: bool,
+    ) -> NDArray[np.int64]:
+        """Two-machine bounds of some children of a node, shape (n_pairs, r).
+
+        Parameters
+        ----------
+        state, jobs, back
+            As of ``child_bounds``.
+        children : ndarray of intp, shape (r,)
+            Which of ``jobs`` they take.
+        """
+        times = self._times[jobs[children]]
         front = self._heads if state.prefix_empty else state.front
         tail = self._tails if state.suffix_empty else state.back
         if back:
@@ -275,6 +298,4 @@ class TwoMachineBounds:
         spans = np.empty((len(self._tables.pairs), len(jobs)), np.int64)
         spans[:, order] = spans_without(self._tables, jobs[order])
         u, v = self._tables.pairs.T
-        found = begin.T[u] + spans[:, below] + follow.T[v]
-        tight[below] = np.maximum(tight[below], found.max(axis=0))
-        return tight
+        return np.asarray(begin.T[u] + spans[:, children] + follow.T[v])

@@ -1,0 +1,184 @@
+"""Whole trees at the optimum with LB1, LB2, and cascades of two-machine bounds.
+
+A tree is explored by turns with each bound, in one process on one device: wall time
+from the first slice to the proof, and the nodes. ``learned-1``, ``learned-2`` ... are
+cascades of the few pairs of machines that prune most in a sample of the tree, more with
+each; ``auto`` is what ``--bound auto`` takes there. A tree that is not over in time has
+its nodes so far, with a ``>``.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpbb.bench.cpu import Machine
+from dpbb.engines.base import SLICE_S
+from dpbb.engines.registry import choose_engine
+from dpbb.errors import OptionError
+from dpbb.estimation.cascades import (
+    chosen_bound,
+    learned_pairs,
+    pair_bounds_of,
+    with_pairs,
+)
+from dpbb.flowshop.formats import read_instance
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.options import LB1, TreeOptions
+from dpbb.problem import bound_of
+from dpbb.text.json_text import json_text
+from dpbb.tree.work_unit import WorkUnit
+
+if TYPE_CHECKING:
+    import argparse
+
+    from dpbb.engines.base import Device, Engine
+    from dpbb.problem import Problem
+
+VFR = ("VFR30_15_2@2317", "VFR30_20_8@2812", "VFR40_15_9@2705", "VFR40_15_10@2940")
+
+TREES = (*(f"ta{number:03}" for number in range(21, 31)), *VFR)
+"""Instances at their best-known makespan, or at the value after the @."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """All repetitions of one tree with one bound; ``choice_s``: of ``auto``."""
+
+    tree: str
+    arm: str
+    bound: str
+    decomposed: int
+    leaves: int
+    over: bool
+    choice_s: float
+    seconds: tuple[float, ...]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the suite's arguments."""
+    parser.add_argument("--engine", choices=("cpu", "gpu"), default="cpu")
+    parser.add_argument("--threads", type=int, default=None, help="CPU threads")
+    parser.add_argument("--trees", nargs="+", default=list(TREES), metavar="NAME[@UB]")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of each arm")
+    parser.add_argument(
+        "--arms",
+        nargs="+",
+        default=["lb1", "lb2", "auto"],
+        help="bounds, auto, learned (default: lb1 lb2 auto)",
+    )
+    parser.add_argument(
+        "--most", type=float, default=60.0, help="seconds of a run (default: 60)"
+    )
+    parser.add_argument("--json", type=Path, default=None, help="also write this file")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the suite; returns 0 unless a bound's counts differ from run to run."""
+    if args.repeat < 1 or args.most <= 0:
+        raise OptionError("--repeat, --most: expected more than 0")
+    rows: list[Row] = []
+    exact = True
+    for tree in args.trees:
+        name, _, value = tree.partition("@")
+        problem = FlowShopProblem(read_instance(name))
+        known = problem.best_known
+        if value:
+            ub = int(value)
+        elif known is None:
+            raise OptionError(f"--trees: expected {name}@UB, as no value is known")
+        else:
+            ub = known.upper_bound
+        engine, _ = choose_engine(args.engine, problem, TreeOptions())
+        device = engine.devices(args.threads)[0]
+        found, same = _tree(args, tree, problem, ub, engine, device)
+        rows += found
+        exact &= same
+    if args.json is not None:
+        content = {"machine": asdict(Machine.this()), "rows": [asdict(r) for r in rows]}
+        args.json.write_text(json_text(content))
+    return 0 if exact else 1
+
+
+def _tree(
+    args: argparse.Namespace,
+    tree: str,
+    problem: FlowShopProblem,
+    ub: int,
+    engine: Engine,
+    device: Device,
+) -> tuple[list[Row], bool]:
+    """Explore a tree with all arms by turns; also whether all counts agree."""
+    _explored(engine, device, problem, ub, 0.5)  # compiles
+    nodes, _, _, took = _explored(engine, device, problem, ub, 2.0)
+    arms: dict[str, tuple[Problem[Any], float]] = {}
+    for arm in args.arms:
+        began = time.perf_counter()
+        if arm == "auto":
+            choice = chosen_bound(
+                problem,
+                TreeOptions(),
+                ub,
+                engine=engine.name,
+                nodes_per_second=nodes / took,
+            )
+            arms[arm] = (
+                problem.with_bound(choice.bound),
+                time.perf_counter() - began,
+            )
+        elif arm == "learned":
+            bounds = pair_bounds_of(problem)
+            if bounds is None:
+                continue
+            sets = learned_pairs(problem, bounds, TreeOptions(), ub)
+            for number, pairs in enumerate(sets, 1):
+                arms[f"{arm}-{number}"] = with_pairs(problem, pairs), 0.0
+        else:
+            arms[arm] = problem.with_bound(arm), 0.0
+    for other, _ in arms.values():
+        if bound_of(other) != LB1:
+            _explored(engine, device, other, ub, 0.5)  # compiles
+    runs: dict[str, list[tuple[int, int, bool, float]]] = {arm: [] for arm in arms}
+    for _ in range(args.repeat):
+        for arm, (other, _) in arms.items():
+            runs[arm].append(_explored(engine, device, other, ub, args.most))
+    first, rows, exact = 0.0, [], True
+    for arm, (other, choice_s) in arms.items():
+        done = [one[:3] for one in runs[arm]]
+        over = all(one[2] for one in done)
+        exact &= not over or len(set(done)) == 1
+        seconds = tuple(one[3] for one in runs[arm])
+        middle = statistics.median(seconds) + choice_s
+        first = first or middle
+        rows.append(
+            Row(tree, arm, bound_of(other), *done[0][:2], over, choice_s, seconds)
+        )
+        print(
+            f"{tree:18} {engine.name} {arm:10} {'' if over else '>'}{done[0][0]:>15,} "
+            f"nodes  {middle:8.3f} s  {min(seconds):8.3f} to {max(seconds):8.3f}  "
+            f"{first / middle:5.2f} x  {bound_of(other)[:40]}",
+            flush=True,
+        )
+    return rows, exact
+
+
+def _explored(
+    engine: Engine, device: Device, problem: Problem[Any], ub: int, most: float
+) -> tuple[int, int, bool, float]:
+    """Explore a tree; decomposed nodes, leaves, whether it is over, and seconds."""
+    session = engine.open(problem, TreeOptions(bound=bound_of(problem)), device, ub=ub)
+    try:
+        session.load(WorkUnit.whole(problem.n_jobs))
+        decomposed = leaves = 0
+        over, began = False, time.perf_counter()
+        while not over and time.perf_counter() - began < most:
+            part = session.advance(ub, SLICE_S)
+            decomposed += part.decomposed
+            leaves += part.leaves
+            over = part.exhausted
+        return decomposed, leaves, over, time.perf_counter() - began
+    finally:
+        session.close()
