@@ -161,7 +161,7 @@ async def test_an_asynchronous_client_awaits_all_trees(c, s, a):
     result = await dpbb.solve("ta003", client=c, **NEH)
     assert (result.status, result.makespan) == (Status.OPTIMAL, 1081)
     assert len(result.bounds) > 2
-    with pytest.raises(OptionError, match="expected incumbent for a run that"):
+    with pytest.raises(OptionError, match="expected incumbent, as a run that is not"):
         dpbb.submit("ta003", client=c, **NEH)
 
 
