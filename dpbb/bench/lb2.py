@@ -91,6 +91,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--arms", nargs="+", help="arms: names of those wanted")
     parser.add_argument(
+        "--report",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="measure nothing: print tables of what --json wrote, beside the papers'",
+    )
+    parser.add_argument("--plot", type=Path, help="report: draw a picture here")
+    for name in ("core-gflops", "gpu-gflops", "core-watts", "gpu-watts"):
+        parser.add_argument(
+            f"--{name}",
+            type=float,
+            help="report: for speed-ups at equal theoretical peak, or equal watts",
+        )
+    parser.add_argument(
         "--share",
         type=float,
         default=1.0,
@@ -100,6 +114,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the suite; returns 0 unless two evaluators differ."""
+    if args.report is not None:
+        from dpbb.bench.lb2_report import Peaks, print_report
+
+        given = args.core_gflops, args.gpu_gflops, args.core_watts, args.gpu_watts
+        print_report(args.report, Peaks(*given), args.plot)
+        return 0
     if args.repeat < 1 or args.nodes < 1:
         raise OptionError("--repeat, --nodes: expected at least 1")
     if args.part == "arms":

@@ -1,0 +1,96 @@
+"""The papers' protocol: lists of open nodes, what is kept, what is printed."""
+
+import json
+
+import pytest
+
+from dpbb.bench.lb2_lists import NodeList, make_list
+from dpbb.bench.lb2_report import Peaks, print_report, structures
+from dpbb.bench.lb2_scalar import ScalarFlowShop
+from dpbb.bench.lb2_trees import Book, Key, keys
+from dpbb.engines.base import Device
+from dpbb.engines.driver import explore_to_end
+from dpbb.engines.pool.bounding import CpuBounding
+from dpbb.engines.pool.session import PoolSession
+from dpbb.engines.pool.settings import PoolSettings
+from dpbb.engines.registry import get_engine
+
+
+@pytest.fixture(scope="module")
+def found():
+    return make_list("ta021", "minmin", 3, 3000)
+
+
+def test_a_seed_gives_the_same_list(found):
+    assert make_list("ta021", "minmin", 3, 3000) == found
+    assert make_list("ta021", "minmin", 4, 3000) != found
+    assert NodeList.from_json(json.loads(json.dumps(found.to_json()))) == found
+    assert found.bounded >= 3000
+    found.unit.check()
+
+
+def test_a_list_has_its_counts_in_every_order(found):
+    """Also of the reference engine: the scalar search and the engine count the same."""
+    settings = PoolSettings(pool_size=64, keeps_ub=True)
+    model = ScalarFlowShop(found.problem, found.tree)
+    given = found.problem, found.tree
+    session = PoolSession(
+        *(*given, model, CpuBounding(model, 1), settings, found.ub),
+        threads=1,
+        all_optima=False,
+    )
+    device = Device("cpu", "here", threads=2)
+    other = get_engine("pool").open_with(settings, *given, device, ub=found.ub)
+    for some in (session, other):
+        some.load(found.unit)
+        counters = explore_to_end(some, found.ub).counters
+        some.close()
+        assert (counters.decomposed, counters.leaves) == (
+            found.decomposed,
+            found.leaves,
+        )
+
+
+def test_a_book_goes_on_from_its_file(found, tmp_path):
+    path = tmp_path / "trees.json"
+    book = Book(path)
+    book.lists[Key("ta021", "minmin", 3, 3000)] = found
+    row = {"instance": "ta021", "branching": "minmin", "how": "core", "pool": None}
+    book.add({**row, "seconds": [2.0], "bounding_s": 1.0, "exact": True})
+    book.add({**row, "how": "parents", "pool": 8192, "seconds": [0.5], "exact": True})
+    book.save()
+    again = Book(path)
+    assert again.lists == book.lists
+    assert again.has(instance="ta021", how="parents", pool=8192)
+    assert not again.has(instance="ta021", how="parents", pool=4096)
+
+
+def test_lists_are_ten_of_a_class_and_half_as_many_of_a_second_rule():
+    wanted = list(keys(["20x20", "200x20"], ["minmin", "front"], 1.0))
+    assert len(wanted) == 30
+    assert wanted[0] == Key("ta021", "minmin", 0, 4_000_000)
+    assert wanted[-1] == Key("ta105", "front", 4, 450_000)
+
+
+def test_the_six_structures_have_the_papers_sizes():
+    """E4 of the papers: 38 KB, 76 KB and 4 KB at 200 jobs and 20 machines."""
+    sizes = {name: size for name, size, _ in structures("200x20")}
+    assert (sizes["JM"], sizes["LM"], sizes["PTM"]) == (38_000, 76_000, 4_000)
+
+
+def test_speed_ups_are_printed_beside_the_papers(found, tmp_path, capsys):
+    path = tmp_path / "trees.json"
+    book = Book(path)
+    row = {"instance": "ta021", "branching": "minmin", "pool": None, "exact": True}
+    book.add({**row, "how": "core", "seconds": [60.0], "bounding_s": 57.0})
+    book.add({**row, "how": "parents", "pool": 8192, "seconds": [0.5, 0.6, 0.4]})
+    book.add({**row, "how": "3 threads", "seconds": [15.0]})
+    book.save()
+    capsys.readouterr()
+    print_report([path], Peaks(core_gflops=50.0, gpu_gflops=5000.0), None)
+    printed = capsys.readouterr().out
+    assert "1 lists of 60 to 60 s there, 95.0 % of it bounding" in printed
+    assert "120.0" in printed  # 60 s in 0.5 s
+    assert "at equal theoretical peak: 1.20 x 100 cores" in printed
+    assert "61.5" in printed  # Melab III, 8192
+    assert "4.43" in printed
