@@ -314,3 +314,14 @@ def test_flow_shop_problem_is_solved_as_its_instance(client):
     problem = FlowShopProblem(dpbb.read_instance(SHOP))
     result = dpbb.solve(problem, client=client, verbosity="quiet")
     assert result.makespan == best_makespan(SHOP)
+
+
+@pytest.mark.parametrize("equal", [False, True])
+def test_two_machines_need_no_tree(client, equal):
+    """Johnson's order is proved by the root's bound, also where trees never end."""
+    times = np.random.default_rng(equal).integers(1, 100, (500, 2))
+    if equal:
+        times[:, 1] = times[:, 0]
+    result = dpbb.solve(times, client=client, verbosity="quiet")
+    assert (result.status, result.proof) == ("optimal", "root_bound")
+    assert result.decomposed == 0

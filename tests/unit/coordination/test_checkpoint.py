@@ -447,3 +447,21 @@ def test_a_tighter_bound_and_a_better_schedule_are_used():
     world = World(spec, SEATS, saved=saved)
     assert world.coordinator.value == best
     assert world.run().lower_bound == best
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_run_goes_on_by_the_rules_that_it_has(version):
+    """Trees of equal jobs from before there was a rule for them stay what they are."""
+    problem = FlowShopProblem(FlowShopInstance("equal", [[3, 9], [3, 9], [4, 4]]))
+    spec = spec_of(problem, TreeOptions(rule_version=version))
+    saved = World(spec, SEATS).coordinator.checkpoint(0.0)
+    assert from_bytes(to_bytes(saved)).spec.tree == spec.tree
+
+
+def test_all_optima_are_not_looked_for_in_a_tree_without_copies():
+    with pytest.raises(ValueError, match="expected all optima in a tree of rule"):
+        spec_of(
+            FlowShopProblem(FlowShopInstance("equal", [[3, 9], [3, 9]])),
+            TreeOptions(rule_version=2),
+            all_optima=True,
+        )

@@ -10,6 +10,7 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dpbb
@@ -18,7 +19,7 @@ from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
 from dpbb.proof.verify import verify
 from tests.oracle import TinyFlowShop
-from tests.unit.proof.conftest import SHOP
+from tests.unit.proof.conftest import SHOP, deal, run_certificate
 
 FAST = {"engine": "reference", "verbosity": "quiet", "report_interval_s": 0.05}
 
@@ -387,3 +388,52 @@ def test_a_certificate_of_trillions_of_nodes(shared, tmp_path):
     ran = alone(Certificate.read(path).content, tmp_path, "--nodes", "1000")
     assert ran.returncode == 3, ran.stdout
     assert "not checked enough: 0 of 20 draws by claimed nodes" in ran.stdout
+
+
+@pytest.fixture(scope="module")
+def equal(tmp_path_factory):
+    """Certificate of a shop with three kinds of jobs, three of each, in any order."""
+    rng = np.random.default_rng(8)
+    times = np.repeat(rng.integers(1, 60, (3, 5)), 3, axis=0)
+    rng.shuffle(times)
+    folder = tmp_path_factory.mktemp("equal")
+    content = run_certificate(folder, times, heuristics="none")
+    assert content["schema"] == checker.SCHEMA
+    return content
+
+
+def test_a_tree_without_copies_of_equal_jobs_is_proved_again(equal, both):
+    assert equal["tree"]["rule_version"] == 2
+    assert both(equal)[0]
+    assert both(deal(equal, equal["result"]["ub"]))[0]
+
+
+def test_older_trees_of_equal_jobs_hold(equal, both):
+    old = copy.deepcopy(equal)
+    old["tree"]["rule_version"] = 1
+    assert both(deal(old, equal["result"]["ub"]))[0]
+    assert not both(old)[0]  # it has not so many nodes
+
+
+def without_equal_jobs(content):
+    content["instance"]["times"] = SHOP.tolist()
+    content["instance"]["digest"] = checker.digest_of(SHOP.tolist())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: c["tree"].update(root_order=None), "equal jobs side by side"),
+        (lambda c: c["tree"]["root_order"].sort(), "equal jobs side by side"),
+        (without_equal_jobs, "equal jobs side by side"),
+        (lambda c: c["result"].update(all_optima=True), "expected all optima"),
+    ],
+)
+def test_rules_for_equal_jobs_are_refused_where_they_are_not_for(
+    change, message, equal, both
+):
+    content = copy.deepcopy(equal)
+    change(content)
+    holds, text = both(content)
+    assert not holds
+    assert text.count(message) == 2, text

@@ -1,0 +1,93 @@
+"""Shops with equal jobs through whole runs: optima, interruptions, certificates."""
+
+from __future__ import annotations
+
+import random
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+import dpbb
+from dpbb.cluster.local import embedded_cluster
+from dpbb.engines import explore_to_end, get_engine
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.options import SolveOptions
+from dpbb.proof.verify import verify
+from dpbb.tree import WorkUnit
+from dpbb.tree.branching import tree_of
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
+
+QUIET = {"verbosity": "quiet", "report_interval_s": 0.05}
+
+
+@pytest.fixture(scope="module")
+def client():
+    with embedded_cluster(dashboard_address=":0", threads=2) as (_, client):
+        yield client
+
+
+def shop_of(kinds, copies, n_machines, seed):
+    rng = np.random.default_rng(seed)
+    times = np.repeat(rng.integers(1, 100, (kinds, n_machines)), copies, axis=0)
+    rng.shuffle(times)
+    return FlowShopInstance(f"equal{seed}", times)
+
+
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+def test_the_optimum_is_that_of_all_permutations(client, engine):
+    orders = np.array([*permutations(range(6))])
+    for seed in range(3):
+        shop = shop_of(3, 2, 4, seed)
+        best = FlowShopProblem(shop).evaluate_all(orders).min()
+        result = dpbb.solve(
+            shop, client=client, engine=engine, heuristics="none", **QUIET
+        )
+        assert (result.status, result.makespan) == ("optimal", best)
+
+
+@pytest.mark.parametrize("bound", ["lb1", "lb2"])
+def test_all_optima_are_all_of_them(client, bound):
+    shop = shop_of(2, 3, 3, 1)
+    orders = np.array([*permutations(range(6))])
+    values = FlowShopProblem(shop).evaluate_all(orders)
+    result = dpbb.solve(
+        shop,
+        client=client,
+        engine="reference",
+        all_optima=True,
+        bound=bound,
+        **QUIET,
+    )
+    assert result.n_optima == np.count_nonzero(values == values.min())
+
+
+def test_stops_at_any_moment_change_no_count_and_the_proof_holds(tmp_path):
+    shop, cutoff = shop_of(6, 5, 10, 1), 2228
+    problem = FlowShopProblem(shop)
+    tree = tree_of(problem, SolveOptions(), None)
+    engine = get_engine("cpu")
+    session = engine.open(problem, tree, engine.devices(1)[0], ub=cutoff)
+    session.load(WorkUnit.whole(problem.n_jobs))
+    expected = explore_to_end(session, cutoff).counters
+    session.close()
+    assert expected.decomposed > 20_000
+    folder, path = tmp_path / "run", tmp_path / "c.json.gz"
+    limit = random.Random(str(tmp_path)).randrange(1, expected.decomposed // 2)
+    options = {**QUIET, "engine": "cpu"}
+    stopped = dpbb.solve(
+        shop,
+        cutoff=cutoff,
+        node_limit=limit,
+        checkpoint=str(folder),
+        certificate=str(path),
+        **options,
+    )
+    assert stopped.termination in ("node_limit", "exhausted")
+    result = stopped
+    if stopped.termination == "node_limit":
+        result = dpbb.resume(folder, workers=2, **options)
+    assert (result.decomposed, result.leaves) == (expected.decomposed, expected.leaves)
+    found = verify(path, engine="cpu")
+    assert found.verdict == "proved again", found.summary()
