@@ -2,6 +2,7 @@
 
 from dpbb.options.derived import RunOptions, SolveKeywords, Tuning
 from dpbb.options.table import (
+    AUTO_BOUND,
     BLOCK_SIZE_RANGE,
     LB1,
     OPTIONS,
@@ -21,6 +22,7 @@ from dpbb.options.table import (
 )
 
 __all__ = [
+    "AUTO_BOUND",
     "BLOCK_SIZE_RANGE",
     "LB1",
     "OPTIONS",

@@ -27,6 +27,8 @@ from dpbb.errors import (
 from dpbb.flowshop.family import read_problem
 from dpbb.kernels.nvrtc import is_shared
 from dpbb.options import (
+    AUTO_BOUND,
+    LB1,
     EngineName,
     Heuristics,
     ProgressStyle,
@@ -34,14 +36,20 @@ from dpbb.options import (
     Strategy,
     Verbosity,
 )
-from dpbb.problem import ImprovesBeside, instance_name_of, with_bound
+from dpbb.problem import (
+    HasBounds,
+    ImprovesBeside,
+    bound_of,
+    instance_name_of,
+    with_bound,
+)
 from dpbb.progress import Progress, make_progress
 from dpbb.result import Termination
 from dpbb.solving.certify import certified, certified_at_root
 from dpbb.solving.from_below import Step
 from dpbb.solving.plan import run_options, uncut_text
 from dpbb.solving.start import check_fit, make_plan, numbered
-from dpbb.solving.strategy import chosen_strategy
+from dpbb.solving.strategy import bound_for, chosen_strategy
 from dpbb.text.files import check_writable
 from dpbb.tree.branching import tree_of
 
@@ -239,6 +247,11 @@ class Call:
             self.progress.note(f"strategy {strategy}: {why}")
         if strategy is Strategy.FROM_BELOW:
             plan = replace(plan, step=Step(1, plan.lower_bound))
+        if self.options.bound == AUTO_BOUND:
+            choice = bound_for(plan, engine=self.engine, should_stop=self.should_stop)
+            self.progress.note(f"bound {choice.bound}: {choice.why}")
+            if choice.bound != bound_of(plan.problem):
+                plan = replace(plan, problem=with_bound(plan.problem, choice.bound))
         return plan
 
     def _with_heuristics(self, device: str) -> Plan:
@@ -474,7 +487,11 @@ def make_call(
         raise OptionError(f"should_stop: expected a function, got {should_stop!r}")
     chosen = (options or SolveOptions()).replace(**changes, **style_of(progress))
     check_client(client, chosen)
-    problem = with_bound(read_problem(instance), chosen.bound)
+    problem = read_problem(instance)
+    bound = chosen.bound
+    if bound == AUTO_BOUND:  # until it is chosen
+        bound = LB1 if isinstance(problem, HasBounds) else None
+    problem = with_bound(problem, bound)
     chosen = numbered(problem, chosen)
     check_fit(problem, chosen)
     if chosen.certificate is not None:

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dpbb.estimation.result import duration
 from dpbb.options import EngineName, Strategy
+from dpbb.problem import bound_of
+from dpbb.tree.branching import tree_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dpbb.estimation.cascades import Choice
     from dpbb.solving.plan import Plan
 
 T = TypeVar("T")
@@ -28,6 +31,9 @@ ESTIMATE_SHARE = 0.05
 WAIT_S = 60.0
 """An estimate is waited for so long, as on its first use Numba compiles for it; with a
 time limit three times its share."""
+
+CORE_NODES_PER_S = 1.5e7
+"""Nodes of LB1 a second that a core explores about (``dpbb bench cpu``, 20 x 20)."""
 
 POLL_S = 0.02
 
@@ -83,6 +89,44 @@ def chosen_strategy(
         there = "what is left of the time limit" if left is not None else "that"
         return Strategy.FROM_BELOW, f"{text}: more than {there}, {duration(limit)}"
     return Strategy.INCUMBENT, f"{text}, and there is time for it"
+
+
+def bound_for(
+    plan: Plan,
+    *,
+    engine: str | None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Choice:
+    """Return the bound of a tree where the option is ``auto``, and why.
+
+    Parameters
+    ----------
+    engine
+        The engine of an embedded cluster; None: another cluster explores.
+    """
+    from dpbb.engines.cpu.engine import default_threads
+    from dpbb.estimation.cascades import Choice, chosen_bound
+
+    options = plan.options
+    if engine is None:
+        return Choice(bound_of(plan.problem), "the devices of a cluster are not known")
+    threads = options.threads or default_threads()
+    left = plan.seconds_left(time.monotonic())
+    found = _in_time(
+        lambda stopped: chosen_bound(
+            plan.problem,
+            tree_of(plan.problem, options, plan.branching_ub),
+            plan.threshold,
+            engine=engine,
+            nodes_per_second=CORE_NODES_PER_S * threads * (options.workers or 1),
+            seed=options.seed,
+            should_stop=stopped,
+        ),
+        WAIT_S if left is None else min(WAIT_S, ESTIMATE_SHARE * max(left, 0.0)),
+        should_stop,
+    )
+    late = Choice(bound_of(plan.problem), "the estimate was not there in time")
+    return late if found is None else found
 
 
 def _in_time(

@@ -7,9 +7,13 @@ from threading import Event
 import pytest
 
 from dpbb.errors import EngineUnavailable
+from dpbb.estimation.cascades import Choice
+from dpbb.flowshop import FlowShopInstance
 from dpbb.options import Strategy
+from dpbb.problem import bound_of
 from dpbb.solving import strategy as module
-from dpbb.solving.strategy import chosen_strategy
+from dpbb.solving.call import make_call
+from dpbb.solving.strategy import bound_for, chosen_strategy
 from tests.unit.solving.test_plan import ORDER, plan_of
 
 
@@ -65,3 +69,22 @@ def test_what_goes_wrong_with_an_estimate_is_raised(monkeypatch):
         chosen_strategy(
             plan_of(strategy="auto", initial=ORDER), engine="cpu", detached=False
         )
+
+
+def test_the_bound_that_is_chosen_is_that_of_the_run(monkeypatch):
+    choice = Choice("cascade:1-3:0-1", "it is faster")
+    monkeypatch.setattr(
+        "dpbb.estimation.cascades.chosen_bound", lambda *_, **__: choice
+    )
+    shop = FlowShopInstance("shop", [[3, 9, 2], [8, 1, 5], [4, 4, 6], [2, 7, 7]])
+    call = make_call(shop, None, None, {"bound": "auto", "cutoff": 29}, "none")
+    assert bound_of(call.problem) == "lb1"
+    call.engine = "cpu"
+    spec = call.plan().spec(0.0, "cpu")
+    assert spec.tree.bound == bound_of(spec.problem) == choice.bound
+
+
+def test_of_devices_that_are_not_known_the_bound_is_lb1():
+    choice = bound_for(plan_of(bound="auto"), engine=None)
+    assert choice.bound == "lb1"
+    assert "not known" in choice.why
