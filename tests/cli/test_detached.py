@@ -59,7 +59,7 @@ def test_a_run_goes_on_without_its_client(dpbb, address):
     listed = dpbb("list").out.splitlines()
     assert listed[0].split()[:3] == ["run", "instance", "state"]
     row = next(line for line in listed if line.startswith(run_id))
-    assert row.split()[1:3] == ["ta016", "exhausted"]
+    assert row.split()[1:6] == ["ta016", "nothing", "below", "1,397,", "proved"]
     rows = [json.loads(line) for line in dpbb("list", "--json").out.splitlines()]
     assert run_id in {row["run_id"] for row in rows}
 
