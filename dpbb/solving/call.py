@@ -209,7 +209,7 @@ class Call:
     def _start(self, unwanted: Event) -> Iterator[Any]:
         limit = self.options.time_limit_s
         end = math.inf if limit is None else self.began + limit
-        if end - time.monotonic() < LEAST_START_S:
+        if end - time.monotonic() < LEAST_START_S and self.may_end_early:
             unwanted.wait()
             raise ClusterError("expected time for a cluster to start in, got none")
         from dpbb.cluster.local import embedded_cluster
@@ -321,6 +321,11 @@ class Call:
             where = f"an answer of {address}" if address else "workers to start here"
             self.progress.waiting(where)
         return False
+
+    @property
+    def may_end_early(self) -> bool:
+        """Whether ``early`` is asked, so that no run may be opened at all."""
+        return not self.detached
 
     def early(self, plan: Plan) -> Result | None:
         """Return the result if there is nothing to explore, or no time."""

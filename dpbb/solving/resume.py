@@ -91,6 +91,11 @@ class ResumedCall(Call):
         )
         return spec, to_bytes(saved)
 
+    @property
+    def may_end_early(self) -> bool:
+        """A run that goes on is opened whatever its limit."""
+        return False
+
     def early(self, plan: Plan) -> None:
         """Nothing ends a run before it goes on; see ``Call.early``."""
 

@@ -1,16 +1,19 @@
 import time
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import fields
 from threading import Event
 
 import pytest
 
+from dpbb.errors import ClusterError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import SolveOptions
 from dpbb.progress import Progress
 from dpbb.result import Improvement
 from dpbb.solving import call as module
 from dpbb.solving.call import Call
+from dpbb.solving.resume import ResumedCall
 
 
 @pytest.fixture
@@ -89,3 +92,28 @@ def test_workers_are_launched_before_the_first_schedule_where_there_is_time(
         assert not imports.is_set()
         call._found(Improvement(0.1, 5, "neh"), 4)
         assert starting.result(60) == "a client"
+
+
+@pytest.mark.parametrize("kind", [Call, ResumedCall, "detached"])
+def test_no_cluster_is_started_where_no_time_is_left_for_one(monkeypatch, call, kind):
+    """But a run that goes on, or is not waited for, is opened whatever its limit."""
+    if kind is ResumedCall:
+        values = (getattr(call, one.name) for one in fields(Call))
+        call = ResumedCall(*values)
+
+    @contextmanager
+    def embedded(**_how):
+        yield None, "a client"
+
+    monkeypatch.setattr("dpbb.cluster.local.embedded_cluster", embedded)
+    call.options = SolveOptions(time_limit_s=0.1, engine="cpu")
+    call.began, call.detached = time.monotonic(), kind == "detached"
+    with call._embedded() as starting:
+        call._found(Improvement(0.1, 5, "neh"), 4)
+        if kind is Call:
+            assert not starting.done()
+        else:
+            assert starting.result(60) == "a client"
+    if kind is Call:
+        with pytest.raises(ClusterError, match="expected time for a cluster"):
+            starting.result(60)
