@@ -2,7 +2,8 @@
 
 Needs Chromium and Playwright (``pip install "dpbb[test]"``). Solves ta021 from a bad
 schedule on a cluster of this machine, and takes one picture in each theme on the way,
-and one at the end.
+and one at the end. With ``--moments``: what a person sees when two runs share a
+cluster, a worker is killed, the scheduler is gone, a run is resumed and stopped.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 SIZE = {"width": 1400, "height": 900}
 MAX_BYTES = 250_000
+WAIT_MS = 120_000
 
 
 def main() -> int:
@@ -36,8 +39,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--instance", default="ta021")
     parser.add_argument("--explored", type=float, default=0.6)
+    parser.add_argument(
+        "--moments", action="store_true", help="those of docs/watching.md alone"
+    )
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     options = parser.parse_args()
+    if options.moments:
+        moments(options.out)
+        return 0
     problem = FlowShopProblem(taillard_instance(options.instance))
     spec = RunSpec(
         run_id=uuid4().hex[:12],
@@ -73,9 +82,80 @@ def main() -> int:
     return 0
 
 
+def moments(out: Path) -> None:
+    """Take what a person sees when runs share seats, and when something is killed."""
+    import os
+    import signal
+
+    from distributed import Client, LocalCluster
+
+    import dpbb
+    from tests.browser import support
+
+    def cluster(port: int) -> LocalCluster:
+        return LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            dashboard_address=f"127.0.0.1:{port}",
+        )
+
+    with tempfile.TemporaryDirectory() as name, support.browser() as browser:
+        folder = str(Path(name) / "ta056")
+        page = browser.new_page(viewport=SIZE)
+        page.set_default_timeout(WAIT_MS)
+
+        def look(file: str, shown: str, text: str, height: int = 560) -> None:
+            page.locator(shown, has_text=text).first.wait_for(timeout=WAIT_MS)
+            page.wait_for_timeout(1500)
+            page.screenshot(
+                path=out / file,
+                clip={"x": 0, "y": 0, "width": SIZE["width"], "height": height},
+            )
+            check(out / file)
+
+        options = {"cutoff": 3679, "checkpoint": folder, "checkpoint_interval_s": 5}
+        with cluster(0) as first, Client(first, set_as_default=False) as client:
+            # looked at as somebody does who comes back later
+            address = support.page_address(client)
+            port = int(address.rpartition(":")[2].partition("/")[0])
+            run = dpbb.submit("ta056", client=client, bound="lb1", **options)
+            other = dpbb.submit("ta052", client=client, cutoff=3699, bound="lb1")
+            page.goto(f"{address}?theme=light&run={run.run_id}")
+            page.locator("#dpbb-runs td", has_text="ta052").first.wait_for(
+                timeout=WAIT_MS
+            )
+            page.locator("#dpbb-tables").scroll_into_view_if_needed()
+            page.wait_for_timeout(1500)
+            page.locator("#dpbb-tables").screenshot(path=out / "moment-two-runs.png")
+            check(out / "moment-two-runs.png")
+            page.evaluate("scrollTo(0, 0)")
+            other.close()
+            worker = next(iter(client.run(os.getpid).values()))
+            os.kill(worker, signal.SIGKILL)
+            look("moment-worker-killed.png", "#dpbb-banner", "seat lost")
+        look("moment-scheduler-killed.png", "#dpbb-lost", "was lost at")
+        with cluster(port) as second, Client(second, set_as_default=False) as client:
+            ask = threading.Event()
+            how = {"client": client, "should_stop": ask.is_set, "progress": "none"}
+            resumed = threading.Thread(target=dpbb.resume, args=(folder,), kwargs=how)
+            resumed.start()
+            while not (runs := dpbb.runs(client)):
+                time.sleep(0.2)
+            page.goto(f"{address}?theme=light&run={runs[0].run_id}")
+            look("moment-resumed.png", "#dpbb-events", "resumed", 900)
+            ask.set()
+            look("moment-stopped.png", "#dpbb-status", "stopped", 300)
+            resumed.join()
+
+
 def take(page, file: Path) -> None:  # noqa: ANN001
-    """Take a picture; it must be small enough for the repository."""
+    """Take a picture of all that is seen."""
     page.screenshot(path=file)
+    check(file)
+
+
+def check(file: Path) -> None:
+    """See that a picture is small enough for the repository."""
     size = file.stat().st_size
     print(f"{file}: {size:,} bytes")  # noqa: T201
     if size > MAX_BYTES:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from dpbb.coordination.snapshot import Snapshot
 
-MAX_SAMPLES = 240
+MAX_SAMPLES = 960
 FIRST_STEP_S = 0.5
 WINDOW_S = 5.0
 """Rates are averages over so long at least: reports come every second or so."""
