@@ -134,6 +134,7 @@ def moments(out: Path) -> None:
             os.kill(worker, signal.SIGKILL)
             look("moment-worker-killed.png", "#dpbb-banner", "seat lost")
         look("moment-scheduler-killed.png", "#dpbb-lost", "was lost at")
+        page.goto("about:blank")  # else it looks for the scheduler meanwhile
         with cluster(port) as second, Client(second, set_as_default=False) as client:
             ask = threading.Event()
             how = {"client": client, "should_stop": ask.is_set, "progress": "none"}
