@@ -65,12 +65,14 @@ def main() -> int:
         Client(cluster, set_as_default=False) as client,
         support.browser() as browser,
     ):
-        spec = replace(spec, checkpoint=str(Path(folder) / "checkpoints"))
+        saved = replace(spec.options, checkpoint=str(Path(folder) / "checkpoints"))
+        spec = replace(spec, options=saved)
         address = support.page_address(client)
         with submit_run(client, spec, make_result=lambda outcome: outcome) as run:
             pages = {}
             for theme in ("light", "dark"):
                 page = pages[theme] = browser.new_page(viewport=SIZE)
+                page.set_default_timeout(WAIT_MS)
                 page.goto(f"{address}?theme={theme}")
             while run.snapshot().explored < options.explored:
                 time.sleep(0.2)

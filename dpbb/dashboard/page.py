@@ -176,6 +176,8 @@ def show(
         if name in TITLES:
             root.html_attributes = {"role": "region", "aria-label": TITLES[name]}
         doc.add_root(root)
+    # what no root refers to is not of the document, and never heard of again
+    next(iter(roots.values())).tags = [pulse.source, viewer.source]
     pulse.follow(doc, viewer)
 
     def switched(_name: str, _old: str, _new: str) -> None:
@@ -261,21 +263,21 @@ class Pulse:
     """A sign of life every second, with the run that the address is to name."""
 
     def __init__(self) -> None:
-        self._source = ColumnDataSource({"run": [""], "empty": [True], "at": [0]})
+        self.source = ColumnDataSource({"run": [""], "empty": [True], "at": [0]})
         self._count = 0
 
     def beat(self, picker: Picker) -> None:
         """Tell the browser that the scheduler is there."""
         self._count += 1
         run = picker.run_id if picker.held else ""
-        self._source.data = {
+        self.source.data = {
             "run": [run], "empty": [not picker.run_id], "at": [self._count],
         }  # fmt: skip
 
     def follow(self, doc: Any, viewer: Viewer) -> None:  # noqa: ANN401
         """Have the page of a document hear it."""
-        args = {"pulse": self._source, "viewer": viewer.source}
-        self._source.js_on_change("data", CustomJS(args=args, code=_BEAT))
+        args = {"pulse": self.source, "viewer": viewer.source}
+        self.source.js_on_change("data", CustomJS(args=args, code=_BEAT))
         doc.js_on_event(DocumentReady, CustomJS(args=args, code=_READY))
         doc.js_on_event(ConnectionLost, CustomJS(code=_CLOSED))
 

@@ -72,6 +72,17 @@ def test_the_page_holds_all_parts_and_finished_runs():
     assert doc.template_variables["key"] == "secret"
 
 
+@pytest.mark.parametrize("only", [None, "gantt"])
+def test_signs_of_life_are_of_the_document(only):
+    """Of a model that no root refers to, a browser hears nothing."""
+    feed = FakeFeed()
+    feed.add("new")
+    doc = document(feed, FakeControls(), only=only)
+    columns = [set(model.data) for model in doc.models if hasattr(model, "data")]
+    assert {"run", "empty", "at"} in columns
+    assert {"offset_min"} in columns
+
+
 def test_before_there_is_a_run_the_page_says_so():
     doc = document(FakeFeed(), FakeControls())
     assert doc.template_variables["empty"]
