@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dpbb.estimation.result import duration
 from dpbb.options import EngineName, Strategy
-from dpbb.problem import bound_of
+from dpbb.problem import bound_of, n_machines_of
 from dpbb.tree.branching import tree_of
 
 if TYPE_CHECKING:
@@ -104,13 +104,21 @@ def bound_for(
     engine
         The engine of an embedded cluster; None: another cluster explores.
     """
+    from dpbb.cluster.worker.gpus import visible_gpus
     from dpbb.engines.cpu.engine import default_threads
     from dpbb.estimation.cascades import Choice, chosen_bound
+    from dpbb.estimation.rates import h100_rate
 
     options = plan.options
     if engine is None:
         return Choice(bound_of(plan.problem), "the devices of a cluster are not known")
     threads = options.threads or default_threads()
+    rate = CORE_NODES_PER_S * threads * (options.workers or 1)
+    if engine == EngineName.GPU:
+        gpus = options.workers or len(visible_gpus(os.environ))
+        machines = max(1, n_machines_of(plan.problem))
+        known = h100_rate(plan.problem.n_jobs, machines, max(1, gpus))
+        rate = known.nodes_per_second
     left = plan.seconds_left(time.monotonic())
     found = _in_time(
         lambda stopped: chosen_bound(
@@ -118,7 +126,7 @@ def bound_for(
             tree_of(plan.problem, options, plan.branching_ub),
             plan.threshold,
             engine=engine,
-            nodes_per_second=CORE_NODES_PER_S * threads * (options.workers or 1),
+            nodes_per_second=rate,
             seed=options.seed,
             should_stop=stopped,
         ),
@@ -172,7 +180,6 @@ def _least_seconds(
     from dpbb.cluster.worker.gpus import visible_gpus
     from dpbb.estimation.estimating import estimate
     from dpbb.estimation.rates import h100_rate
-    from dpbb.problem import n_machines_of
 
     options = plan.options
     on_cores = engine in (EngineName.CPU, EngineName.REFERENCE)
