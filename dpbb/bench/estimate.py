@@ -103,6 +103,23 @@ HELD_OUT = (
     Tree("ta052", 3655, "minmin", 16_679_915),
     Tree("ta086", 6301, "minmin", 24_999_554),
     Tree("ta102", 11140, "minmin", 13_281_774),
+    # counted on a GPU alone
+    Tree("VFR20_10_1", 1532, "minmin", 2_203_948_759),
+    Tree("VFR20_20_1", 2270, "minmin", 2_676_941_567),
+    Tree("VFR20_20_6", 2291, "minmin", 3_198_219_532),
+    Tree("VFR30_15_6", 2306, "minmin", 28_046_194_035),
+    Tree("VFR40_15_1", 3004, "minmin", 19_351_848_327),
+    Tree("VFR40_15_6", 2804, "minmin", 17_413_758_260),
+    Tree("VFR50_15_6", 3325, "minmin", 1_956_638_229),
+    Tree("VFR60_20_1", 4094, "minmin", 50_743_691_386),
+    Tree("VFR100_20_1", 6060, "minmin", 4_014_466_140),
+    Tree("ta023", 2326, "minmin", 3_261_576_057),
+    Tree("ta052", 3671, "minmin", 767_734_525),
+    Tree("ta053", 3592, "minmin", 266_495_786),
+    Tree("ta057", 3680, "minmin", 7_602_432_898),
+    Tree("ta058", 3639, "minmin", 1_463_679_447),
+    Tree("ta085", 6269, "minmin", 38_145_479_428),
+    Tree("ta102", 11150, "minmin", 1_447_091_074),
 )
 """Trees that no part of the estimates was tuned on, counted by ``--count``."""
 
