@@ -34,6 +34,9 @@ using std::max;
 using std::min;
 using std::size_t;
 
+struct uint2 {
+  unsigned x, y;
+};
 struct uint4 {
   unsigned x, y, z, w;
 };
@@ -368,6 +371,11 @@ inline unsigned __viaddmax_s16x2(unsigned a, unsigned b, unsigned c) {
 inline unsigned __viaddmax_u16x2(unsigned a, unsigned b, unsigned c) {
   return by_halves([=](int at) {
     return max((uint16_t)((a >> at) + (b >> at)), (uint16_t)(c >> at));
+  });
+}
+inline unsigned __vimax3_s16x2(unsigned a, unsigned b, unsigned c) {
+  return by_halves([=](int at) {
+    return max({(int16_t)(a >> at), (int16_t)(b >> at), (int16_t)(c >> at)});
   });
 }
 inline unsigned __vimin3_u16x2(unsigned a, unsigned b, unsigned c) {

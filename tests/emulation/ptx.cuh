@@ -19,3 +19,5 @@ inline u64 global_nanoseconds() {
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (u64)now.tv_sec * 1000000000ull + (u64)now.tv_nsec;
 }
+inline void keep(u32 &) {}
+inline void prefetch(const u32 *) {}

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 DRAIN_BATCHES = 64
 """Batches that a warp closes at the end of a launch, deepest nodes first."""
 
-FILTER_LISTS = 4
+FILTER_LISTS = 2
 """Children for each lane in the list of a ``Filter``."""
 
 SHRINKING_BATCHES = 1024
@@ -39,7 +39,8 @@ SHRINKING_BATCHES = 1024
 def warp_bytes(shape: KernelShape) -> int:
     """Bytes of a warp in the shared memory of ``explore``."""
     n = shape.n_jobs
-    explorer = up(4 * n + 4 * n + 4 * (n + 1) + 2 * 2 * LANES + 2 * n, 4)
+    jobs = LANES * (n if shape.own_jobs else 1)
+    explorer = up(4 * n + 4 * n + 4 * (n + 1) + 2 * LANES + 2 * n + jobs, 4)
     return explorer + filter_bytes(shape)
 
 

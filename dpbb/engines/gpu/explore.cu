@@ -23,21 +23,35 @@
 
 #include "pages.cuh"
 
+constexpr int NEWS_EVERY = 4;  // batches
+
+// OWN_JOBS: each lane bounds the children of its own jobs, one after the other; else the
+// warp goes through all jobs that any lane has unscheduled.
+//
+// Lanes that read rows of their own do so two words at a time. In shared memory the rows
+// lie an odd number of these apart: 16 jobs in a row are in banks of their own.
+constexpr int ROW_LOAD = OWN_JOBS ? 2 : 4;
+constexpr int STRIDE = SHARED_ROWS && OWN_JOBS ? ((ROW + 1) / 2 | 1) * 2 : ROW;
+static_assert(!OWN_JOBS || N_MASK <= 2, "a lane holds its set of jobs in two words");
+constexpr int TWOS = 9;  // see child_bounds
+constexpr int ROWS_AT_ONCE = 2;  // whose chains of maxima run side by side
+
 struct Explorer {
   u32 full[N];        // list of full pages of each depth, through Arena::next
   u32 open[N];        // page that is being filled
   u32 closed[N + 1];  // closed subtrees by depth, this launch
-  u16 ready[2 * LANES];  // children to be made: parent's lane | job << 5
+  u16 ready[LANES];   // children to be made: parent's lane | bit << 5
   u8 fill[N];         // records in the open page, 0 (no page) to 31
   u8 rest[N];         // records left of the first full page; 0: all
+  u8 jobs[OWN_JOBS ? N : 1][LANES];  // by rank, of each lane's node
 };
 
 #if TIGHTENS
 // What a warp needs to tighten bounds, before its Explorer.
 struct Filter {
   Tightening model;
-  u32 cut[N_MASK][LANES];         // of each lane's node: children that are pruned
-  u32 list[(SLOTS + 2) * LANES];  // children: parent's lane | flag << 5 | job << 10
+  u32 cut[N_MASK][LANES];   // of each lane's node: children that are pruned
+  u32 list[SLOTS * LANES];  // children: parent's lane | bit << 5 | job << 16
 };
 #endif
 
@@ -80,27 +94,39 @@ struct Levels {
     return -1;
   }
 
-  // Take a page of this depth out, a full one if there is one; its number of records.
-  __device__ __forceinline__ int pop(int depth, u32 &page) {
-    page = own.full[depth];
-    int records = LANES;
-    if (page != NONE && own.rest[depth]) records = own.rest[depth];
-    __syncwarp();
-    if (page != NONE) {
+  // A page taken out; behind a full one the list of its depth waits for `put_first`.
+  struct Popped {
+    u32 page;
+    int records;
+    bool full;
+    u32 next;  // of a full page, lane 0: the one after it, on its way
+  };
+
+  // Take a page of this depth out, a full one if there is one.
+  __device__ __forceinline__ Popped pop(int depth) {
+    Popped popped{own.full[depth], LANES, true, NONE};
+    if (popped.page != NONE) {
+      if (own.rest[depth]) popped.records = own.rest[depth];
+      __syncwarp();
       if (lane == 0) {
-        own.full[depth] = __ldcg(arena.next + page);
+        popped.next = __ldcg(arena.next + popped.page);
         own.rest[depth] = 0;
       }
       --n_full;
     } else {
-      page = own.open[depth];
-      records = own.fill[depth];
+      popped = {own.open[depth], own.fill[depth], false, NONE};
       __syncwarp();
       if (lane == 0) own.fill[depth] = 0;
       --n_open;
     }
     __syncwarp();
-    return records;
+    return popped;
+  }
+
+  // Before the list of a page that was popped is looked at again.
+  __device__ __forceinline__ void put_first(int depth, const Popped &popped) {
+    if (popped.full && lane == 0) own.full[depth] = popped.next;
+    __syncwarp();
   }
 
   __device__ __forceinline__ void push(int depth, u32 page, int records) {
@@ -187,11 +213,21 @@ __device__ __forceinline__ u32 word_of(const u32 (&words)[N_MASK], int w) {
   return value;
 }
 
+// Sum over this lane and all after it.
+__device__ __forceinline__ int sum_behind(int value, int lane) {
+#pragma unroll
+  for (int step = 1; step < LANES; step *= 2) {
+    const int more = __shfl_sync(ALL_LANES, value, (lane + step) % LANES);
+    if (lane + step < LANES) value += more;
+  }
+  return value;
+}
+
 // Bounds of all children of the lanes' nodes: survivors by direction, and the selector,
 // to which copies of equal jobs are children like all others.
 // The loop runs over the jobs that any lane has unscheduled, so every lane reads the same
 // row: one access for the warp, and no bank conflicts.
-__device__ __forceinline__ int bound_children(
+__device__ __forceinline__ int bound_union(
     const Arena &arena, const Node &node, const u32 *rows, u32 *page, int slot, int ub,
     int branching_ub, u32 (&front)[N_MASK], u32 (&back)[N_MASK], Selector &selector) {
   int children = 0;
@@ -207,7 +243,7 @@ __device__ __forceinline__ int bound_children(
 #endif
     u32 jobs = warp_or(mine);
     children += __popc(jobs);
-    const u32 *first = rows + w * 32 * ROW;
+    const u32 *first = rows + w * 32 * STRIDE;
 #if !WIDE
     // A flag, bound >= ub, is shifted in at the top of the gap to the previous job: at
     // that job's bit less 1. What lies below it in the gap is noise.
@@ -218,7 +254,7 @@ __device__ __forceinline__ int bound_children(
     while (jobs) {
       const int bit = 31 - __clz(jobs);
       jobs ^= 1u << bit;
-      Pair bound = child_bounds(node, first + bit * ROW);
+      Pair bound = child_bounds<ROW_LOAD, TWOS>(node, first + bit * STRIDE);
       if (!(mine >> bit & 1)) bound = PAIR_TOP;
       selector.add(bound, branching_ub);
 #if EQUAL_JOBS
@@ -237,7 +273,7 @@ __device__ __forceinline__ int bound_children(
     while (jobs) {
       const int bit = __ffs(jobs) - 1;
       jobs &= jobs - 1;
-      Pair bound = child_bounds(node, first + bit * ROW);
+      Pair bound = child_bounds<ROW_LOAD, TWOS>(node, first + bit * STRIDE);
       if (!(mine >> bit & 1)) bound = PAIR_TOP;
       selector.add(bound, branching_ub);
 #if EQUAL_JOBS
@@ -253,21 +289,80 @@ __device__ __forceinline__ int bound_children(
   return children;
 }
 
+// Whether a job is a copy of one before it among the unscheduled jobs of a node.
+__device__ __forceinline__ bool is_second(
+    const Arena &arena, u32 *page, int slot, int job) {
+  if (!EQUAL_JOBS || !job) return false;
+  const u32 jobs = *word_at(page, slot, MASK_AT + (job - 1) / 32);
+  return is_copy(arena, jobs >> (job - 1) % 32 & 1 ? job - 1 : -1, job);
+}
+
+// The same where each lane has its own jobs: nodes of one depth have equally many. The
+// last job comes first; survivors have the bits of their ranks.
+__device__ __forceinline__ void bound_own(
+    const Arena &arena, const Node &node, const u32 *rows, u32 *page, int slot,
+    int n_children, int ub, int branching_ub, u8 (*jobs)[LANES], int lane,
+    u32 (&front)[N_MASK], u32 (&back)[N_MASK], Selector &selector) {
+  u32 low = *word_at(page, slot, MASK_AT);
+  u32 high = N_MASK > 1 ? *word_at(page, slot, MASK_AT + N_MASK - 1) : 0;
+#if !WIDE
+  const u32 offset = (0x8000u - (u32)ub) * 0x00010001u;  // sets a half's top bit from ub
+#endif
+#pragma unroll
+  for (int w = N_MASK - 1; w >= 0; --w) {
+    const int count = min(32, n_children - 32 * w);
+    u32 front_bits = 0, back_bits = 0;  // of those that are cut
+#pragma unroll(ROWS_AT_ONCE)
+    for (int i = count - 1; i >= 0; --i) {
+      const bool above = N_MASK > 1 && high != 0;
+      const int bit = 31 - __clz(above ? high : low);
+      if (above)
+        high ^= 1u << bit;
+      else
+        low ^= 1u << bit;
+      const int job = above ? 32 + bit : bit;
+      jobs[w * 32 + i][lane] = (u8)job;
+      Pair bound = child_bounds<ROW_LOAD, TWOS>(node, rows + job * STRIDE);
+      selector.add(bound, branching_ub);
+      if (is_second(arena, page, slot, job)) bound = PAIR_TOP;
+#if WIDE
+      front_bits = front_bits << 1 | (front_of(bound) >= ub);
+      back_bits = back_bits << 1 | (back_of(bound) >= ub);
+#else
+      const u32 flags = bound.both + offset;
+      front_bits = __funnelshift_lc(flags << 16, front_bits, 1);
+      back_bits = __funnelshift_lc(flags, back_bits, 1);
+#endif
+    }
+    const u32 all = count <= 0 ? 0 : 0xffffffffu >> (32 - count);
+    front[w] = ~front_bits & all;
+    back[w] = ~back_bits & all;
+  }
+}
+
+// The job of a survivor's bit, of the node in a slot.
+__device__ __forceinline__ int job_of_bit(
+    const Explorer &own, u32 *page, int slot, int bit) {
+  if (OWN_JOBS) return own.jobs[bit][slot];
+  if (WIDE) return bit;
+  const u32 jobs = *word_at(page, slot, MASK_AT + bit / 32);
+  return (bit & ~31) + 31 - __clz(jobs & ((2u << bit % 32) - 1));
+}
+
 #if TIGHTENS
 template <int COUNT>
 __device__ __forceinline__ void cut_children(
     Filter &own, const Arena &arena, const u32 *rows, u32 *page, u32 directions, int ub,
-    int first, int n_now, int lane) {
+    int n_now, int lane) {
   TightChildren<COUNT> children{own.model, lane};
   u32 idle = 0;
 #pragma unroll
   for (int i = 0; i < COUNT; ++i) {
     const int place = i * LANES + lane;
-    const u32 entry = own.list[(first + (place < n_now ? place : 0)) %
-                               ((SLOTS + 2) * LANES)];
-    const int parent = (int)(entry & 31), job = (int)(entry >> 10);
+    const u32 entry = own.list[place < n_now ? place : 0];
+    const int parent = (int)(entry & 31), job = (int)(entry >> 16);
     State state = state_of_record(page, parent);
-    extend(state, rows + job * ROW, directions >> parent & 1);
+    extend<ROW_LOAD>(state, rows + job * STRIDE, directions >> parent & 1);
     children.put(i, state, [=](int w) {
       const u32 word = *word_at(page, parent, MASK_AT + w);
       return w == job >> 5 ? word & ~(1u << (job & 31)) : word;
@@ -279,55 +374,45 @@ __device__ __forceinline__ void cut_children(
 #pragma unroll
   for (int i = 0; i < COUNT; ++i) {
     if (!(cut >> i & 1)) continue;
-    const u32 entry = own.list[(first + i * LANES + lane) % ((SLOTS + 2) * LANES)];
-    atomicOr(&own.cut[entry >> 15][entry & 31], 1u << (entry >> 5 & 31));
+    const u32 entry = own.list[i * LANES + lane];
+    atomicOr(&own.cut[entry >> 10 & 63][entry & 31], 1u << (entry >> 5 & 31));
   }
   __syncwarp();
 }
 
 // Take the children out of `open` whose bounds the model can tighten to ub: gathered side
-// by side, whoever their parents are. `n` of them; returns how many are left.
+// by side, whoever their parents are. `n` of them in all, of this lane `mine`, with those
+// of later lanes `behind`; returns how many of its own are left.
 __device__ __forceinline__ int tighten_children(
-    Filter &own, const Arena &arena, const u32 *rows, u32 *page, int slot,
-    u32 directions, int ub, int n, u32 (&open)[N_MASK], int lane) {
-  for (int w = 0; w < N_MASK; ++w) own.cut[w][lane] = 0;
-  int word = -1, n_ready = 0, n_done = 0;
-  u32 left = 0, all_jobs = 0;
-  while (n_done < n) {
-    const int wanted = min(SLOTS * LANES, n - n_done);
-    while (n_ready < wanted) {
-      const u32 giving = __ballot_sync(ALL_LANES, left != 0);
-      if (!giving) {
-        left = word_of(open, ++word);
-        all_jobs = warp_or(*word_at(page, slot, MASK_AT + word));
-        continue;
-      }
-      if (left) {
-        const int flag = __ffs(left) - 1;
-        left &= left - 1;
-        const int bit = WIDE ? flag : 31 - __clz(all_jobs & ((2u << flag) - 1));
-        const int place = n_done + n_ready + __popc(giving & ((1u << lane) - 1));
-        own.list[place % ((SLOTS + 2) * LANES)] =
-            (u32)(lane | flag << 5 | (word * 32 + bit) << 10);
-      }
-      n_ready += __popc(giving);
+    Filter &filter, const Explorer &own, const Arena &arena, const u32 *rows, u32 *page,
+    u32 directions, int ub, int n, int behind, int mine, u32 (&open)[N_MASK],
+    int lane) {
+  for (int w = 0; w < N_MASK; ++w) filter.cut[w][lane] = 0;
+  int word = 0, place = n - behind;
+  u32 left = 0;
+  const int end = place + mine;
+  for (int done = 0; done < n; done += SLOTS * LANES) {
+    const int n_now = min(n - done, SLOTS * LANES);
+    while (place < min(end, done + n_now)) {
+      while (!left) left = word_of(open, word++);
+      const int bit = (word - 1) * 32 + __ffs(left) - 1;
+      left &= left - 1;
+      const int job = job_of_bit(own, page, lane, bit);
+      filter.list[place++ - done] = (u32)(lane | bit << 5 | job << 16);
     }
     __syncwarp();
-    const int n_now = min(n_ready, SLOTS * LANES);
     if (n_now > LANES)
-      cut_children<SLOTS>(own, arena, rows, page, directions, ub, n_done, n_now, lane);
+      cut_children<SLOTS>(filter, arena, rows, page, directions, ub, n_now, lane);
     else
-      cut_children<1>(own, arena, rows, page, directions, ub, n_done, n_now, lane);
-    n_done += n_now;
-    n_ready -= n_now;
+      cut_children<1>(filter, arena, rows, page, directions, ub, n_now, lane);
   }
   int kept = 0;
 #pragma unroll
   for (int w = 0; w < N_MASK; ++w) {
-    open[w] &= ~own.cut[w][lane];
+    open[w] &= ~filter.cut[w][lane];
     kept += __popc(open[w]);
   }
-  return warp_sum(kept);
+  return kept;
 }
 #endif
 
@@ -338,9 +423,10 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
   Control *const control = arena.control;
   const int lane = threadIdx.x % LANES;
 #if SHARED_ROWS
-  for (int i = threadIdx.x; i < N * ROW; i += blockDim.x) shared[i] = arena.rows[i];
+  for (int i = threadIdx.x; i < N * ROW; i += blockDim.x)
+    shared[i / ROW * STRIDE + i % ROW] = arena.rows[i];
   const u32 *const rows = shared;
-  u32 *const below_rows = shared + N * ROW;
+  u32 *const below_rows = shared + (N * STRIDE + 3) / 4 * 4;
 #else
   const u32 *const rows = arena.rows;
   u32 *const below_rows = shared;
@@ -370,18 +456,22 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
   // batches left once the launch is told to stop; before it -1, or -2 if it shrinks
   int draining = control->shrinks ? -2 : -1;
   const int branching_ub = (int)control->branching_ub;
+  u32 turn = 0, stop = RUNNING;
+  int hungry = 0, ub = 0;
 
   while (true) {
-    // ---- news: upper bound, stop, hungry warps; one load of one line ------------------
-    uint4 news = make_uint4(0, 0, 0, 0);
-    if (lane == 0) {
-      news = load_news(&control->tickets);
-      if (keeps_time && !news.z && global_nanoseconds() - began > control->budget_ns)
-        atomicCAS(&control->stop, RUNNING, SLICE_OVER);
+    // ---- news, now and then: upper bound, stop, hungry warps; one load of one line ------
+    if (turn++ % NEWS_EVERY == 0) {
+      uint4 news = make_uint4(0, 0, 0, 0);
+      if (lane == 0) {
+        news = load_news(&control->tickets);
+        if (keeps_time && !news.z && global_nanoseconds() - began > control->budget_ns)
+          atomicCAS(&control->stop, RUNNING, SLICE_OVER);
+      }
+      hungry = __shfl_sync(ALL_LANES, (int)(news.x - news.y), 0);
+      stop = __shfl_sync(ALL_LANES, news.z, 0);
+      ub = __shfl_sync(ALL_LANES, (int)news.w, 0);
     }
-    const int hungry = __shfl_sync(ALL_LANES, (int)(news.x - news.y), 0);
-    const u32 stop = __shfl_sync(ALL_LANES, news.z, 0);
-    const int ub = __shfl_sync(ALL_LANES, (int)news.w, 0);
     if (stop) {
       if (draining < 0) draining = stop == SLICE_OVER ? (int)control->drain_batches : 0;
       if (!draining-- || levels.empty()) break;
@@ -391,15 +481,17 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     if (hungry > 0 && !stop && levels.n_full + levels.n_open > 1) {
       const int depth = levels.shallowest();
       if (N - depth >= LEAST_GIFT) {
-        u32 page;
-        const int records = levels.pop(depth, page);
-        if (lane == 0) arena.meta[page] = (u32)depth << 8 | (u32)records;
+        const auto popped = levels.pop(depth);
+        levels.put_first(depth, popped);
+        const u32 page = popped.page;
+        if (lane == 0) arena.meta[page] = (u32)depth << 8 | (u32)popped.records;
         __threadfence();
         __syncwarp();
         if (lane == 0) {
           const u32 ticket = atomicAdd(&control->gifts, 1u);
           store_release(arena.gift_ring + (ticket & arena.gift_bits), page);
         }
+        hungry = 0;
       }
     }
 
@@ -442,12 +534,16 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     const int depth = stop || draining == -2 ? levels.deepest(true)
                       : levels.n_full        ? levels.deepest(false)
                                              : levels.shallowest();
-    u32 page_id;
-    const int records = levels.pop(depth, page_id);
+    const auto popped = levels.pop(depth);
+    const u32 page_id = popped.page;
+    const int records = popped.records;
     u32 *const page = page_at(arena, page_id);
+    // what only the children need
+    for (int q = DIRECTIONS_AT / 4; q < record_quads(depth); ++q)
+      prefetch(record_at(page, lane) + 4 * q * LANES);
     const int slot = lane < records ? lane : 0;  // idle lanes copy: always valid data
 
-    const Node node = node_of(state_of_record(page, slot));
+    Node node = node_of(state_of_record(page, slot));
     // the tree's root is decomposed whatever its bound (architecture I4)
     const bool alive = lane < records && (depth == 0 || node_bound(node) < ub);
     int n_alive = __popc(__ballot_sync(ALL_LANES, alive));
@@ -455,8 +551,17 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     // ---- bound the children on both sides -------------------------------------------------
     u32 front[N_MASK], back[N_MASK];
     Selector selector;
-    children += bound_children(
-        arena, node, rows, page, slot, ub, branching_ub, front, back, selector);
+    hold(node);
+    if (OWN_JOBS) {
+      children += N - depth;
+      bound_own(
+          arena, node, rows, page, slot, N - depth, ub, branching_ub, own.jobs, lane,
+          front, back, selector);
+    } else {
+      children += bound_union(
+          arena, node, rows, page, slot, ub, branching_ub, front, back, selector);
+    }
+    levels.put_first(depth, popped);
     ++batches;
 
     if (depth == N - 1) {  // leaves
@@ -476,7 +581,9 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
         int value = 0x7fffffff;
         for (int w = 0; w < N_MASK; ++w) {
           const u32 job = *word_at(page, slot, MASK_AT + w);
-          if (job) value = leaf_value(node, rows + (w * 32 + __ffs(job) - 1) * ROW);
+          if (job)
+            value = leaf_value<ROW_LOAD, TWOS>(
+                node, rows + (w * 32 + __ffs(job) - 1) * STRIDE);
         }
         const bool good = alive && value < ub;
         if (arena.all_optima)
@@ -499,15 +606,10 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
       front[w] = !alive ? 0 : goes_back ? back[w] : front[w];
       survivors += __popc(front[w]);
     }
-    int total = warp_sum(survivors);
+    int behind = sum_behind(survivors, lane);
+    int total = __shfl_sync(ALL_LANES, behind, 0);
     int rest = 0;  // records that wait
     if (total > MOST_CHILDREN) {
-      int behind = survivors;  // of this lane and all after it
-#pragma unroll
-      for (int step = 1; step < LANES; step *= 2) {
-        const int more = __shfl_sync(ALL_LANES, behind, (lane + step) % LANES);
-        if (lane + step < LANES) behind += more;
-      }
       const u32 fit = __ballot_sync(ALL_LANES, behind <= FEW_CHILDREN);
       rest = min(fit ? __ffs(fit) - 1 : LANES, records - 1);
       total = __shfl_sync(ALL_LANES, behind, rest);
@@ -515,13 +617,18 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
 #pragma unroll
       for (int w = 0; w < N_MASK; ++w)
         if (lane < rest) front[w] = 0;
+      if (lane < rest) survivors = 0;
     }
 
     const int depth_below = depth + 1;
 #if TIGHTENS
-    if (total && tightens_at(arena.rows + N * ROW, depth_below))
-      total = tighten_children(
-          filter, arena, rows, page, slot, directions, ub, total, front, lane);
+    if (total && tightens_at(arena.rows + N * ROW, depth_below)) {
+      survivors = tighten_children(
+          filter, own, arena, rows, page, directions, ub, total, behind, survivors, front,
+          lane);
+      behind = sum_behind(survivors, lane);
+      total = __shfl_sync(ALL_LANES, behind, 0);
+    }
 #endif
 
     // ---- make the surviving children, 32 at a time ---------------------------------------
@@ -541,58 +648,48 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     }
     if (filled && total) --levels.n_open;  // in hand until it is put back below
 
-    int word = -1, n_ready = 0, n_made = 0;
-    u32 left = 0, all_jobs = 0;
-    while (true) {
-      while (n_ready < LANES) {
-        const u32 giving = __ballot_sync(ALL_LANES, left != 0);
-        if (!giving) {
-          if (++word == N_MASK || n_made + n_ready == total) break;
-          left = word_of(front, word);
-#if !WIDE
-          all_jobs = warp_or(*word_at(page, slot, MASK_AT + word));
-#endif
-          continue;
-        }
-        if (left) {
-          int bit = __ffs(left) - 1;
-          left &= left - 1;
-#if !WIDE
-          bit = 31 - __clz(all_jobs & ((2u << bit) - 1));
-#endif
-          const int place = n_made + n_ready + __popc(giving & ((1u << lane) - 1));
-          own.ready[place % (2 * LANES)] = (u16)(lane | (word * 32 + bit) << 5);
-        }
-        n_ready += __popc(giving);
+    int word = 0;  // of `front`, that `left` is the next one of
+    u32 left = 0;
+    int place = total - behind;  // of this lane's next child among all of them
+    const int end = place + survivors;
+    for (int n_made = 0; n_made < total;) {
+      const int n_now = min(total - n_made, LANES);
+      while (place < min(end, n_made + n_now)) {
+        while (!left) left = word_of(front, word++);
+        const int bit = (word - 1) * 32 + __ffs(left) - 1;
+        left &= left - 1;
+        own.ready[place++ - n_made] = (u16)(lane | bit << 5);
       }
-      if (!n_ready) break;
       __syncwarp();
-      const int n_now = min(n_ready, LANES);
-      const u32 entry = own.ready[(n_made + (lane < n_now ? lane : 0)) % (2 * LANES)];
-      const int parent = (int)(entry & 31), job = (int)(entry >> 5);
+      const u32 entry = own.ready[lane < n_now ? lane : 0];
+      const int parent = (int)(entry & 31), bit = (int)(entry >> 5);
+      const int job = job_of_bit(own, page, parent, bit);
       const bool child_back = directions >> parent & 1;
 
       u32 second = NONE;
       if (!filled) target = cache.take(arena, lane);
       if (filled + n_now > LANES) second = cache.take(arena, lane);
-      const int place = filled + lane;
-      u32 *const to = page_at(arena, place < LANES ? target : second);
-      const int to_slot = place % LANES;
+      const u32 at_place = (u32)(filled + lane);
+      u32 *const to = record_at(
+          page_at(arena, at_place < LANES ? target : second), at_place % LANES);
+      const u32 *const of_parent = record_at(page, (u32)parent);
       const bool makes = lane < n_now;
 
       State state = state_of_record(page, parent);
-      extend(state, rows + job * ROW, child_back);
-      int digit = 0;
+      extend<ROW_LOAD>(state, rows + job * STRIDE, child_back);
+      int digit = OWN_JOBS ? bit : 0;
+      const int job_word = N_MASK == 1 ? 0 : job >> 5;
+      const int depth_word = N_MASK == 1 ? 0 : depth >> 5;
 #pragma unroll
       for (int at = 0; at < ALIGNED_WORDS; at += 4) {
         Quad quad;
 #pragma unroll
         for (int i = 0; i < 4; ++i) quad.word[i] = state_word(state, at + i);
-        if (makes) store_record_quad(to, to_slot, at / 4, quad);
+        if (makes) store_quad(to + at * LANES, quad);
       }
 #pragma unroll
       for (int at = ALIGNED_WORDS; at < PATH_AT; at += 4) {
-        Quad quad = load_record_quad(page, parent, at / 4);
+        Quad quad = load_quad(of_parent + at * LANES);
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           const int here = at + i;
@@ -600,36 +697,32 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
             quad.word[i] = state_word(state, here);
           } else if (here < DIRECTIONS_AT) {
             const int w = here - MASK_AT;
-            const u32 bit = 1u << (job & 31);
-            if (w < job >> 5) digit += __popc(quad.word[i]);
-            if (w == job >> 5) {
-              digit += __popc(quad.word[i] & (bit - 1));
-              quad.word[i] &= ~bit;
+            const u32 own_bit = 1u << (job & 31);
+            if (!OWN_JOBS) {
+              if (w < job_word) digit += __popc(quad.word[i]);
+              if (w == job_word) digit += __popc(quad.word[i] & (own_bit - 1));
             }
+            if (w == job_word) quad.word[i] &= ~own_bit;
           } else if (here < DIRECTIONS_AT + N_MASK) {
             const int w = here - DIRECTIONS_AT;
-            if (w == depth >> 5) quad.word[i] |= (u32)child_back << (depth & 31);
+            if (w == depth_word) quad.word[i] |= (u32)child_back << (depth & 31);
           }
         }
-        if (makes) store_record_quad(to, to_slot, at / 4, quad);
+        if (makes) store_quad(to + at * LANES, quad);
       }
-      for (int q = 0; q <= depth / DIGITS_PER_QUAD; ++q) {
-        Quad quad = load_record_quad(page, parent, PATH_AT / 4 + q);
-        if (q == depth / DIGITS_PER_QUAD) {
-          const int w = depth / DIGITS_PER_WORD % 4;
-          const u32 bits = (u32)digit << depth % DIGITS_PER_WORD * DIGIT_BITS;
-#pragma unroll
-          for (int i = 0; i < 4; ++i) {
-            if (depth % DIGITS_PER_QUAD == 0) quad.word[i] = 0;  // never written so far
-            if (i == w) quad.word[i] |= bits;
-          }
-        }
-        if (makes) store_record_quad(to, to_slot, PATH_AT / 4 + q, quad);
+      // the parent's digits, then its own; what lies behind is nothing
+      for (int q = 0; q * DIGITS_PER_QUAD < depth; ++q) {
+        const Quad quad = load_quad(of_parent + (PATH_AT + 4 * q) * LANES);
+        if (makes) store_quad(to + (PATH_AT + 4 * q) * LANES, quad);
+      }
+      if (makes) {
+        const int q = depth / DIGITS_PER_QUAD;
+        Digit *const digits = reinterpret_cast<Digit *>(to + (PATH_AT + 4 * q) * LANES);
+        digits[depth % DIGITS_PER_QUAD] = (Digit)digit;
       }
       __syncwarp();
 
       n_made += n_now;
-      n_ready -= n_now;
       filled += n_now;
       if (filled >= LANES) {
         levels.push(depth_below, target, LANES);
@@ -651,9 +744,9 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
   // ---- leave everything in order for the next launch --------------------------------------
   while (!levels.empty()) {
     const int depth = levels.shallowest();
-    u32 page;
-    const int records = levels.pop(depth, page);
-    leave_page(arena, depth, page, records, lane);
+    const auto popped = levels.pop(depth);
+    levels.put_first(depth, popped);
+    leave_page(arena, depth, popped.page, popped.records, lane);
   }
   cache.give_back_all(arena, lane);
   __syncwarp();

@@ -13,13 +13,16 @@ everything else. They handle states of nodes and know nothing of the problem but
 ``node_bound(node)``
     Lower bound of the node itself: it is compared with the upper bound once more before
     the node is decomposed.
-``child_bounds(node, row)``
+``hold(node)``
+    Has what ``node_of`` computes stay in registers while the children are bounded.
+``child_bounds<WORDS, TWOS>(node, row)``
     Lower bounds of the child that takes a job next, as a ``Pair``: appended to the
     prefix and put before the suffix. ``row`` points to the job's ``ROW`` words, a
-    multiple of four.
-``leaf_value(node, row)``
+    multiple of four; it is to be read 2 or 4 words at a time, by default 4. TWOS, by
+    default 0, says of how many twos of terms the maximum may be taken at once.
+``leaf_value<WORDS, TWOS>(node, row)``
     Cost of the permutation when this job is the last one left.
-``extend(state, row, back)``
+``extend<WORDS>(state, row, back)``
     Makes the state that of the child.
 
 The values of ``child_bounds`` choose the side. A bound that is dearer and stronger

@@ -20,6 +20,11 @@ constexpr int PATH_AT = (DIRECTIONS_AT + N_MASK + 3) / 4 * 4;
 constexpr int DIGIT_BITS = N <= 256 ? 8 : 16;
 constexpr int DIGITS_PER_WORD = 32 / DIGIT_BITS;
 constexpr int DIGITS_PER_QUAD = 4 * DIGITS_PER_WORD;
+#if N_JOBS <= 256
+typedef u8 Digit;
+#else
+typedef u16 Digit;
+#endif
 constexpr int PATH_QUADS = (N + DIGITS_PER_QUAD - 1) / DIGITS_PER_QUAD;
 constexpr int RECORD_WORDS = PATH_AT + 4 * PATH_QUADS;
 constexpr int PAGE_WORDS = RECORD_WORDS * LANES;
@@ -71,19 +76,24 @@ struct Arena {
   u32 n_leaves, all_optima;
 };
 
+// Quads of a record of this depth that hold something.
+__device__ __forceinline__ int record_quads(int depth) {
+  return PATH_AT / 4 + (depth + DIGITS_PER_QUAD - 1) / DIGITS_PER_QUAD;
+}
+
 __device__ __forceinline__ u32 *page_at(const Arena &arena, u32 page) {
   return arena.pages + (size_t)page * PAGE_WORDS;
 }
+// Quad q of a record lies 4 q LANES words behind this.
+__device__ __forceinline__ u32 *record_at(u32 *page, u32 slot) { return page + slot * 4; }
 __device__ __forceinline__ u32 *word_at(u32 *page, int slot, int word) {
   return page + ((word >> 2) * LANES + slot) * 4 + (word & 3);
 }
 __device__ __forceinline__ Quad load_record_quad(const u32 *page, int slot, int quad) {
   return load_quad(page + (quad * LANES + slot) * 4);
 }
-__device__ __forceinline__ void store_record_quad(
-    u32 *page, int slot, int quad, const Quad &v) {
-  *reinterpret_cast<uint4 *>(page + (quad * LANES + slot) * 4) =
-      make_uint4(v.word[0], v.word[1], v.word[2], v.word[3]);
+__device__ __forceinline__ void store_quad(u32 *to, const Quad &v) {
+  *reinterpret_cast<uint4 *>(to) = make_uint4(v.word[0], v.word[1], v.word[2], v.word[3]);
 }
 
 // Jobs of a word that are equal to the one before them; none in trees of rule version 1.

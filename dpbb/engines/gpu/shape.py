@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 SHARED_ROWS_LIMIT = 32 * 1024
 """Bytes up to which the job table is copied to shared memory, once a block."""
+OWN_JOBS_LIMIT = 64
+"""Jobs up to which a lane goes through its own ones; with more there are so many that
+nearly all lanes of a warp have the same."""
 LEAST_GIFT = 4
 """A page is given to an idle warp only if its nodes have this many jobs left."""
 MOST_CHILDREN = 128
@@ -67,6 +70,11 @@ class KernelShape:
         return WIDE_LIMIT if self.model.wide else NARROW_LIMIT
 
     @property
+    def own_jobs(self) -> bool:
+        """Whether each lane bounds the children of its own jobs."""
+        return self.n_jobs <= OWN_JOBS_LIMIT
+
+    @property
     def _table_bytes(self) -> int:
         return 4 * self.n_jobs * self.model.row_words
 
@@ -77,7 +85,11 @@ class KernelShape:
 
     def shared_bytes(self, per_warp: int) -> int:
         """Dynamic shared memory of a block: the job table, and this for each warp."""
-        return self.shared_rows * self._table_bytes + self.warps * per_warp
+        stride = self.model.row_words
+        if self.own_jobs:  # an odd number of two words, see explore.cu
+            stride = (-(-stride // 2) | 1) * 2
+        table = 16 * -(-self.n_jobs * stride // 4)
+        return self.shared_rows * table + self.warps * per_warp
 
     @property
     def min_blocks(self) -> int:
@@ -109,6 +121,7 @@ class KernelShape:
             "WARPS": self.warps,
             "MIN_BLOCKS": self.min_blocks,
             "SHARED_ROWS": int(self.shared_rows),
+            "OWN_JOBS": int(self.own_jobs),
             "LEAST_GIFT": LEAST_GIFT,
             "MOST_CHILDREN": most,
             "FEW_CHILDREN": few,

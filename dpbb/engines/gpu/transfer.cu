@@ -240,36 +240,31 @@ extern "C" __global__ void paths(
 }
 
 // Digits in the compact form of paths (dpbb.tree.packing).
-#if N_JOBS <= 256
-typedef unsigned char Narrow;
-#else
-typedef u16 Narrow;
-#endif
 
 // Of ordered paths of N digits: how many digits each shares with the one before, and has
 // of its own. Grid, block: a thread for each row.
 extern "C" __global__ void share(
-    const u16 *digits, const u16 *depths, u32 n_rows, Narrow *shared, long long *own) {
+    const u16 *digits, const u16 *depths, u32 n_rows, Digit *shared, long long *own) {
   const u32 row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= n_rows) return;
   const u16 *const here = digits + (size_t)row * N;
   int keeps = 0;
   if (row)
     while (keeps < N - 1 && here[keeps] == here[keeps - N]) ++keeps;
-  shared[row] = (Narrow)keeps;
+  shared[row] = (Digit)keeps;
   own[row] = depths[row] - keeps;
 }
 
 // The digits that each path has of its own, end to end; `ends` says where those of every
 // row end. Grid, block: a thread for each row.
 extern "C" __global__ void tail(
-    const u16 *digits, const Narrow *shared, const long long *ends, u32 n_rows,
-    Narrow *tails) {
+    const u16 *digits, const Digit *shared, const long long *ends, u32 n_rows,
+    Digit *tails) {
   const u32 row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= n_rows) return;
   const u16 *const from = digits + (size_t)row * N + shared[row];
   const long long begin = row ? ends[row - 1] : 0;
-  for (long long i = begin; i < ends[row]; ++i) tails[i] = (Narrow)from[i - begin];
+  for (long long i = begin; i < ends[row]; ++i) tails[i] = (Digit)from[i - begin];
 }
 
 // Pages that hold nothing any more go back to the free ring. Grid: one block.

@@ -14,12 +14,38 @@
 #pragma once
 
 #include "pair.cuh"
+#include "ptx.cuh"
 
 constexpr int M = N_MACHINES;
 constexpr int HALF = (M + 1) / 2;  // remain is held for these k alone; the rest mirror
 constexpr int ROW = (M * WORDS_PER_PAIR + 3) / 4 * 4;
 constexpr int ALIGNED_WORDS = ROW;
 constexpr int STATE_WORDS = ALIGNED_WORDS + HALF * WORDS_PER_PAIR;
+
+// A job's pairs one after the other; 2 or 4 WORDS of the row are loaded at a time.
+template <int WORDS>
+struct RowReader {
+  const u32 *const row;
+  u32 loaded[4];
+
+  __device__ __forceinline__ explicit RowReader(const u32 *row_) : row(row_) {}
+
+  __device__ __forceinline__ Pair next(int k) {
+    const int word = k * WORDS_PER_PAIR;
+    if (word % WORDS == 0) {
+      if (WORDS == 2) {
+        const uint2 two = *reinterpret_cast<const uint2 *>(row + word);
+        loaded[0] = two.x;
+        loaded[1] = two.y;
+      } else {
+        const Quad quad = load_quad(row + word);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) loaded[i] = quad.word[i];
+      }
+    }
+    return pair_from_words(loaded + word % WORDS);
+  }
+};
 
 struct State {
   Pair x[M];
@@ -77,31 +103,48 @@ __device__ __forceinline__ int node_bound(const Node &node) {
   return max(front_of(bound), back_of(bound));
 }
 
+// Have what node_of computes in registers, and not computed anew for each child.
+__device__ __forceinline__ void hold(Node &node) {
+#if !WIDE
+#pragma unroll
+  for (int k = 0; k < M; ++k) keep(node.y[k].both);
+#endif
+}
+
+// Of the first 2 TWOS machines two at a time are compared with the bound: that takes a
+// maximum less and two additions more, for which another pipe has room.
+template <int WORDS = 4, int TWOS = 0>
 __device__ __forceinline__ Pair child_bounds(const Node &node, const u32 *row) {
   Pair e = node.x[0];
   Pair bound = pair_add(e, node.y[0]);
-  Quad quad;
+  RowReader<WORDS> times(row);
 #pragma unroll
   for (int k = 1; k < M; ++k) {
-    if ((k - 1) % PAIRS_PER_QUAD == 0) quad = load_quad(row + (k - 1) * WORDS_PER_PAIR);
-    e = pair_add_max(e, pair_in(quad, (k - 1) % PAIRS_PER_QUAD), node.x[k]);
-    bound = pair_add_max(e, node.y[k], bound);
+    const Pair before = e;
+    e = pair_add_max(e, times.next(k - 1), node.x[k]);
+    if (k % 2 && k < 2 * TWOS && k + 1 < M) continue;
+    if (k % 2 || k > 2 * TWOS)
+      bound = pair_add_max(e, node.y[k], bound);
+    else
+      bound = pair_max3(
+          pair_add(before, node.y[k - 1]), pair_add(e, node.y[k]), bound);
   }
   return bound;
 }
 
 // The bound of the one child is the makespan.
+template <int WORDS = 4, int TWOS = 0>
 __device__ __forceinline__ int leaf_value(const Node &node, const u32 *row) {
-  return front_of(child_bounds(node, row));
+  return front_of(child_bounds<WORDS, TWOS>(node, row));
 }
 
+template <int WORDS = 4>
 __device__ __forceinline__ void extend(State &state, const u32 *row, bool back) {
   Pair e = state.x[0];
-  Quad quad;
+  RowReader<WORDS> times(row);
 #pragma unroll
   for (int k = 0; k < M; ++k) {
-    if (k % PAIRS_PER_QUAD == 0) quad = load_quad(row + k * WORDS_PER_PAIR);
-    const Pair p = pair_in(quad, k % PAIRS_PER_QUAD);
+    const Pair p = times.next(k);
     if (k < HALF) state.remain[k] = pair_subtract(state.remain[k], p);
     const Pair end = pair_add(e, p);
     if (k + 1 < M) e = pair_add_max(e, p, state.x[k + 1]);

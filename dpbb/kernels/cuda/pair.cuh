@@ -37,6 +37,9 @@ __device__ __forceinline__ Pair pair_subtract(Pair a, Pair b) {
 __device__ __forceinline__ Pair pair_add_max(Pair a, Pair b, Pair c) {
   return {max(a.front + b.front, c.front), max(a.back + b.back, c.back)};
 }
+__device__ __forceinline__ Pair pair_max3(Pair a, Pair b, Pair c) {
+  return {max(max(a.front, b.front), c.front), max(max(a.back, b.back), c.back)};
+}
 __device__ __forceinline__ Pair pair_swap(Pair a) { return {a.back, a.front}; }
 // The front of one pair and the back of another, by direction of an insertion.
 __device__ __forceinline__ Pair pair_replace(Pair old, Pair now, bool back) {
@@ -62,6 +65,9 @@ __device__ __forceinline__ Pair pair_subtract(Pair a, Pair b) {
 }
 __device__ __forceinline__ Pair pair_add_max(Pair a, Pair b, Pair c) {
   return {__viaddmax_s16x2(a.both, b.both, c.both)};
+}
+__device__ __forceinline__ Pair pair_max3(Pair a, Pair b, Pair c) {
+  return {__vimax3_s16x2(a.both, b.both, c.both)};
 }
 __device__ __forceinline__ Pair pair_swap(Pair a) {
   return {__byte_perm(a.both, a.both, 0x1032)};

@@ -30,3 +30,9 @@ __device__ __forceinline__ u64 global_nanoseconds() {
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   return now;
 }
+// Have a value stay in its register, and not be computed anew where it is used.
+__device__ __forceinline__ void keep(u32 &value) { asm volatile("" : "+r"(value)); }
+// Have a line in the first-level cache soon.
+__device__ __forceinline__ void prefetch(const u32 *address) {
+  asm volatile("prefetch.global.L1 [%0];" ::"l"(address));
+}

@@ -63,7 +63,7 @@ def test_layout_of_the_host_is_that_of_the_kernels(shape):
         "PAGE_WORDS * 4": pages.page_bytes,
         "sizeof(Control)": CONTROL.itemsize,
         "sizeof(Arena)": ARENA.itemsize,
-        f"WARPS * ({size_of_warp}) + (SHARED_ROWS ? N * ROW * 4 : 0)": (
+        f"WARPS * ({size_of_warp}) + (SHARED_ROWS ? (N * STRIDE + 3) / 4 * 16 : 0)": (
             Exploding.exploration.shared_bytes(shape)
         ),
         **{stop.name: int(stop) for stop in Stop},
