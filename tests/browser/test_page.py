@@ -127,7 +127,7 @@ def test_a_run_is_watched_saved_and_stopped(client, page, tmp_path):
         assert lines[1].split(",")[1] == '"seat"'
         assert len(lines) == 2
         # seats are called as on Dask's page of workers
-        assert "0/cpu0" in page.locator("#dpbb-devices").inner_text()
+        page.locator("#dpbb-devices td", has_text="0/cpu0").first.wait_for()
 
         asked = []
         page.once(
