@@ -19,7 +19,7 @@ from dpbb.coordination.journal import packed
 from dpbb.engines.base import Device
 from dpbb.engines.registry import get_engine
 from dpbb.errors import OptionError
-from dpbb.flowshop import read_instance
+from dpbb.flowshop import FlowShopInstance, read_instance
 from dpbb.flowshop.best_known import best_known
 from dpbb.flowshop.family import read_problem
 from dpbb.options import TreeOptions
@@ -401,7 +401,7 @@ def test_the_program_of_one_file_knows_all_benchmarks():
 
     for digest, known in _tables()[0].items():
         start, _, value = checker.BEST_KNOWN[known.name]
-        assert (digest[:8], known.upper_bound) == (start.hex(), value)
+        assert (digest[:16], known.upper_bound) == (start.hex(), value)
     for digest, known in _tables()[1].items():
         assert digest[:8] == checker.BEST_KNOWN[known.name][1].hex()
     assert len(checker.BEST_KNOWN) == len(_tables()[0]) == 600
@@ -553,3 +553,16 @@ def test_no_mutation_of_a_false_certificate_is_proved(count, optimal, both):
         holds, text = both(content, nodes=20_000)
         true = isinstance(bound, int) and bound <= best
         assert not holds or true, (at, text)
+
+
+def test_a_digest_that_begins_like_that_of_a_benchmark_is_another():
+    """Four bytes of a digest are found in seconds; this shop has those of a name."""
+    shop = FlowShopInstance(
+        "VFR300_60_1", [[5, 9, 4], [7, 3, 8], [2, 6, 6], [9, 1, 2128483]]
+    )
+    start = checker.BEST_KNOWN["VFR300_60_1"][0].hex()
+    assert shop.digest[:8] == start[:8]
+    instance = {"name": shop.name, "digest": shop.digest, "times": shop.times.tolist()}
+    content = {"instance": instance, "result": {"lower_bound": 0}}
+    with pytest.raises(checker.Failed, match="VFR300_60_1, but has another digest"):
+        checker.check_name(content)
