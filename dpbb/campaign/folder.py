@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import DpbbError, OptionError
+from dpbb.flowshop.best_known import best_known_of_digest
 from dpbb.text.files import check_writable
 from dpbb.text.json_text import json_text
 
@@ -204,7 +205,8 @@ class CampaignFolder:
     def label(self, record: Record) -> str:
         """Name of an instance's files: benchmark instances' own, others with digest."""
         plain = re.sub(r"[^A-Za-z0-9_.-]", "_", record.instance)
-        named = record.best_upper is not None
+        known = best_known_of_digest(record.digest)
+        named = known is not None and known.name == plain
         return plain if named else f"{plain[:60]}-{record.digest[:12]}"
 
 

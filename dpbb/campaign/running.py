@@ -17,6 +17,7 @@ from dpbb.estimation.estimating import estimate
 from dpbb.flowshop.family import read_problem
 from dpbb.problem import best_known_of, instance_name_of, n_machines_of
 from dpbb.progress.base import Progress
+from dpbb.result import Termination
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -209,6 +210,7 @@ class Campaign:
                 }
                 result = api.resume(checkpoint, **how, **same, **changes)
             else:
+                checkpoint = str(self._place(CHECKPOINTS, label))
                 if self.hint and record.best_upper is not None:
                     changes["upper_bound"] = record.best_upper + 1
                 options = self.options.replace(checkpoint=checkpoint, **changes)
@@ -253,7 +255,8 @@ class Campaign:
         hosts = dict.fromkeys((*record.hosts, platform.node()))
         ended = result.status in ("optimal", "infeasible_cutoff")
         there = certificate.is_file()
-        if ended and self.options.scheduler is None:
+        own = str(self._place(CHECKPOINTS, self.folder.label(record)))
+        if ended and self.options.scheduler is None and checkpoint == own:
             shutil.rmtree(checkpoint, ignore_errors=True)
         return replace(
             record,
@@ -271,7 +274,10 @@ class Campaign:
             engine=result.engine,
             seats=result.seats,
             hosts=tuple(hosts),
-            limit_s=max(self.options.time_limit_s or 0.0, result.seconds),
+            # what was stopped goes on with the time that it had left
+            limit_s=result.seconds
+            if result.termination == Termination.STOPPED
+            else max(self.options.time_limit_s or 0.0, result.seconds),
             attempts=record.attempts + 1,
             checkpoint=None if ended else checkpoint,
             checkpoint_host=None if ended else platform.node(),

@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
         records = campaign.run(sources)
         overview.end()
     _show(records)
-    return 0 if all(record.proved for record in records) else 3
+    return 0 if not asked() and all(record.proved for record in records) else 3
 
 
 class Overview:

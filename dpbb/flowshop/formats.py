@@ -184,7 +184,10 @@ def _decoded(content: bytes, name: str) -> str:
     try:
         text = content.decode(codec)
     except UnicodeDecodeError:
-        codec, text = "latin-1", content.decode("latin-1")
+        try:
+            codec, text = "cp1252", content.decode("cp1252")
+        except UnicodeDecodeError:
+            codec, text = "latin-1", content.decode("latin-1")
     if any(char < " " and not char.isspace() for char in text):
         refuse(name, "a text file", "a binary file (control characters)")
     if codec != "utf-8-sig":

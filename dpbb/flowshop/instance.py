@@ -18,6 +18,7 @@ from dpbb.flowshop.best_known import (
 from dpbb.flowshop.times import as_times, table_in
 from dpbb.text import markup
 from dpbb.text.labels import NO_NAMES, Names, checked_names
+from dpbb.text.names import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,6 +70,7 @@ class FlowShopInstance:
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "name", clean(self.name))  # texts come from anywhere
         times = as_times(self.times, self.name)
         object.__setattr__(self, "times", times)
         checked_names(self.names, self.n_jobs, self.n_machines, self.name)

@@ -16,7 +16,7 @@ import numpy as np
 
 from dpbb.errors import InstanceError
 from dpbb.flowshop.text_formats import whole_number
-from dpbb.flowshop.times import LABELS, refuse
+from dpbb.flowshop.times import LABELS, is_label, refuse
 from dpbb.text.labels import NO_NAMES, Names, unless_counted
 
 if TYPE_CHECKING:
@@ -53,6 +53,11 @@ def read_csv(text: str, path: str) -> list[Table]:
         separator = _separator(text, path)
     rows = _csv_rows(text, separator, path)
     if separator != ",":
+        for number, row in rows:
+            for cell in row:
+                if re.fullmatch(r"\s*\d{1,3}([.,]000)+\s*", cell):
+                    expected = "a number without separators of thousands"
+                    refuse(f"{path}, line {number}", expected, repr(cell))
         rows = [(n, [_DECIMAL.sub(r"\1.\2", cell) for cell in row]) for n, row in rows]
     return [table_of_cells(rows, path)]
 
@@ -97,6 +102,8 @@ def table_of_cells(cells: list[tuple[int, list[str]]], path: str) -> Table:
     ]
     if not rows:
         refuse(path, "a table of processing times", "an empty file")
+    used = max(n for _, row in rows for n, cell in enumerate(row, 1) if cell)
+    rows = [(number, row[:used]) for number, row in rows]
     header = _is_header(rows[0][1], f"{path}, line {rows[0][0]}")
     body = rows[1:] if header else rows
     if not body:
@@ -104,7 +111,7 @@ def table_of_cells(cells: list[tuple[int, list[str]]], path: str) -> Table:
     if header:
         _refuse_repeated(rows[0][1], f"{path}, line {rows[0][0]}", "column names")
     labeled = len(rows[0][1]) > 1 and (
-        (header and rows[0][1][0].lower() in LABELS | {""})
+        (header and (not rows[0][1][0] or is_label(rows[0][1][0])))
         or not any(_is_number(row[0]) for _, row in body)
     )
     labels = [row[0] for _, row in body] if labeled else []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -31,6 +32,18 @@ than the largest 32-bit integer, which stands for "no child".
 
 LABELS = {"#", "id", "name", "job", "jobs", "machine", "machines"}
 """Headings of a column that names the rows of a table."""
+
+
+LABEL_WORDS = LABELS | {"no", "nr", "number", "order", "part", "index"}
+
+
+def is_label(heading: object) -> bool:
+    """Whether a heading is that of a column that names the rows."""
+    text = str(heading).strip().lower()
+    words = [word for word in re.split(r"[\W_]+", text) if word]
+    return text in LABELS | {"unnamed: 0"} or (
+        bool(words) and set(words) <= LABEL_WORDS
+    )
 
 
 def as_times(data: Any, name: str = "times") -> NDArray[np.int64]:  # noqa: ANN401
@@ -87,9 +100,7 @@ def table_in(data: Any) -> tuple[Any, Names]:  # noqa: ANN401
     if not (hasattr(data, "to_numpy") and hasattr(data, "columns")):
         return data, Names()
     columns, table = list(data.columns), data.to_numpy()
-    label = next(
-        (at for at, one in enumerate(columns) if str(one).lower() in LABELS), None
-    )
+    label = next((at for at, one in enumerate(columns) if is_label(one)), None)
     rows = range(len(table)) if label is None else table[:, label]
     if label is None:
         rows = getattr(data, "index", rows)

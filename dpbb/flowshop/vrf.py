@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import zipfile
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,6 +32,9 @@ DATA_VARIABLE = "DPBB_DATA"
 
 PUBLISHED = "soa.iti.es/problem-instances"
 """Where the authors' group publishes them."""
+
+MOST_BYTES = 16 * 2**20
+"""Of an instance in an archive; the largest ones have a tenth of a megabyte."""
 
 _FORMS = (".txt", ".npz", ".zip")
 """Suffixes of files to look at; what an earlier form has, a later one has not to."""
@@ -89,7 +93,8 @@ def _members(file: Path) -> list[tuple[str, Place]]:
                     names = archive.namelist()
             except (OSError, zipfile.BadZipFile) as error:
                 refuse(str(file), "a ZIP archive", f"an error: {error}")
-            return [(Path(name).stem, Place(file, name)) for name in names]
+            texts = [name for name in names if name.lower().endswith(".txt")]
+            return [(Path(name).stem, Place(file, name)) for name in texts]
     return [(file.stem, Place(file))]
 
 
@@ -159,8 +164,14 @@ def content_of(place: Place) -> str | NDArray[Any]:
         return times
     try:
         with zipfile.ZipFile(path) as archive:
+            if archive.getinfo(member).file_size > MOST_BYTES:
+                refuse(str(place), f"at most {MOST_BYTES:,} bytes", "more")
             return archive.read(member).decode("utf-8-sig")
-    except (OSError, RuntimeError, ValueError, zipfile.BadZipFile) as error:
+    except InstanceError:
+        raise
+    except (EOFError, OSError, RuntimeError, ValueError) as error:
+        refuse(str(place), "a text file", f"an error: {error}")
+    except (zipfile.BadZipFile, zlib.error) as error:
         refuse(str(place), "a text file", f"an error: {error}")
 
 

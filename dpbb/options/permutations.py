@@ -129,7 +129,7 @@ def parse_permutation(
     if content.lstrip().startswith(("{", "[")):
         values = _from_json(content, name)
     else:
-        values = _words(content)
+        values = _words(content, one_based=one_based)
     if one_based and isinstance(values, list):
         if 0 in values:
             raise OptionError(f"{name}: expected jobs that count from 1, got job 0")
@@ -137,14 +137,16 @@ def parse_permutation(
     return check_jobs(values, name)
 
 
-def _words(content: str) -> list[int | str]:
-    """Return numbers that commas or white space separate; names, which commas do."""
+def _words(content: str, *, one_based: bool) -> list[int | str]:
+    """Return numbers that commas or white space separate; names, which commas do.
+
+    Numbers stay texts, as jobs may be called so, but for those that count from 1.
+    """
     words = [word for word in re.split(r"[\s,;]+", content) if word]
-    try:
-        return [int(word) for word in words]
-    except ValueError:
-        marks = r"[,;\n]" if re.search("[,;]", content) else r"\s+"
-        return [word.strip() for word in re.split(marks, content) if word.strip()]
+    if words and all(re.fullmatch(r"-?\d{1,18}", word) for word in words):
+        return [int(word) for word in words] if one_based else [*words]
+    marks = r"[,;\n]" if re.search("[,;]", content) else r"\s+"
+    return [word.strip() for word in re.split(marks, content) if word.strip()]
 
 
 def _from_json(content: str, name: str) -> Any:  # noqa: ANN401

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +55,16 @@ class Names:
         OptionError
             No job is called so.
         """
+        jobs = list(jobs)
         number_of = {name: number for number, name in enumerate(self.jobs)}
+        texts = [job for job in jobs if isinstance(job, str)]
+        named = [job for job in texts if job in number_of]
+        strange = next((job for job in texts if job not in number_of), "")
+        if named and re.fullmatch(r"-?\d+", strange):
+            raise OptionError(
+                f"{what}: expected names of jobs alone, such as {shown(named[0])}, got "
+                f"{shown(strange)}, which is none"
+            )
         return tuple(
             self._number(job, number_of, f"{what}, position {position}")
             for position, job in enumerate(jobs)
@@ -63,7 +73,7 @@ class Names:
     def _number(self, job: Any, number_of: dict[str, int], where: str) -> Any:  # noqa: ANN401
         if not isinstance(job, str) or job in number_of:
             return number_of.get(job, job) if isinstance(job, str) else job
-        if job.strip().isdecimal() and len(job) <= MOST_DIGITS:
+        if re.fullmatch(r"-?\d+", job.strip()) and len(job) <= MOST_DIGITS:
             return int(job)
         known = ", ".join(self.jobs[:5]) + (", ..." if len(self.jobs) > 5 else "")
         expected = f"one of the jobs {known}" if known else "the number of a job"
@@ -99,7 +109,7 @@ def checked_names(names: Names, n_jobs: int, n_machines: int, where: str) -> Nam
 
 def unless_counted(names: Iterable[object]) -> tuple[str, ...]:
     """Return names as texts; () if they only count from 0 or from 1."""
-    texts = tuple(str(name).strip() for name in names)
+    texts = tuple(" ".join(str(name).split()) for name in names)
     counted = any(
         texts == tuple(map(str, range(first, first + len(texts)))) for first in (0, 1)
     )

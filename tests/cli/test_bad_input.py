@@ -56,7 +56,7 @@ SHOP = "job,cut,weld\ndoor,3,2\nframe,1,4\n"
         ),
         (("solve", "ta001", "--heuristic-time", "-1"), "--heuristic-time: expected a"),
         (("solve", "ta001", "--initial", "0 1 2"), "initial: expected 20 jobs, got 3"),
-        (("solve", "ta001", "--initial", "0 0"), "--initial: expected every job once"),
+        (("solve", "ta001", "--initial", "0 0"), "initial: expected every job once"),
         (("solve", "ta001", "--initial", ""), "or a readable file with them, got ''"),
         (("solve", "ta001", "--initial", "no.txt"), "or a readable file with them"),
         (("solve", "ta001", "--root-order", "1 2"), "jobs count from 0, subtract 1"),

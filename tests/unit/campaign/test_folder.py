@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from dpbb.campaign.folder import CampaignFolder, Record
@@ -35,3 +37,10 @@ def test_a_file_is_no_folder(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OptionError, match="-o: expected a folder that can be written"):
         CampaignFolder(tmp_path / "file")
+
+
+def test_no_name_leads_out_of_the_folder(tmp_path):
+    folder = CampaignFolder(tmp_path)
+    up = replace(RECORD, instance="..", best_upper=5)
+    assert folder.label(up) == "..-0123456789ab"
+    assert len(folder.label(replace(RECORD, instance="x" * 300))) == 73

@@ -125,3 +125,21 @@ def test_the_campaigns_own_options_are_refused(tmp_path, shops):
     options = SolveOptions(checkpoint=str(tmp_path / "other"))
     with pytest.raises(OptionError, match="checkpoint: expected none"):
         Campaign(CampaignFolder(tmp_path / "c"), options).run(shops)
+
+
+def test_what_was_stopped_goes_on_and_no_other_folder_is_removed(
+    tmp_path, shops, quick, monkeypatch
+):
+    other = tmp_path / "thesis"
+    other.mkdir()
+    stopped = replace(fake_result(3.0), termination=Termination.STOPPED)
+    results = [stopped, fake_result(9.0, Status.OPTIMAL)]
+    monkeypatch.setattr(running.api, "solve", lambda *_, **__: results.pop(0))
+    one = shops[-1:]
+    (record,) = campaign(tmp_path, time_limit_s=10.0).run(one)
+    assert (record.termination, record.limit_s) == ("stopped", 3.0)
+    folder = CampaignFolder(tmp_path / "campaign")
+    folder.save(replace(record, checkpoint=str(other)))
+    (record,) = campaign(tmp_path, time_limit_s=10.0).run(one)
+    assert record.proved
+    assert other.is_dir()

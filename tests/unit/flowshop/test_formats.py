@@ -99,6 +99,13 @@ def test_names_of_jobs_and_machines_are_kept(write):
     assert pickle.loads(pickle.dumps(shop)).names == NAMES  # noqa: S301
 
 
+@pytest.mark.parametrize("heading", ["job_id", "Order No.", "nr", "Unnamed: 0", "Part"])
+def test_order_numbers_are_no_processing_times(write, heading):
+    text = f"{heading},a,b,c,,\n1001,1,2,3,,\n4711,4,5,6,,\n"
+    shop = read_instance(write("orders.csv", text))
+    assert (shop.times.tolist(), shop.names.jobs) == (JOBS, ("1001", "4711"))
+
+
 @pytest.mark.parametrize(
     "source", [pd.DataFrame(JOBS), pd.DataFrame(JOBS, index=[1, 2]), np.array(JOBS)]
 )
@@ -128,7 +135,7 @@ def test_standard_input_is_read_as_what_it_looks_like(monkeypatch, content):
     assert read_instance("-").times.tolist() == JOBS
 
 
-@pytest.mark.parametrize("codec", ["utf-16", "latin-1"])
+@pytest.mark.parametrize("codec", ["utf-16", "cp1252"])
 def test_other_encodings_are_said(write, caplog, codec):
     shop = read_instance(write("a.csv", "job,a,b\nÄ,1,2\nB,3,4\n".encode(codec)))
     assert shop.names.jobs == ("Ä", "B")
@@ -281,6 +288,7 @@ BAD_FILES = [
     ("c.csv", "0,1,2\n5,6,7\n", "line 1: .* got 0, 1, 2, ..., which may be either"),
     ("c.csv", "a,b;3\n", "line 1: expected one kind of separator .* got ';' and ','"),
     ("c.csv", "\n \na,2;3\n", "line 3: expected one kind of separator"),
+    ("c.csv", "job;m\na;1.000\n", "line 2: .* without separators of thousands"),
     ("c.csv", "1,5;3\n", "line 1, cell 1: expected a whole number >= 0, got '1.5'"),
     ("c.csv", "sep=;\n1;x\n2;3\n", "line 2"),
     ("c.csv", "1,9000000000000000000\n", "cell 2: expected a time below 10..18"),

@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 
 from dpbb.errors import OptionError
-from dpbb.options.permutations import check_permutation, parse_permutation
+from dpbb.options import permutations
+from dpbb.options.permutations import check_permutation
 from dpbb.text.labels import Names
+
+
+def parse_permutation(text, name="permutation", **how):
+    """As commands do, of an instance whose jobs have no names."""
+    jobs = permutations.parse_permutation(text, name, **how)
+    return check_permutation(Names().numbers(jobs, name), name)
 
 
 @pytest.mark.parametrize("text", ["2,0,1", "2 0 1", " 2;0\n1 ", "2, 0, 1,"])
@@ -107,7 +114,8 @@ def test_names_stand_for_numbers(tmp_path, text):
     (tmp_path / "order").write_text(text)
     read = [tmp_path / "order"] if "\n" in text or "[" in text else [text]
     for one in read:
-        assert NAMES.numbers(parse_permutation(str(one)), "order") == (0, 1, 2)
+        jobs = permutations.parse_permutation(str(one))
+        assert NAMES.numbers(jobs, "order") == (0, 1, 2)
 
 
 @pytest.mark.parametrize(
@@ -121,3 +129,12 @@ def test_names_stand_for_numbers(tmp_path, text):
 def test_a_job_that_is_not_there_is_refused(jobs, names, message):
     with pytest.raises(OptionError, match=message):
         names.numbers(jobs, "order")
+
+
+def test_jobs_called_by_numbers_are_meant_by_their_names():
+    names = Names(("2", "0", "1"))
+    jobs = permutations.parse_permutation("0,1,2")
+    assert names.numbers(jobs, "order") == (1, 2, 0)
+    assert names.numbers((0, 1, 2), "order") == (0, 1, 2)  # from Python: numbers
+    with pytest.raises(OptionError, match="expected names of jobs alone, such as '0'"):
+        Names(("2a", "1", "0")).numbers(("0", "1", "2"), "order")
