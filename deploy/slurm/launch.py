@@ -80,7 +80,7 @@ def use_tls(folder: Path) -> Security:
         os.environ[variable.replace("-", "_").upper()] = value
     # a page on a shared node's loopback interface is not for its owner alone
     os.environ["DASK_DPBB__DASHBOARD__CONTROLS"] = "false"
-    dask.config.refresh()
+    dask.config.update(dask.config.config, dask.config.collect(paths=[]))
     return Security()
 
 

@@ -18,7 +18,6 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from launch import (
@@ -30,7 +29,11 @@ from launch import (
     use_tls,
 )
 
+from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
+from dpbb.errors import DpbbError
+
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import FrameType
 
 POLL_S = 0.2
@@ -66,10 +69,20 @@ def say(text: str) -> None:
     print(f"runner: {text}", file=sys.stderr, flush=True)
 
 
-def newest(checkpoint: str) -> float:
-    """When a checkpoint was written last; 0 if there is none."""
-    times = [file.stat().st_mtime for file in Path(checkpoint).glob("checkpoint-*")]
-    return max(times, default=0.0)
+def explored(checkpoint: str) -> int:
+    """How many nodes the newest checkpoint has behind it; 0 if there is none."""
+    try:
+        return load_checkpoint(checkpoint).counters.decomposed
+    except DpbbError:
+        return 0
+
+
+def own_name() -> str:
+    """Name of this job for scontrol: an array's own number would mean all its tasks."""
+    array = os.environ.get("SLURM_ARRAY_JOB_ID")
+    if array is None:
+        return os.environ["SLURM_JOB_ID"]
+    return f"{array}_{os.environ['SLURM_ARRAY_TASK_ID']}"
 
 
 def start_scheduler(file: Path, asked: Asked) -> subprocess.Popen[bytes]:
@@ -86,7 +99,7 @@ def start_workers(file: Path) -> subprocess.Popen[bytes]:
     """Start one for each task; one that is killed ends no other."""
     # srun does not take this from the job since SLURM 22.05
     threads = os.environ.get("SLURM_CPUS_PER_TASK", "1")
-    command = ["srun", "--kill-on-bad-exit=0", "--export=ALL"]
+    command = ["srun", "--kill-on-bad-exit=0", "--wait=0", "--export=ALL"]
     command += [f"--cpus-per-task={threads}", sys.executable, __file__]
     return subprocess.Popen([*command, "--worker", str(file), threads])
 
@@ -151,7 +164,9 @@ def solve(folder: Path, asked: Asked, *arguments: str) -> tuple[int, str | None]
             cut = cut or "the scheduler"
             client.kill()  # it would look for it for a while
         time.sleep(POLL_S)
-    code = NO_SCHEDULER if scheduler.poll() is not None else client.returncode
+    code = client.returncode
+    if scheduler.poll() is not None and code not in (0, 2, *CUT_OFF):
+        code = NO_SCHEDULER
     if code == NO_SCHEDULER:
         cut = cut or "the scheduler"
     end(scheduler, workers)
@@ -177,7 +192,7 @@ def main(checkpoint: str, *arguments: str) -> int:
     """Solve or resume, and queue again if it was cut off; returns dpbb's exit code."""
     asked = Asked()
     job = os.environ["SLURM_JOB_ID"]
-    before = newest(checkpoint)
+    before = explored(checkpoint)
     with private_folder(f"dpbb-{job}") as folder:
         use_tls(folder)
         code, cut = solve(folder, asked, checkpoint, *arguments)
@@ -188,10 +203,10 @@ def main(checkpoint: str, *arguments: str) -> int:
         return code
     if cut != "time":
         say(f"lost {cut}")
-        if newest(checkpoint) == before:
-            say("this try has saved nothing: not queueing again")
+        if explored(checkpoint) == before:
+            say("this try has explored nothing: not queueing again")
             return 1
-    queue_again(job)
+    queue_again(own_name())
     return code
 
 

@@ -172,7 +172,7 @@ def test_errors_end_the_job_and_a_lost_scheduler_does_not():
     (job,) = (m for _, m in MANIFESTS if m["kind"] == "Job")
     spec = job["spec"]
     (container,) = spec["template"]["spec"]["containers"]
-    fail, ignore = spec["podFailurePolicy"]["rules"]
+    ignore, fail = spec["podFailurePolicy"]["rules"]
     assert fail["action"] == "FailJob"
     assert fail["onExitCodes"] == {
         "containerName": container["name"],

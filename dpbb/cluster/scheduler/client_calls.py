@@ -12,7 +12,7 @@ import numpy as np
 from distributed.protocol import pickle
 
 from dpbb.cluster.rpc import wrap
-from dpbb.errors import ClusterError, InvariantError
+from dpbb.errors import ClusterError, InvariantError, SchedulerLostError
 from dpbb.result import Termination
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class ClientCalls:
             event = self._changes.setdefault(run_id, asyncio.Event())
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(event.wait(), left)
-        raise ClusterError("the scheduler is closing; its runs end with it")
+        raise SchedulerLostError("the scheduler is closing; its runs end with it")
 
     async def outcome(self, run_id: RunId, optima: bool = True) -> dict[str, Any]:
         """Return the outcome of a finished run, perhaps without all optima."""
