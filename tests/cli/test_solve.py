@@ -14,6 +14,9 @@ from dpbb.text.labels import Names
 
 pytestmark = pytest.mark.cluster
 
+TREE = ("--heuristics", "neh")
+"""A first schedule that leaves the proof to the tree."""
+
 KEYS = {
     "status",
     "termination",
@@ -43,7 +46,7 @@ def test_json_is_one_object_and_all_else_is_on_stderr(dpbb, tmp_path):
     code = f"import os; open({str(told)!r}, 'w').write(os.environ['DPBB_STATE'])"
     script.write_text(code)
     tell = f"{sys.executable} {script}"
-    ran = dpbb("solve", "ta002", "--json", "--on-end", tell)
+    ran = dpbb("solve", "ta002", "--json", "--on-end", tell, *TREE)
     assert told.read_text().startswith("optimal, ")
     assert ran.code == 0
     values = json.loads(ran.out)
@@ -57,7 +60,7 @@ def test_json_is_one_object_and_all_else_is_on_stderr(dpbb, tmp_path):
 
 
 def test_summary_says_how_the_proof_was_obtained(dpbb, tmp_path):
-    ran = dpbb("solve", "ta002", "--quiet", "--output", tmp_path / "s.csv")
+    ran = dpbb("solve", "ta002", "--quiet", "--output", tmp_path / "s.csv", *TREE)
     assert (ran.code, ran.err) == (0, "")
     assert "optimal, as the tree is exhausted: no schedule is better" in ran.out
     rows = (tmp_path / "s.csv").read_text().splitlines()
@@ -89,7 +92,7 @@ def test_upper_bound_leaves_heuristics_on(dpbb):
     met = json.loads(dpbb("solve", "ta002", "--upper-bound", 1359, "--json", "-q").out)
     assert (met["status"], met["makespan"]) == ("optimal", 1359)
     assert met["trajectory"]
-    ran = dpbb("solve", "ta002", "--upper-bound", 1358, "--json", "-q")
+    ran = dpbb("solve", "ta002", "--upper-bound", 1358, "--json", "-q", *TREE)
     assert ran.code == 0
     unmet = json.loads(ran.out)
     assert (unmet["status"], unmet["lower_bound"]) == ("infeasible_cutoff", 1358)
@@ -166,7 +169,7 @@ def test_existing_cluster_is_used_and_left_running(dpbb):
     with embedded_cluster(dashboard_address=":0") as (cluster, client):
         address = cluster.scheduler_address
         for _ in range(2):
-            ran = dpbb("solve", "ta002", "--scheduler", address, "--json", "-q")
+            ran = dpbb("solve", "ta002", "--scheduler", address, "--json", "-q", *TREE)
             values = json.loads(ran.out)
             assert (values["status"], values["makespan"]) == ("optimal", 1359)
             assert values["engine"] == "cpu"

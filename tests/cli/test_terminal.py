@@ -22,7 +22,16 @@ import dpbb as package
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
 SOLVE = ("solve", "ta056", "--heuristics", "neh", "--threads", "1")  # takes hours
-SMALL = ("solve", "ta016", "--upper-bound", "1397", "--threads", "1")
+SMALL = (
+    "solve",
+    "ta016",
+    "--upper-bound",
+    "1397",
+    "--threads",
+    "1",
+    "--heuristics",
+    "neh",
+)
 LEADER = """
 import os, sys
 os.close(os.open(os.ttyname(0), os.O_RDWR))  # the first one opened becomes its own
@@ -113,7 +122,7 @@ def _inherited():
 @pytest.mark.parametrize("width", [60, 100])
 def test_a_live_view_below_rows_then_the_result(width):
     with Terminal(*SOLVE, width=width) as terminal:
-        terminal.until("ta056, running", " explored ", "/dpbb", "M/s", "\nH")
+        terminal.until("ta056, running", " left ", "/dpbb", "M/s", "\nH")
         lines = terminal.lines()
         head = next(i for i, line in enumerate(lines) if "ta056, running" in line)
         assert any(line.startswith("H") for line in lines[:head])
@@ -210,7 +219,7 @@ def test_a_run_that_is_attached_to_looks_the_same(tmp_path):
     ):
         env = {"DPBB_SCHEDULER": cluster.scheduler_address}
         with Terminal("attach", run.run_id[:8], env=env) as terminal:
-            terminal.until("ta056, running", " explored ", "/dpbb", "\nH")
+            terminal.until("ta056, running", " left ", "/dpbb", "\nH")
             os.write(terminal.fd, b"\x03")
             assert terminal.end() == 3
             assert terminal.is_as_before()

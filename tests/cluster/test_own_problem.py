@@ -117,7 +117,7 @@ def test_page_and_list_show_it(problem, capsys):
         assert chart.root.title.text == title
         assert main(["list", "--scheduler", cluster.scheduler_address]) == 0
     (line,) = (x for x in capsys.readouterr().out.splitlines() if run.run_id in x)
-    assert line.split()[1:3] == [problem.name, "exhausted"]
+    assert line.split()[1:3] == [problem.name, "optimal,"]
     assert f" {BEST} " in line
 
 

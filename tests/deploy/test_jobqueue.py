@@ -1,5 +1,6 @@
 """deploy/slurm/jobqueue.py: what it asks SLURM for, without any."""
 
+import copy
 import sys
 from pathlib import Path
 
@@ -45,10 +46,14 @@ def test_job_is_the_nanny_s_and_uses_the_certificate(script, tmp_path, monkeypat
     from launch import use_tls
 
     args = script.parse(["ckpt", "ta056", "--minutes", "30", "--interface", "lo"])
-    with script.dask.config.set({}):
+    before = copy.deepcopy(script.dask.config.config)
+    try:
         security = use_tls(tmp_path)
         with script.make_cluster(args, security) as cluster:
             text = cluster.job_script()
+    finally:  # other tests have no certificate
+        script.dask.config.config.clear()
+        script.dask.config.config.update(before)
     assert (tmp_path / "key.pem").stat().st_mode & 0o777 == 0o600
     command = text.strip().splitlines()[-1]
     assert command.startswith(f"exec {sys.executable} -m distributed.cli.dask_worker")

@@ -337,7 +337,7 @@ def test_a_hopeless_tree_does_not_fill_the_memory(pages, monkeypatch):
 
     With others first, launch after launch would add to the breadth, to the last page.
     """
-    have(monkeypatch, 1600)
+    have(monkeypatch, 800)
     problem = problem_of("ta041")
     ub = problem.trivial_ub
     decomposed = n_launches = 0

@@ -74,7 +74,7 @@ def test_client_is_left_open(client):
 
 
 def test_solve_without_a_client_has_a_cluster_of_its_own(capsys):
-    result = dpbb.solve("ta002", threads=1)
+    result = dpbb.solve("ta002", threads=1, heuristics="neh")
     assert result.makespan == 1359
     assert result.engine == "cpu"
     assert dict(result.versions)["dpbb"] == dpbb.__version__
