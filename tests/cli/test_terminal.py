@@ -26,7 +26,7 @@ SMALL = (
     "solve",
     "ta016",
     "--upper-bound",
-    "1397",
+    "1398",
     "--threads",
     "1",
     "--heuristics",
@@ -122,7 +122,7 @@ def _inherited():
 @pytest.mark.parametrize("width", [60, 100])
 def test_a_live_view_below_rows_then_the_result(width):
     with Terminal(*SOLVE, width=width) as terminal:
-        terminal.until("ta056, running", " left ", "/dpbb", "M/s", "\nH")
+        terminal.until("ta056, running", " left ", "/dpbb", "speed", "\nH")
         lines = terminal.lines()
         head = next(i for i, line in enumerate(lines) if "ta056, running" in line)
         assert any(line.startswith("H") for line in lines[:head])

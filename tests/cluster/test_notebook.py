@@ -11,15 +11,15 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
 CELLS = (
     "import dpbb\ninstance = dpbb.read_instance('ta016')\ninstance",
-    "result = dpbb.solve(instance, upper_bound=1397, threads=1, heuristics='neh')",
+    "result = dpbb.solve(instance, upper_bound=1398, threads=1, heuristics='neh')",
     "result",
     "run = dpbb.submit('ta056', cutoff=3679, threads=1)\n"
     "thread = run.watch(block=False)",
     "run",
     "print(thread.is_alive())\nrun.stop()\nthread.join(60)\nrun.close()",
     "dpbb.solve(instance, cutoff=1397, threads=1, progress='plain').nodes",
-    "dpbb.solve(instance, upper_bound=1397, threads=1, heuristics='neh')",
-    "run = dpbb.submit(instance, upper_bound=1397, threads=1, heuristics='neh')\n"
+    "dpbb.solve(instance, upper_bound=1398, threads=1, heuristics='neh')",
+    "run = dpbb.submit(instance, upper_bound=1398, threads=1, heuristics='neh')\n"
     "run.watch()\n"
     "try:\n    found = run.result()\nfinally:\n    run.close()\n"
     "found",
