@@ -337,7 +337,7 @@ def test_a_hopeless_tree_does_not_fill_the_memory(pages, monkeypatch):
 
     With others first, launch after launch would add to the breadth, to the last page.
     """
-    have(monkeypatch, 1600)
+    have(monkeypatch, 1520)
     problem = problem_of("ta041")
     ub = problem.trivial_ub
     decomposed = n_launches = 0
@@ -345,6 +345,7 @@ def test_a_hopeless_tree_does_not_fill_the_memory(pages, monkeypatch):
         while n_launches < 300 or decomposed < 3000:
             decomposed += session.advance(ub, 0.0).decomposed
             n_launches += 1
+        assert session._arm.budget.limit is not None
         session.remaining().check()
 
 
