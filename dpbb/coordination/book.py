@@ -50,7 +50,7 @@ class UnitBook:
     ahead_leaves: int = 0
     engine_nodes: dict[str, int] = field(default_factory=dict)  # since the resume
     explore_s: float = 0.0  # of ended leases
-    engine_s: dict[str, float] = field(default_factory=dict)  # since the resume
+    gpu_s: float = 0.0  # of those, on GPUs
     energy_j: float | None = None  # of ended leases on devices that say
     journal: Journal | None = None  # for a certificate
     ub: Callable[[], int] = lambda: 0  # the run's, now
@@ -292,9 +292,8 @@ class UnitBook:
             self._forget_ahead(unit.lease)
             self.count_nodes(unit.lease, -unit.lease.nodes_since_full)
             self.explore_s += unit.lease.explore_s
-            engine = unit.lease.seat.seat.engine
-            before = self.engine_s.get(engine, 0.0)
-            self.engine_s[engine] = before + unit.lease.explore_s
+            if unit.lease.seat.seat.device.kind == "cuda":
+                self.gpu_s += unit.lease.explore_s
             if unit.lease.energy_j is not None:
                 self.energy_j = (self.energy_j or 0.0) + unit.lease.energy_j
             del self.leases[unit.lease.id]

@@ -84,7 +84,7 @@ class Checkpoint:
         How long the run has taken so far, resumed parts together.
     covered_s
         What was explored until then, in such seconds, is in it, whatever the seat.
-    explore_s, energy_j, donations, requeues, made
+    explore_s, gpu_s, energy_j, donations, requeues, made
         See ``Outcome``.
     seats
         Seats that ever leased a unit, with their engine.
@@ -114,6 +114,7 @@ class Checkpoint:
     error: str | None = None
     journal: Journal | None = None
     first_optimum: int = 0
+    gpu_s: float = 0.0
 
     @property
     def ub(self) -> int:
@@ -160,6 +161,7 @@ class Checkpoint:
             seconds=outcome.seconds,
             covered_s=outcome.seconds,
             explore_s=outcome.explore_s,
+            gpu_s=outcome.gpu_s,
             energy_j=outcome.energy_j,
             donations=outcome.donations,
             requeues=outcome.requeues,

@@ -51,7 +51,8 @@ class Dispatcher:
         book = self.book
         book.counters = saved.counters
         book.closed_leaves = saved.counters.closed_leaves
-        book.explore_s, book.energy_j = saved.explore_s, saved.energy_j
+        book.explore_s, book.gpu_s = saved.explore_s, saved.gpu_s
+        book.energy_j = saved.energy_j
         self.requeues = saved.requeues
         self.used_seats = dict(saved.seats)
         if saved.unexplored:

@@ -36,8 +36,8 @@ class Outcome:
         Incumbents in the order of discovery.
     seconds
         From the opening of the run to its end.
-    explore_s
-        Sum over the leases of the time in the engine.
+    explore_s, gpu_s
+        Sum over the leases of the time in the engine; that of GPUs alone.
     energy_j
         Sum over the leases of what their devices used; None if none of them says.
     donations, requeues, units
@@ -79,3 +79,4 @@ class Outcome:
     journal: Journal | None = None
     energy_j: float | None = None
     uncut_bound: int | None = None
+    gpu_s: float = 0.0

@@ -136,14 +136,14 @@ class RunRecord:
 
     @property
     def _gpu_s(self) -> float:
-        """Seconds of all leases on GPUs since the run was opened or resumed."""
+        """Seconds of all leases on GPUs so far."""
         book = self.work.book
         going = sum(
             lease.explore_s
             for lease in book.leases.values()
-            if lease.seat.seat.engine == "gpu"
+            if lease.seat.seat.device.kind == "cuda"
         )
-        return book.engine_s.get("gpu", 0.0) + going
+        return book.gpu_s + going
 
     def seconds(self, now: float) -> float:
         """How long the run has taken, resumed parts together."""
@@ -269,6 +269,7 @@ class RunRecord:
             seconds=self.seconds(now),
             covered_s=self.seconds(min([now, *(_safe_at(x, now) for x in leases)])),
             explore_s=book.explore_s + sum(lease.explore_s for lease in leases),
+            gpu_s=self._gpu_s,
             energy_j=self.energy_j,
             donations=self.donations,
             requeues=self.work.requeues,
@@ -298,6 +299,7 @@ class RunRecord:
             trajectory=tuple(incumbent.trajectory),
             seconds=self.ended - self.opened,
             explore_s=book.explore_s,
+            gpu_s=book.gpu_s,
             energy_j=book.energy_j,
             donations=self.donations,
             requeues=self.work.requeues,

@@ -327,6 +327,7 @@ def encode_header(
             "requeues": saved.requeues,
             "made": saved.made,
         },
+        "gpu_s": saved.gpu_s,
         "seats": dict(saved.seats),
         "error": saved.error,
         "codec": CODEC,
@@ -510,6 +511,7 @@ def _decode(
             ledger["decomposed"], ledger["leaves"], np.array(ledger["closed"], np.int64)
         ),
         units=tuple(units),
+        gpu_s=header.get("gpu_s", _gpu_s_of_older(header)),
         seats={SeatId(seat): engine for seat, engine in header["seats"].items()},
         error=header["error"],
         journal=journal,
@@ -533,6 +535,12 @@ def _options_of_1(header: Mapping[str, Any]) -> dict[str, Any]:
         "estimates": "auto" if spec.get("estimates", True) else "off",
         **{name: given.get(name) for name in ("node_limit", "gap_limit")},
     }
+
+
+def _gpu_s_of_older(header: Mapping[str, Any]) -> float:
+    """Seconds on GPUs where they were not said: all, if none but GPUs explored."""
+    gpus_alone = set(header["seats"].values()) == {"gpu"}
+    return float(header["totals"]["explore_s"]) if gpus_alone else 0.0
 
 
 def _jobs(values: Any) -> tuple[int, ...] | None:  # noqa: ANN401

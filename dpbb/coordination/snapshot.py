@@ -212,8 +212,7 @@ class Snapshot:
     energy_j
         Joules that the devices used, as of the last full reports; None if none says.
     gpu_s
-        Seconds that GPUs have explored, all together, since the run was opened or
-        resumed for the last time.
+        Seconds that GPUs have explored, all together, resumed parts included.
     submitter
         Who opened it, on which host, with which dpbb; empty where nobody said so.
     """

@@ -117,7 +117,8 @@ class LivePanel:
             words = [clean(snapshot.instance), state_word(snapshot), elapsed]
             yield _head(words, width, plain=plain)
             yield _grid(_facts(snapshot), width)
-            yield _line("left", Text(_left(snapshot) or "nothing"))
+            if goes_on(snapshot):
+                yield _line("left", Text(_left(snapshot)))
             yield _space(snapshot, width, plain=plain)
             yield from _links(view, snapshot.checkpoint, seconds)
             yield from _events(snapshot, view.offset_s)

@@ -168,6 +168,7 @@ CHECKS: dict[str, Check] = {
 """Fields of every result."""
 
 LATER: dict[str, Check] = {
+    "gpu_seconds": seconds,
     "energy_j": or_null(seconds),
     "bounds": listed(
         of_object({"seconds": seconds, "value": cost, "decomposed": count}, ProvedBound)

@@ -125,8 +125,9 @@ class Result:
         The whole solve: start-up, heuristics and tree.
     tree_seconds
         From the opening of the tree to its end; 0 when no tree was needed.
-    explore_seconds
-        Sum over seats of the time spent in the engine.
+    explore_seconds, gpu_seconds
+        Sum over seats of the time spent in the engine, and over GPUs alone; of a run
+        that was resumed, all parts together, as of ``energy_j``.
     energy_j
         Joules that the devices used while they explored, each device counted once;
         None if none has a meter that may be read (GPUs: NVML; processors: RAPL, for
@@ -180,6 +181,7 @@ class Result:
     seconds: float = 0.0
     tree_seconds: float = 0.0
     explore_seconds: float = 0.0
+    gpu_seconds: float = 0.0
     energy_j: float | None = None
     engine: str = "none"
     seats: tuple[str, ...] = ()
@@ -395,6 +397,8 @@ class Result:
             )
         seats = "1 seat" if len(self.seats) == 1 else f"{len(self.seats):,} seats"
         facts.append(("engine", f"{self.engine}, {seats}"))
+        if self.gpu_seconds:
+            facts.append(("GPUs", f"{self.gpu_seconds / 3600:.3g} GPU-hours"))
         if self.energy_j is not None:
             facts.append(("energy", f"{self.energy_j:,.0f} J of the devices"))
         return facts

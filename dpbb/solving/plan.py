@@ -42,8 +42,9 @@ if TYPE_CHECKING:
     from dpbb.problem import Problem
 
 OF_TREES = (
-    *("decomposed", "leaves", "tree_seconds", "explore_seconds", "energy_j"),
-    *("seats", "engine", "units", "donations", "requeues", "trajectory", "certificate"),
+    *("decomposed", "leaves", "tree_seconds", "explore_seconds", "gpu_seconds"),
+    *("energy_j", "seats", "engine", "units", "donations", "requeues"),
+    *("trajectory", "certificate"),
 )
 """Fields of a result that say what trees were explored."""
 
@@ -339,6 +340,7 @@ class Plan:
             "leaves": outcome.counters.leaves,
             "tree_seconds": outcome.seconds,
             "explore_seconds": outcome.explore_s,
+            "gpu_seconds": outcome.gpu_s,
             "energy_j": outcome.energy_j,
             "seats": outcome.seats,
             "engine": engine,

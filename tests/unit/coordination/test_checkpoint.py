@@ -277,6 +277,46 @@ def test_time_and_energy_of_open_leases_are_saved():
     assert saved.energy_j == 7.0
 
 
+def test_gpu_seconds_and_energy_of_a_resumed_run_are_those_of_all_its_parts():
+    spec = spec_of(tiny())
+    world = World(spec, ("c3", "b"))
+    while len(world.coordinator._work.used_seats) < 2:
+        world.round()
+    for lease in world.coordinator._work.book.leases.values():
+        lease.energy_j = 7.0
+    former = world.coordinator.checkpoint(world.now)
+    assert 0 < former.gpu_s < former.explore_s
+    saved = from_bytes(to_bytes(former), problem=spec.problem)
+    again = World(spec, ("c3",), saved=saved)
+    assert again.coordinator.snapshot(again.now).gpu_s == former.gpu_s
+    again.run()
+    outcome = again.coordinator.outcome()
+    assert outcome.gpu_s > former.gpu_s
+    added = outcome.explore_s - former.explore_s
+    assert outcome.gpu_s - former.gpu_s == pytest.approx(added)
+    assert outcome.energy_j == former.energy_j
+
+
+@pytest.mark.parametrize(
+    ("engines", "all_of_it"), [(("gpu", "gpu"), True), (("gpu", "cpu"), False)]
+)
+def test_older_checkpoints_say_gpu_seconds_where_none_but_gpus_explored(
+    engines, all_of_it
+):
+    spec = spec_of(tiny())
+    world = World(spec, SEATS)
+    for _ in range(6):
+        world.round()
+    saved = world.coordinator.checkpoint(world.now)
+
+    def older(header):
+        del header["gpu_s"]
+        header["seats"] = {str(at): one for at, one in enumerate(engines)}
+
+    read = from_bytes(reheaded(to_bytes(saved), older), problem=spec.problem)
+    assert read.gpu_s == (saved.explore_s if all_of_it else 0.0)
+
+
 def reheaded(content, change):
     """Change the header, and give it the checksum that belongs to it."""
     import hashlib

@@ -105,6 +105,14 @@ def test_without_an_incumbent_the_cutoff_is_named():
     assert "none yet below 2,297" in panel(bare)[1]
 
 
+@pytest.mark.parametrize("termination", ["time_limit", "stopped", "exhausted"])
+def test_of_a_run_that_is_over_nothing_is_said_to_be_left(termination):
+    """A tree that was cut off by a limit has work left, but nobody does it."""
+    over = replace(BUSY, state=RunState.FINISHED, termination=termination)
+    assert [line for line in panel(BUSY) if line.startswith(" left ")]
+    assert not [line for line in panel(over) if line.startswith(" left ")]
+
+
 def test_a_scheduler_that_says_nothing_is_told_of():
     view = View(began=0.0)
     view.set(SNAPSHOT, 0.0)

@@ -320,7 +320,15 @@ def test_energy_is_shown_where_it_is_known():
     assert Result.from_json(known.to_json()).energy_j == 12_345.6
 
 
+def test_gpu_hours_are_shown_where_there_are_any():
+    assert "GPU-hours" not in OPTIMAL.summary()
+    known = replace(OPTIMAL, gpu_seconds=5400.0)
+    assert "1.5 GPU-hours" in known.summary()
+    assert Result.from_json(known.to_json()).gpu_seconds == 5400.0
+
+
 def test_results_of_before_energy_was_measured_are_read():
     values = json.loads(OPTIMAL.to_json())
-    del values["energy_j"]
-    assert Result.from_json(json.dumps(values)).energy_j is None
+    del values["energy_j"], values["gpu_seconds"]
+    read = Result.from_json(json.dumps(values))
+    assert (read.energy_j, read.gpu_seconds) == (None, 0.0)

@@ -1,0 +1,38 @@
+"""How GPUs are travels with a worker's heartbeats, which wait for no driver."""
+
+import threading
+
+from dpbb.cluster.worker import health
+from dpbb.cluster.worker.health import Health
+from dpbb.engines import nvml
+
+
+def test_heartbeats_carry_the_latest_reading_and_wait_for_none(monkeypatch):
+    asked, may_answer = [], threading.Event()
+
+    def slow(uuid):
+        asked.append(uuid)
+        assert may_answer.wait(60)
+        return {"watts": 100.0}
+
+    monkeypatch.setattr(nvml, "health", slow)
+    metric = Health(("GPU-a", "GPU-b"))
+    assert metric(None) == {}  # the driver is still being asked
+    assert metric(None) == {}
+    may_answer.set()
+    metric._thread.join(60)
+    assert metric(None) == {"GPU-a": {"watts": 100.0}, "GPU-b": {"watts": 100.0}}
+    assert asked == ["GPU-a", "GPU-b"]  # once, while the reading is fresh
+
+
+def test_an_old_reading_is_taken_again(monkeypatch):
+    watts = iter([100.0, 200.0])
+    monkeypatch.setattr(nvml, "health", lambda _: {"watts": next(watts)})
+    monkeypatch.setattr(health, "FRESH_S", 0.0)
+    metric = Health(("GPU-a",))
+    found = []
+    for _ in range(2):
+        metric(None)
+        metric._thread.join(60)
+        found.append(metric._latest["GPU-a"]["watts"])
+    assert found == [100.0, 200.0]
