@@ -43,8 +43,9 @@ class Record:
         The best schedule found, and what is proved.
     best_lower, best_upper
         Published bounds; None where there are none.
-    estimated, low, high
-        Nodes of the tree below the best known schedule, before the first attempt.
+    estimated, low, high, doubts
+        Nodes of the tree below the best known schedule, before the first attempt, and
+        why that is not to be trusted, if there is a reason.
     decomposed, leaves, seconds, explore_seconds, energy_j
         As of ``Result``; ``explore_seconds`` are those of all seats together.
     engine, seats, hosts
@@ -54,11 +55,14 @@ class Record:
     attempts
         How many there were.
     checkpoint
-        Where an unfinished one goes on, as its scheduler sees it; None if it ended.
+        Where an unfinished one goes on: in the folder, or as its scheduler sees it;
+        None if it ended.
     checkpoint_host
         On which machine that is.
     certificate
         File in the folder; None without one.
+    known_from
+        Where the schedule that it started from is from; empty without one.
     strategy, bound, heuristics, options
         How it was solved.
     trajectory
@@ -85,6 +89,7 @@ class Record:
     estimated: float | None = None
     low: float | None = None
     high: float | None = None
+    doubts: tuple[str, ...] = ()
     decomposed: int = 0
     leaves: int = 0
     seconds: float = 0.0
@@ -98,6 +103,7 @@ class Record:
     checkpoint: str | None = None
     checkpoint_host: str | None = None
     certificate: str | None = None
+    known_from: str = ""
     strategy: str = ""
     bound: str = ""
     heuristics: str = ""
@@ -110,6 +116,12 @@ class Record:
     def proved(self) -> bool:
         """Whether nothing is left to do."""
         return self.status in PROVED
+
+    @property
+    def found_by(self) -> str:
+        """What found the schedule: a heuristic, the tree, or where it is from."""
+        last = self.trajectory[-1][2] if self.trajectory else ""
+        return self.known_from if last == "initial" else last
 
     @property
     def size(self) -> str:

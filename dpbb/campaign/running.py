@@ -14,22 +14,25 @@ from dpbb.campaign.folder import CERTIFICATES, CHECKPOINTS, CampaignFolder, Reco
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.errors import CheckpointError, DpbbError, InstanceError, OptionError
 from dpbb.estimation.estimating import estimate
+from dpbb.estimation.result import USED_OPTIONS
 from dpbb.flowshop.family import read_problem
+from dpbb.options import AUTO_BOUND
 from dpbb.problem import best_known_of, instance_name_of, n_machines_of
 from dpbb.progress.base import Progress
 from dpbb.result import Termination
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from dpbb.campaign.schedules import KnownSchedule
     from dpbb.coordination.snapshot import Snapshot
     from dpbb.options import SolveOptions
     from dpbb.problem import Problem
     from dpbb.result import Result
 
 ESTIMATE_S = 1.0
-"""Seconds of sampling for each instance."""
+"""Default seconds of sampling for each instance."""
 
 SMALL_NODES = 1e8
 """Trees of fewer nodes are explored side by side."""
@@ -67,6 +70,10 @@ class Campaign:
         Small trees explored at a time; larger ones have all seats for themselves.
     budget_s
         No instance is begun later; None: never.
+    estimate_s
+        Seconds of sampling for each instance.
+    schedules
+        Schedules to start from, by the names of their instances.
     hint
         Explore below the best known makespan + 1 from the start, so that a schedule of
         that value is found and proved.
@@ -84,6 +91,8 @@ class Campaign:
     options: SolveOptions
     side_by_side: int = 2
     budget_s: float | None = None
+    estimate_s: float = ESTIMATE_S
+    schedules: Mapping[str, KnownSchedule] = field(default_factory=dict)
     hint: bool = False
     certificates: bool = True
     data_dir: str | None = None
@@ -91,6 +100,7 @@ class Campaign:
     on_line: Callable[[str], None] = lambda _text: None
     on_state: Callable[[Sequence[Watch], int, int], None] = lambda *_: None
     _began: float = field(default_factory=time.monotonic)
+    _host: str = field(default_factory=platform.node)
 
     def run(self, sources: Sequence[str]) -> list[Record]:
         """Solve what is not proved yet; returns the records of all, cheapest first.
@@ -100,11 +110,13 @@ class Campaign:
         OptionError, InstanceError
             Bad input, before anything is solved.
         DpbbError
-            Another campaign has the folder.
+            Another campaign has the folder, or no scheduler answers.
         """
         for name in ("checkpoint", "certificate"):
             if getattr(self.options, name) is not None:
                 raise OptionError(f"{name}: expected none, it is the campaign's own")
+        if self.options.scheduler is not None:
+            self._host = host_of(self.options.scheduler)
         problems = {}
         for source in sources:
             problem = read_problem(source, data_dir=self.data_dir)
@@ -138,18 +150,40 @@ class Campaign:
             best_upper=None if known is None else known.upper_bound,
             bound=str(self.options.bound or ""),
         )
-        ub = None if known else _first_value(problem)
+        tree = {
+            name: value
+            for name, value in self._given().items()
+            if name in USED_OPTIONS and value != AUTO_BOUND
+        }
         size = estimate(
             problem,
-            upper_bound=ub,
-            seconds=ESTIMATE_S,
+            upper_bound=None if known else self._first_value(problem),
+            seconds=self.estimate_s,
             measure=False,
             should_stop=self.should_stop,
+            **tree,
         )
-        record = replace(record, estimated=size.nodes, low=size.low, high=size.high)
+        record = replace(
+            *(record,),
+            estimated=size.nodes,
+            low=size.low,
+            high=size.high,
+            doubts=size.reasons,
+        )
         self.folder.save(record)
         self.on_line(f"{record.instance:<14} about {size.nodes:,.0f} nodes")
         return record
+
+    def _first_value(self, problem: Problem[Any]) -> int:
+        """Makespan of a first schedule, to estimate an instance nobody knows."""
+        from dpbb.solving.heuristic import heuristic
+
+        result = heuristic(problem, time_limit_s=self.estimate_s, progress=Progress())
+        if result.makespan is None:
+            raise InstanceError(
+                f"{instance_name_of(problem)}: expected a schedule, got none"
+            )
+        return result.makespan
 
     def _solve_all(
         self, found: list[Record], problems: dict[str, Problem[Any]]
@@ -191,7 +225,10 @@ class Campaign:
     def _solve(self, record: Record, problem: Problem[Any], watch: Watch) -> Record:
         """Solve one instance, or go on with it; saves and returns its record."""
         label = self.folder.label(record)
-        checkpoint = str(record.checkpoint or self._place(CHECKPOINTS, label))
+        own = self._place(CHECKPOINTS, label)
+        # the folder may have been moved since
+        there = record.checkpoint is None or own.is_dir()
+        checkpoint = str(own if there else record.checkpoint)
         certificate = self.folder.path / CERTIFICATES / f"{label}.json.gz"
         limit = self.options.time_limit_s
         changes: dict[str, Any] = {
@@ -200,6 +237,10 @@ class Campaign:
         if self.certificates:
             certificate.parent.mkdir(exist_ok=True)
             changes["certificate"] = str(certificate)
+        known = self.schedules.get(record.instance)
+        if known is not None:
+            changes["initial"] = known.permutation
+            record = replace(record, known_from=known.source)
         how: dict[str, Any] = {"progress": watch, "should_stop": self.should_stop}
         try:
             if self._has(checkpoint, record):
@@ -210,7 +251,7 @@ class Campaign:
                 }
                 result = api.resume(checkpoint, **how, **same, **changes)
             else:
-                checkpoint = str(self._place(CHECKPOINTS, label))
+                checkpoint = str(own)
                 if self.hint and record.best_upper is not None:
                     changes["upper_bound"] = record.best_upper + 1
                 options = self.options.replace(checkpoint=checkpoint, **changes)
@@ -255,9 +296,13 @@ class Campaign:
         hosts = dict.fromkeys((*record.hosts, platform.node()))
         ended = result.status in ("optimal", "infeasible_cutoff")
         there = certificate.is_file()
-        own = str(self._place(CHECKPOINTS, self.folder.label(record)))
-        if ended and self.options.scheduler is None and checkpoint == own:
+        label = self.folder.label(record)
+        own = checkpoint == str(self._place(CHECKPOINTS, label))
+        local = own and self.options.scheduler is None
+        if ended and local:
             shutil.rmtree(checkpoint, ignore_errors=True)
+        elif local:
+            checkpoint = f"{CHECKPOINTS}/{label}"
         return replace(
             record,
             status=str(result.status),
@@ -280,7 +325,7 @@ class Campaign:
             else max(self.options.time_limit_s or 0.0, result.seconds),
             attempts=record.attempts + 1,
             checkpoint=None if ended else checkpoint,
-            checkpoint_host=None if ended else platform.node(),
+            checkpoint_host=None if ended else self._host,
             certificate=f"{CERTIFICATES}/{certificate.name}" if there else None,
             strategy=str(result.options.strategy),
             bound=str(result.options.bound or record.bound),
@@ -299,16 +344,18 @@ def _cost(record: Record) -> float:
     return float("inf") if record.estimated is None else record.estimated
 
 
-def _first_value(problem: Problem[Any]) -> int:
-    """Makespan of a first schedule, for the estimate of an instance nobody knows."""
-    from dpbb.solving.heuristic import heuristic
+def host_of(scheduler: str) -> str:
+    """Return the name of a scheduler's machine, which writes the checkpoints.
 
-    result = heuristic(problem, time_limit_s=ESTIMATE_S, progress=Progress())
-    if result.makespan is None:
-        raise InstanceError(
-            f"{instance_name_of(problem)}: expected a schedule, got none"
-        )
-    return result.makespan
+    Raises
+    ------
+    ClusterError
+        Nobody answers there.
+    """
+    from dpbb.cluster.client.connect import connect
+
+    with connect(scheduler) as client:
+        return str(client.run_on_scheduler(platform.node))
 
 
 def _line(record: Record, done: int, of: int) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpbb.errors import OptionError
 from dpbb.flowshop.best_known import best_known, best_known_names
+from dpbb.flowshop.taillard import TIME_SEEDS, canonical_taillard
 from dpbb.flowshop.vrf import canonical_name
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 ALLOWED = (
     "names (ta021, VFR30_15_2), files, or sets: ta, vrf, ta:20x20, vrf:30x20, "
-    "vrf:small, vrf:large, ta:open, vrf:open, open"
+    "vrf:small, vrf:large, ta:open, vrf:open, open, ta:all, vrf:all"
 )
 
 SMALL_JOBS = 60
@@ -24,17 +25,11 @@ SMALL_JOBS = 60
 BEGINNING = {"ta": "ta", "vrf": "VFR"}
 """How the names of a benchmark begin."""
 
-TAILLARD = (
-    *((20, 5), (20, 10), (20, 20), (50, 5), (50, 10), (50, 20)),
-    *((100, 5), (100, 10), (100, 20), (200, 10), (200, 20), (500, 20)),
-)
-"""Jobs and machines of Taillard's classes, ten instances each."""
-
 
 def size_of(name: str) -> tuple[int, int]:
     """Jobs and machines of an instance of a benchmark."""
     if name.startswith("ta"):
-        return TAILLARD[(int(name[2:]) - 1) // 10]
+        return tuple(TIME_SEEDS)[(int(name[2:]) - 1) // 10]
     n_jobs, n_machines, _ = name.removeprefix("VFR").split("_")
     return int(n_jobs), int(n_machines)
 
@@ -59,8 +54,8 @@ def _members_of(word: str) -> list[str]:
     benchmark, _, part = word.lower().partition(":")
     if word.lower() == "open":
         return [one for name in BEGINNING for one in _members_of(f"{name}:open")]
-    name = canonical_name(word) or word.lower()
-    if best_known(name) is not None:
+    name = canonical_name(word) or canonical_taillard(word)
+    if name is not None and best_known(name) is not None:
         return [name]
     if benchmark in BEGINNING:
         names = sorted(best_known_names(BEGINNING[benchmark]), key=_by_size)
@@ -80,7 +75,7 @@ def _is_in(name: str, part: str) -> bool:
     if part == "open":
         known = best_known(name)
         return known is not None and not known.optimal
-    return part in ("", f"{n_jobs}x{n_machines}")
+    return part in ("", "all", f"{n_jobs}x{n_machines}")
 
 
 def _by_size(name: str) -> tuple[int, ...]:

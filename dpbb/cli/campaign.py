@@ -31,7 +31,7 @@ The folder keeps a record, a checkpoint and a certificate for each instance. The
 command goes on after whatever ended it; with a larger --time-limit, unfinished ones go
 on from their checkpoints. Cheap ones come first, by an estimate of one second each.
 
-dpbb campaign report FOLDER shows what came out; --write FILE (again and again) writes
+dpbb campaign report FOLDER... shows what came out; --write FILE (more than once) writes
 it: .csv and .json (instances), .md (all), .tex (classes), .png, .svg or .pdf (how many
 were proved within which time).
 
@@ -40,7 +40,7 @@ exit codes: 0 all are proved; 3 some are not; 1 error; 2 bad input."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the sets, the folder and all options of a search."""
-    parser.add_argument("words", nargs="+", metavar="SET", help="or: report FOLDER")
+    parser.add_argument("words", nargs="+", metavar="SET", help="or: report FOLDER...")
     parser.add_argument("-o", "--output", metavar="FOLDER", help="where records go")
     parser.add_argument(
         "--data", metavar="FOLDER", help="VRF files; default: $DPBB_DATA"
@@ -54,6 +54,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=2,
         metavar="N",
         help="small trees explored at a time (default: 2)",
+    )
+    parser.add_argument(
+        "--estimate-time",
+        type=float,
+        default=1.0,
+        metavar="X",
+        help="seconds of sampling for each instance (default: 1)",
+    )
+    parser.add_argument(
+        "--schedules",
+        metavar="FILE",
+        help="CSV table of schedules to start from: columns name and permutation "
+        "(jobs from 0) or permutation_1based",
     )
     parser.add_argument(
         "--hint",
@@ -71,16 +84,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run a campaign, or report what one has."""
     if args.words[0] == REPORT:
-        if len(args.words) != 2:
-            raise OptionError(f"report: expected one FOLDER, got {len(args.words) - 1}")
-        return _report(Path(args.words[1]), args.write)
+        if len(args.words) < 2:
+            raise OptionError("report: expected a FOLDER or more, got none")
+        return _report([Path(word) for word in args.words[1:]], args.write)
     if args.output is None:
         raise OptionError("-o: expected the FOLDER of the campaign, got none")
     if args.side_by_side < 1:
         raise OptionError(
             f"--side-by-side: expected at least 1, got {args.side_by_side}"
         )
+    if args.estimate_time <= 0:
+        raise OptionError(
+            f"--estimate-time: expected a number > 0, got {args.estimate_time}"
+        )
     from dpbb.campaign.running import Campaign
+    from dpbb.campaign.schedules import read_schedules
 
     options = SolveOptions.from_mapping(given_options(args))
     sources = members(args.words)
@@ -91,6 +109,8 @@ def run(args: argparse.Namespace) -> int:
             options,
             side_by_side=args.side_by_side,
             budget_s=args.budget,
+            estimate_s=args.estimate_time,
+            schedules={} if args.schedules is None else read_schedules(args.schedules),
             hint=args.hint,
             certificates=not args.no_certificates,
             data_dir=args.data,
@@ -136,13 +156,15 @@ class Overview:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def _report(path: Path, files: Sequence[str]) -> int:
-    if not (path / RECORDS).is_dir():
-        raise OptionError(f"report: expected the folder of a campaign, got {path}")
-    found = CampaignFolder(path).records().values()
+def _report(paths: Sequence[Path], files: Sequence[str]) -> int:
+    found: list[Record] = []
+    for path in paths:
+        if not (path / RECORDS).is_dir():
+            raise OptionError(f"report: expected the folder of a campaign, got {path}")
+        found += CampaignFolder(path).records().values()
     records = sorted(found, key=lambda one: (one.n_jobs, one.n_machines, one.instance))
     if not records:
-        raise OptionError(f"report: expected records in {path}, got none")
+        raise OptionError(f"report: expected records in {paths[0]}, got none")
     from dpbb.campaign.report import FORMS, cactus
 
     for name in files:

@@ -168,6 +168,13 @@ TIME_SEEDS: dict[tuple[int, int], tuple[int, ...]] = {
 _NAME = re.compile(r"ta0*([1-9][0-9]*)", re.IGNORECASE)
 
 
+def canonical_taillard(name: str) -> str | None:
+    """Return the benchmark's name of an instance; None if it has none of this name."""
+    match = _NAME.fullmatch(name.strip())
+    number = int(match[1]) if match else 0
+    return f"ta{number:03d}" if 1 <= number <= 10 * len(TIME_SEEDS) else None
+
+
 def taillard_instance(name: str) -> FlowShopInstance:
     """Return an instance of the benchmark by its name.
 
@@ -181,18 +188,17 @@ def taillard_instance(name: str) -> FlowShopInstance:
     InstanceError
         No such instance.
     """
-    match = _NAME.fullmatch(name.strip())
-    number = int(match[1]) if match else 0
-    sizes = list(TIME_SEEDS)
-    if not 1 <= number <= 10 * len(sizes):
+    canonical, sizes = canonical_taillard(name), list(TIME_SEEDS)
+    if canonical is None:
         raise InstanceError(
             f"Taillard instance: expected ta001 to ta{10 * len(sizes)}, got {name!r}"
         )
+    number = int(canonical.removeprefix("ta"))
     n_jobs, n_machines = sizes[(number - 1) // 10]
     seed = TIME_SEEDS[n_jobs, n_machines][(number - 1) % 10]
     return FlowShopInstance.from_array(
         generate(seed, n_jobs, n_machines),
-        name=f"ta{number:03d}",
+        name=canonical,
         orientation="machines_rows",
     )
 

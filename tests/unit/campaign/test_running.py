@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import platform
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from distributed import LocalCluster
 
 from dpbb.campaign import running
 from dpbb.campaign.folder import CampaignFolder
 from dpbb.campaign.running import Campaign
+from dpbb.campaign.schedules import KnownSchedule
 from dpbb.errors import DpbbError, OptionError
 from dpbb.options import SolveOptions
 from dpbb.result import Proof, Result, Status, Termination
@@ -29,12 +32,6 @@ def shops(tmp_path):
     return [str(file) for file in files]
 
 
-@pytest.fixture
-def quick(monkeypatch):
-    """Estimates and first schedules in hundredths of a second."""
-    monkeypatch.setattr(running, "ESTIMATE_S", 0.05)
-
-
 def campaign(tmp_path, lines=None, **how):
     options = SolveOptions(
         engine="cpu", workers=1, threads=1, heuristics="neh",
@@ -42,11 +39,11 @@ def campaign(tmp_path, lines=None, **how):
     )  # fmt: skip
     said = [] if lines is None else lines
     folder = CampaignFolder(tmp_path / "campaign")
-    return Campaign(folder, options, on_line=said.append, **how)
+    return Campaign(folder, options, estimate_s=0.05, on_line=said.append, **how)
 
 
 @pytest.mark.timeout(120)
-def test_a_campaign_proves_all_and_has_then_nothing_to_do(tmp_path, shops, quick):
+def test_a_campaign_proves_all_and_has_then_nothing_to_do(tmp_path, shops):
     lines = []
     records = campaign(tmp_path, lines, side_by_side=2).run(shops)
     assert all(record.proved for record in records)
@@ -70,7 +67,7 @@ def fake_result(seconds, status=Status.FEASIBLE):
     )  # fmt: skip
 
 
-def test_unfinished_ones_go_on_with_a_larger_limit(tmp_path, shops, quick, monkeypatch):
+def test_unfinished_ones_go_on_with_a_larger_limit(tmp_path, shops, monkeypatch):
     calls = []
 
     def solve(problem, *, options, **_):
@@ -94,7 +91,7 @@ def test_unfinished_ones_go_on_with_a_larger_limit(tmp_path, shops, quick, monke
     assert calls[1:] == [("resume", 20.0)]
 
 
-def test_an_error_is_a_record_and_the_others_go_on(tmp_path, shops, quick, monkeypatch):
+def test_an_error_is_a_record_and_the_others_go_on(tmp_path, shops, monkeypatch):
     def solve(problem, **_):
         if problem.n_jobs == 8:
             raise DpbbError("no luck")
@@ -108,7 +105,7 @@ def test_an_error_is_a_record_and_the_others_go_on(tmp_path, shops, quick, monke
     assert next(r.error for r in records if r.n_jobs == 8) == "no luck"
 
 
-def test_a_checkpoint_of_another_machine_is_asked_for(tmp_path, shops, quick):
+def test_a_checkpoint_of_another_machine_is_asked_for(tmp_path, shops):
     runs = campaign(tmp_path)
     runs.side_by_side = 0
     one = shops[-1:]
@@ -128,7 +125,7 @@ def test_the_campaigns_own_options_are_refused(tmp_path, shops):
 
 
 def test_what_was_stopped_goes_on_and_no_other_folder_is_removed(
-    tmp_path, shops, quick, monkeypatch
+    tmp_path, shops, monkeypatch
 ):
     other = tmp_path / "thesis"
     other.mkdir()
@@ -143,3 +140,49 @@ def test_what_was_stopped_goes_on_and_no_other_folder_is_removed(
     (record,) = campaign(tmp_path, time_limit_s=10.0).run(one)
     assert record.proved
     assert other.is_dir()
+
+
+def test_what_a_moved_folder_holds_goes_on(tmp_path, shops, monkeypatch):
+    """Checkpoints are looked for where the folder is now."""
+    results = [fake_result(3.0), fake_result(9.0, Status.OPTIMAL)]
+    monkeypatch.setattr(running.api, "solve", lambda *_, **__: results.pop(0))
+    one = shops[-1:]
+    first = campaign(tmp_path, time_limit_s=3.0)
+    (record,) = first.run(one)
+    label = first.folder.label(record)
+    assert record.checkpoint == f"checkpoints/{label}"
+    (tmp_path / "campaign" / record.checkpoint).mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "campaign").rename(tmp_path / "elsewhere" / "campaign")
+    asked = []
+    monkeypatch.setattr(running, "load_checkpoint", asked.append)
+    monkeypatch.setattr(running.api, "resume", lambda *_, **__: results.pop(0))
+    (record,) = campaign(tmp_path / "elsewhere", time_limit_s=9.0).run(one)
+    assert asked == [str(tmp_path / "elsewhere" / "campaign" / "checkpoints" / label)]
+    assert record.proved
+
+
+def test_a_known_schedule_is_where_the_search_starts(tmp_path, shops):
+    runs = campaign(tmp_path)
+    runs.options = runs.options.replace(heuristics="none")
+    order = (6, 5, 4, 3, 2, 1, 0)
+    name = "shop7"
+    runs.schedules = {name: KnownSchedule(order, "table, best.csv")}
+    (record,) = runs.run(shops[-1:])
+    assert (record.instance, record.known_from) == (name, "table, best.csv")
+    assert record.trajectory[0][2] == "initial"
+    assert record.options["initial"] == list(order)
+    best = replace(record, trajectory=record.trajectory[:1])
+    assert best.found_by == "table, best.csv"
+
+
+def test_checkpoints_lie_on_the_schedulers_machine(tmp_path, shops, monkeypatch):
+    monkeypatch.setattr(running, "host_of", {"tcp://far:1": "far"}.get)
+    monkeypatch.setattr(running.api, "solve", lambda *_, **__: fake_result(3.0))
+    runs = campaign(tmp_path, time_limit_s=3.0)
+    runs.options = runs.options.replace(scheduler="tcp://far:1", workers=None)
+    (record,) = runs.run(shops[-1:])
+    assert record.checkpoint_host == "far"
+    with LocalCluster(0, processes=False, dashboard_address=None) as cluster:
+        monkeypatch.undo()
+        assert running.host_of(cluster.scheduler_address) == platform.node()

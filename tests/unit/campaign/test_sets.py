@@ -8,6 +8,8 @@ from dpbb.errors import OptionError
     ("words", "count", "ends"),
     [
         (["ta"], 120, ("ta001", "ta120")),
+        (["ta:all"], 120, ("ta001", "ta120")),
+        (["ta1", "TA0021", "ta001"], 2, ("ta001", "ta021")),
         (["ta:20x20"], 10, ("ta021", "ta030")),
         (["vrf"], 480, ("VFR10_5_1", "VFR800_60_10")),
         (["vrf:small"], 240, ("VFR10_5_1", "VFR60_20_10")),
