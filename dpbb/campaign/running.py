@@ -39,6 +39,9 @@ SMALL_NODES = 1e8
 
 POLL_S = 0.5
 
+OWN = ("checkpoint", "certificate")
+"""Options that a campaign gives values of its own."""
+
 
 @dataclass(slots=True)
 class Watch(Progress):
@@ -112,7 +115,7 @@ class Campaign:
         DpbbError
             Another campaign has the folder, or no scheduler answers.
         """
-        for name in ("checkpoint", "certificate"):
+        for name in OWN:
             if getattr(self.options, name) is not None:
                 raise OptionError(f"{name}: expected none, it is the campaign's own")
         if self.options.scheduler is not None:
@@ -330,7 +333,11 @@ class Campaign:
             strategy=str(result.options.strategy),
             bound=str(result.options.bound or record.bound),
             heuristics=str(result.options.heuristics),
-            options=result.options.to_mapping(),
+            options={
+                name: value
+                for name, value in result.options.to_mapping().items()
+                if name not in OWN
+            },
             trajectory=tuple(
                 (round(step.seconds, 3), step.value, step.source)
                 for step in result.trajectory
