@@ -44,17 +44,17 @@ class FlowShopState:
     ----------
     front, back, remain : ndarray of int64, shape (n_machines,)
         End of the prefix, tail of the suffix and total time of the unscheduled
-        jobs on every machine; front and back are zero on an empty side.
-    prefix_empty, suffix_empty
-        Whether a side holds no job: a front of zeros does not say so when
-        processing times may be zero.
+        jobs on every machine; on an empty side the least head (tail) of all jobs.
+
+    Notes
+    -----
+    The least heads are right for the front of a first job, too: it begins nowhere
+    before them, so that starting from them changes nothing.
     """
 
     front: NDArray[np.int64]
     back: NDArray[np.int64]
     remain: NDArray[np.int64]
-    prefix_empty: bool = True
-    suffix_empty: bool = True
 
 
 @dataclass(frozen=True)
@@ -159,21 +159,20 @@ class FlowShopProblem:
 
     def root_state(self) -> FlowShopState:
         """State of the empty partial schedule."""
-        nothing = np.zeros(self.instance.n_machines, dtype=np.int64)
-        return FlowShopState(nothing, nothing, self.instance.times.sum(axis=0))
+        remain = self.instance.times.sum(axis=0)
+        return FlowShopState(self.least_heads, self.least_tails, remain)
 
     def child_bounds(
         self, state: FlowShopState, jobs: NDArray[np.intp], *, back: bool
     ) -> NDArray[np.int64]:
         """LB1 of the children; see ``dpbb.problem.Problem.child_bounds``."""
-        front_k = self.least_heads if state.prefix_empty else state.front
-        back_k = self.least_tails if state.suffix_empty else state.back
+        front, tail, remain = state.front, state.back, state.remain
         times = self.instance.times[jobs]
         if back:
             return lb1.child_bounds(
-                back_k[::-1], front_k[::-1], state.remain[::-1], times[:, ::-1]
+                tail[::-1], front[::-1], remain[::-1], times[:, ::-1]
             )
-        return lb1.child_bounds(front_k, back_k, state.remain, times)
+        return lb1.child_bounds(front, tail, remain, times)
 
     def extend(self, state: FlowShopState, job: int, *, back: bool) -> FlowShopState:
         """State of the child that appends ``job`` to the prefix (or the suffix)."""
@@ -181,9 +180,9 @@ class FlowShopProblem:
         remain = state.remain - times
         if back:
             tail = prepend_job(state.back, times)
-            return FlowShopState(state.front, tail, remain, state.prefix_empty, False)
+            return FlowShopState(state.front, tail, remain)
         head = append_job(state.front, times)
-        return FlowShopState(head, state.back, remain, False, state.suffix_empty)
+        return FlowShopState(head, state.back, remain)
 
     def evaluate(self, permutation: NDArray[np.intp]) -> int:
         """Makespan of a complete permutation of shape (n_jobs,)."""

@@ -226,9 +226,6 @@ def root_bound(times: NDArray[np.int64]) -> int:
 class TwoMachineBounds:
     """Two-machine bounds that tighten LB1 in a tree; see ``dpbb.problem.Tightens``.
 
-    On an empty side they have the heads (tails) that LB1 has there in a tree: the least
-    ones of all jobs of the instance.
-
     Parameters
     ----------
     bound
@@ -246,8 +243,6 @@ class TwoMachineBounds:
         self._tables = JohnsonTables.of(
             times, machine_pairs(times.shape[1], self.pairs)
         )
-        self._heads = heads(times).min(axis=0)
-        self._tails = tails(times).min(axis=0)
 
     def __call__(
         self,
@@ -286,14 +281,12 @@ class TwoMachineBounds:
             Which of ``jobs`` they take.
         """
         times = self._times[jobs[children]]
-        front = self._heads if state.prefix_empty else state.front
-        tail = self._tails if state.suffix_empty else state.back
         if back:
-            begin = np.broadcast_to(front, times.shape)
+            begin = np.broadcast_to(state.front, times.shape)
             follow = append_job(state.back[::-1], times[:, ::-1])[:, ::-1]
         else:
             begin = append_job(state.front, times)
-            follow = np.broadcast_to(tail, times.shape)
+            follow = np.broadcast_to(state.back, times.shape)
         order = np.argsort(jobs)
         spans = np.empty((len(self._tables.pairs), len(jobs)), np.int64)
         spans[:, order] = spans_without(self._tables, jobs[order])

@@ -105,7 +105,6 @@ def root_node(model: Lb1, root: Root) -> NDArray[Any]:
     node[: 2 * m] = root.ends.T.ravel()
     remain = np.stack([root.remain, root.remain[::-1]], axis=1)
     node[2 * row - 2 * m : 2 * row] = remain.ravel()
-    node[2 * row : 2 * row + 2] = [-int(side) for side in root.used]
     return node
 
 

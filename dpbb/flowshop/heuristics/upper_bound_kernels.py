@@ -99,10 +99,8 @@ def completion(
     """Makespan if the job at a place goes to an end and the others stay in order."""
     m, n_jobs = model.height, model.n_jobs
     first, last = int64(pool.ends[row, 0]), n_jobs - int64(pool.ends[row, 1])
-    prefix = nodes[at + 2 * model.row]
-    suffix = nodes[at + 2 * model.row + 1]
     for k in range(m):
-        ends[k] = front_at(nodes, at, k, int64(0)) if prefix else int64(0)
+        ends[k] = front_at(nodes, at, k, int64(0))
     for position in range(first, last):
         if side:
             taken = position + int64(position >= place)
@@ -117,8 +115,7 @@ def completion(
             ends[k] = end
     value: int = int64(0)
     for k in range(m):
-        back = front_at(nodes, at, m - 1 - k, int64(1)) if suffix else int64(0)
-        value = max(value, ends[k] + back)
+        value = max(value, ends[k] + front_at(nodes, at, m - 1 - k, int64(1)))
     return value
 
 

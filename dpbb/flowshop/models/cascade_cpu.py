@@ -250,7 +250,6 @@ class Cascade(NamedTuple):
         own = other + m + LANES  # the same of each child
         marks = at + self.lb1.node_lanes
         estimates = marks + (n + LANES) // LANES * LANES
-        real = int64(nodes[at + 2 * self.lb1.row + side])
         limit = splat(ub, like)
         enough = splat(floor, like)
         for k in range(m):
@@ -266,7 +265,7 @@ class Cascade(NamedTuple):
                 end = 0
                 for k in range(m):
                     machine = m - 1 - k if side else k
-                    start = int64(nodes[at + 2 * k + side]) & real
+                    start = int64(nodes[at + 2 * k + side])
                     end = max(end, start) + int64(self.times[row + k])
                     work[view + machine] = end
                     work[ends + machine * LANES + lane] = end

@@ -13,11 +13,10 @@ machines bounds both child sets. A row of machines is padded to ``row`` lanes, a
 multiple of ``PAIR_LANES``; rows of ``remain`` are shifted to the *end* of the row, so
 that reversing a whole row mirrors its machines.
 
-A *node* is, one after the other: ``fronts``, a row with front and back; ``remain``, a
-row with the total time of the unscheduled jobs, shifted; and a pair of masks, -1 where
-a side holds a job, else 0: on an empty side the row of fronts has the least heads
-(tails), for the bound alone. The *scratch* is a row, shifted: what follows on each
-machine after a child's job has begun there (remain and the other side).
+A *node* is, one after the other: ``fronts``, a row with front and back, on an empty
+side the least heads (tails); and ``remain``, a row with the total time of the
+unscheduled jobs, shifted. The *scratch* is a row, shifted: what follows on each machine
+after a child's job has begun there (remain and the other side).
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ import numpy as np
 
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels.compiling import inlined, int64
-from dpbb.kernels.pairs import GROUP_JOBS, PAIR, PAIR_LANES
+from dpbb.kernels.pairs import GROUP_JOBS, PAIR_LANES
 from dpbb.kernels.pointers import Ints, Lanes, aligned_zeros
 from dpbb.kernels.scalar import pointer_to
 from dpbb.kernels.simd import (
@@ -68,6 +67,7 @@ class Lb1(NamedTuple):
     steps: Lanes  # (n, row + PAIR_LANES): time before each machine, in pairs
     shifted: Lanes  # (n, row): the job's times, in pairs, shifted
     times: Ints  # (n, m)
+    ends: Ints  # (2, m): least heads, least tails
     root: Lanes  # (node_lanes,)
 
     @staticmethod
@@ -124,7 +124,7 @@ class Lb1(NamedTuple):
         shifted = np.zeros((n_jobs, row), np.int64)
         shifted[:, row - 2 * n_machines :] = _pairs(times)
         heads, tails = problem.least_heads, problem.least_tails
-        root = np.zeros(2 * row + PAIR_LANES, np.int64)
+        root = np.zeros(2 * row, np.int64)
         root[: 2 * n_machines] = np.stack([heads, tails[::-1]], axis=1).ravel()
         root[2 * row - 2 * n_machines : 2 * row] = _pairs(times.sum(axis=0)[None])[0]
         return cls(
@@ -140,6 +140,7 @@ class Lb1(NamedTuple):
             steps=_aligned_copy(steps, dtype),
             shifted=_aligned_copy(shifted, dtype),
             times=np.ascontiguousarray(times),
+            ends=np.stack([heads, tails]),
             root=root.astype(dtype),
         )
 
@@ -168,20 +169,14 @@ class Lb1(NamedTuple):
         (F_i - S_i) with S the job's prefix sums, log2 steps a vector instead of m.
         """
         row = self.row
-        pair = zeros(nodes, PAIR)
-        real = load(nodes, at + 2 * row, pair)
-        store(children, to + 2 * row, real | load(self.sides, 2 * side, pair))
         like = zeros(nodes, PAIR_LANES)
-        real_front = load_pair(nodes, at + 2 * row, like)
         moved = load_pair(self.sides, 2 * side, like)
         steps = job * (row + PAIR_LANES)
         shifted = job * row
         carry = splat(-self.largest, like)
         for column in range(0, row, PAIR_LANES):
             front = load(nodes, at + column, like)
-            latest = scan_max_pairs(
-                (front & real_front) - load(self.steps, steps + column, like)
-            )
+            latest = scan_max_pairs(front - load(self.steps, steps + column, like))
             reach = maximum(latest, carry)
             carry = maximum(last_pair(latest), carry)
             after = reach + load(self.steps, steps + column + 2, like)
@@ -252,15 +247,18 @@ class Lb1(NamedTuple):
     def cost(self, jobs: Ints, first: int, scratch: Ints) -> int:
         """Makespan of a complete permutation."""
         for machine in range(self.height):
-            scratch[machine] = 0
-        end = 0
+            scratch[machine] = self.ends[machine]
         for position in range(first, first + self.n_jobs):
             row = jobs[position] * self.height
             end = 0
             for machine in range(self.height):
                 end = max(end, scratch[machine]) + self.times[row + machine]
                 scratch[machine] = end
-        return end
+        longest: int = int64(0)
+        for machine in range(self.height):
+            after = self.ends[self.height + machine]
+            longest = max(longest, scratch[machine] + after)
+        return longest
 
 
 @inlined
