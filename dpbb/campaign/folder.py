@@ -46,7 +46,7 @@ class Record:
     estimated, low, high, doubts
         Nodes of the tree below the best known schedule, before the first attempt, and
         why that is not to be trusted, if there is a reason.
-    decomposed, leaves, seconds, explore_seconds, energy_j
+    decomposed, leaves, seconds, explore_seconds, gpu_seconds, energy_j
         As of ``Result``; ``explore_seconds`` are those of all seats together.
     engine, seats, hosts
         What explored, and where (every machine that the campaign ran on).
@@ -64,7 +64,9 @@ class Record:
     known_from
         Where the schedule that it started from is from; empty without one.
     strategy, bound, heuristics, options
-        How it was solved.
+        How it was solved; ``bound`` is the one that explored.
+    why
+        Reasons of the choices that were left to the run (``auto``).
     trajectory
         (second, value, what found it).
     versions
@@ -94,6 +96,7 @@ class Record:
     leaves: int = 0
     seconds: float = 0.0
     explore_seconds: float = 0.0
+    gpu_seconds: float = 0.0
     energy_j: float | None = None
     engine: str = ""
     seats: tuple[str, ...] = ()
@@ -107,6 +110,7 @@ class Record:
     strategy: str = ""
     bound: str = ""
     heuristics: str = ""
+    why: tuple[str, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
     trajectory: tuple[tuple[float, int, str], ...] = ()
     versions: tuple[tuple[str, str], ...] = ()
@@ -120,7 +124,7 @@ class Record:
     @property
     def found_by(self) -> str:
         """What found the schedule: a heuristic, the tree, or where it is from."""
-        last = self.trajectory[-1][2] if self.trajectory else ""
+        last = self.trajectory[-1][2] if self.trajectory else "initial"
         return self.known_from if last == "initial" else last
 
     @property

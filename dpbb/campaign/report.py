@@ -7,6 +7,7 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import OptionError
+from dpbb.estimation.rates import h100_rate
 from dpbb.plotting import style
 from dpbb.text.json_text import json_text
 
@@ -19,10 +20,26 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     *("instance", "size", "status", "makespan", "lower_bound"),
-    *("best_lower", "best_upper", "estimated", "nodes", "seconds", "gpu_hours"),
-    *("energy_kwh", "engine", "bound", "strategy", "attempts", "certificate", "news"),
+    *("best_lower", "best_upper", "estimated", "low", "high", "nodes", "seconds"),
+    *("gpu_hours", "energy_kwh", "engine", "bound", "strategy", "heuristics"),
+    *("found_by", "proof", "attempts", "certificate", "news"),
 )
 """Columns of the table of instances."""
+
+SHOWN = (
+    *("instance", "status", "makespan", "lower_bound", "best_lower", "best_upper"),
+    *("nodes", "seconds", "gpu_hours", "energy_kwh", "engine", "bound", "strategy"),
+    *("found_by", "proof", "certificate"),
+)
+"""Those of them that the report for people has."""
+
+LEFT_COLUMNS = (
+    *("instance", "size", "lower bound", "upper bound", "explored", "nodes, about"),
+    *("from", "to", "GPU-hours, about", "from", "to", "within 100"),
+)
+"""Columns of the table of what is not proved; GPU-hours are those of ``h100_rate``."""
+
+AFFORDABLE_H = 100.0
 
 CLASS_COLUMNS = (
     *("class", "instances", "proved", "new upper", "new lower"),
@@ -33,17 +50,35 @@ CLASS_COLUMNS = (
 
 def row_of(record: Record) -> dict[str, Any]:
     """Return an instance's row: the values of ``COLUMNS``."""
-    on_gpu = record.engine == "gpu"
+    hours = record.gpu_seconds / 3600
     energy = None if record.energy_j is None else round(record.energy_j / 3.6e6, 6)
     own = {
         "size": record.size,
         "nodes": record.decomposed + record.leaves,
-        "gpu_hours": round(record.explore_seconds / 3600, 6) if on_gpu else None,
+        "gpu_hours": round(hours, 6) if hours else None,
         "energy_kwh": energy,
     }
     return {
         name: own[name] if name in own else getattr(record, name) for name in COLUMNS
     }
+
+
+def left(records: Sequence[Record]) -> list[tuple[Any, ...]]:
+    """Return rows of ``LEFT_COLUMNS``: what is not proved, cheapest first."""
+    rows = []
+    for one in records:
+        if one.proved or None in (one.estimated, one.low, one.high):
+            continue
+        sizes = one.estimated, one.low, one.high
+        speed = h100_rate(one.n_jobs, one.n_machines).nodes_per_second
+        hours = [size / speed / 3600 for size in sizes if size is not None]
+        about, low, high = (hour <= AFFORDABLE_H for hour in hours)
+        within = "yes" if about and high else "perhaps" if about or low else "no"
+        bounds = max(one.best_lower or 0, one.lower_bound or 0), one.best_upper
+        nodes = one.decomposed + one.leaves
+        row = (*(one.instance, one.size), *bounds, nodes or None, *sizes, *hours)
+        rows.append((*row, within))
+    return sorted(rows, key=lambda row: row[8])
 
 
 def classes(records: Sequence[Record]) -> list[tuple[Any, ...]]:
@@ -87,11 +122,14 @@ def as_json(records: Sequence[Record]) -> str:
 
 
 def as_markdown(records: Sequence[Record]) -> str:
-    """Return classes, what is new, and all instances, as tables."""
+    """Return classes, what is new, what was solved, and what is left, as tables."""
+    rows = [row_of(one) for one in records if one.attempts]
+    waiting = left(records)
     parts = [
         _markdown(CLASS_COLUMNS, classes(records)),
         as_news(records),
-        _markdown(COLUMNS, [tuple(row_of(one).values()) for one in records]),
+        _markdown(SHOWN, [tuple(row[name] for name in SHOWN) for row in rows]),
+        _markdown(LEFT_COLUMNS, waiting) if waiting else "",
     ]
     return "\n".join(part for part in parts if part)
 

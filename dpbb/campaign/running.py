@@ -17,7 +17,7 @@ from dpbb.estimation.estimating import estimate
 from dpbb.estimation.result import USED_OPTIONS
 from dpbb.flowshop.family import read_problem
 from dpbb.options import AUTO_BOUND
-from dpbb.problem import best_known_of, instance_name_of, n_machines_of
+from dpbb.problem import best_known_of, bound_of, instance_name_of, n_machines_of
 from dpbb.progress.base import Progress
 from dpbb.result import Termination
 
@@ -39,6 +39,9 @@ SMALL_NODES = 1e8
 
 POLL_S = 0.5
 
+CHOICES = ("strategy", "bound")
+"""Options that a run may choose itself; it notes ``NAME VALUE: WHY`` then."""
+
 OWN = ("checkpoint", "certificate")
 """Options that a campaign gives values of its own."""
 
@@ -50,6 +53,14 @@ class Watch(Progress):
     name: str
     began: float
     snapshot: Snapshot | None = None
+    chosen: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def note(self, text: str) -> None:
+        """Take what the run has chosen by itself, and why; see ``Progress.note``."""
+        what, _, rest = text.partition(" ")
+        if what in CHOICES:
+            value, _, why = rest.partition(": ")
+            self.chosen[what] = value, why
 
     def update(self, snapshot: Snapshot) -> None:
         """See ``Progress.update``."""
@@ -263,6 +274,7 @@ class Campaign:
             record = replace(record, status="error", error=str(error))
         else:
             record = self._with_result(record, result, checkpoint, certificate)
+            record = _with_choices(record, bound_of(problem), watch)
         self.folder.save(record)
         return record
 
@@ -318,6 +330,7 @@ class Campaign:
             leaves=result.leaves,
             seconds=result.seconds,
             explore_seconds=result.explore_seconds,
+            gpu_seconds=result.gpu_seconds,
             energy_j=result.energy_j,
             engine=result.engine,
             seats=result.seats,
@@ -331,7 +344,7 @@ class Campaign:
             checkpoint_host=None if ended else self._host,
             certificate=f"{CERTIFICATES}/{certificate.name}" if there else None,
             strategy=str(result.options.strategy),
-            bound=str(result.options.bound or record.bound),
+            bound=str(result.options.bound or ""),
             heuristics=str(result.options.heuristics),
             options={
                 name: value
@@ -345,6 +358,18 @@ class Campaign:
             versions=result.versions,
             error="",
         )
+
+
+def _with_choices(record: Record, own_bound: str, watch: Watch) -> Record:
+    """Return a record with what the run chose; once chosen, a resumed run has it."""
+    values = {name: value for name, (value, _) in watch.chosen.items()}
+    why = tuple(f"{name} {value}: {why}" for name, (value, why) in watch.chosen.items())
+    return replace(
+        record,
+        strategy=values.get("strategy", record.strategy),
+        bound=values.get("bound", record.bound or own_bound),
+        why=why or record.why,
+    )
 
 
 def _cost(record: Record) -> float:

@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -12,13 +13,15 @@ A = Record(
     source="ta021", instance="ta021", digest="d1", n_jobs=20, n_machines=20,
     status="optimal", makespan=2297, permutation=(1, 0), lower_bound=2297,
     best_lower=2297, best_upper=2297, decomposed=90, leaves=10, seconds=3600.0,
-    explore_seconds=1800.0, engine="gpu", energy_j=7.2e6,
+    explore_seconds=1800.0, gpu_seconds=1800.0, engine="gpu", energy_j=7.2e6,
+    attempts=1,
 )  # fmt: skip
 B = Record(
     source="ta051", instance="ta051", digest="d2", n_jobs=50, n_machines=20,
     status="feasible", makespan=3845, permutation=(2, 0, 1), lower_bound=3780,
     best_lower=3771, best_upper=3846, seconds=1800.0, explore_seconds=9.0,
-    engine="cpu", certificate="certificates/ta051.json.gz",
+    engine="cpu", certificate="certificates/ta051.json.gz", attempts=2,
+    estimated=5.3e9 * 3600, low=5.3e9 * 360, high=5.3e9 * 3.6e6,
 )  # fmt: skip
 
 
@@ -36,7 +39,8 @@ def test_forms_hold_every_instance():
     assert [row["nodes"] for row in json.loads(report.as_json([A, B]))] == [100, 0]
     markdown = report.as_markdown([A, B])
     assert "| all | 2 | 1 | 1 | 1 | 100 | 1.5 | 0.5 | 2 |" in markdown
-    assert markdown.count("\n| ta0") == 2
+    assert markdown.count("\n| ta021") == 1
+    assert markdown.count("\n| ta051") == 2  # it is not proved
     assert report.as_news([B]) in markdown
     assert r"50x20 & 1 & 0 & 1 & 1 & 0 & 0.5 & 0 & - \\" in report.as_latex([A, B])
 
@@ -56,3 +60,14 @@ def test_cactus_has_a_curve_for_each_class():
     assert list(line.get_xdata()) == [3600.0]
     with pytest.raises(OptionError, match="expected a proved instance to draw, got n"):
         report.cactus([B])
+
+
+def test_what_is_left_says_what_it_costs():
+    (row,) = report.left([A, B])
+    assert row[:5] == ("ta051", "50x20", 3780, 3846, None)
+    assert row[8:11] == pytest.approx((1.0, 0.1, 1000.0))
+    assert row[11] == "perhaps"
+    dear = replace(B, instance="dear", estimated=1e20, low=1e19, high=1e21)
+    cheap = replace(B, instance="cheap", high=5.3e9 * 7200)
+    rows = report.left([dear, A, cheap, replace(B, estimated=None)])
+    assert [(row[0], row[-1]) for row in rows] == [("cheap", "yes"), ("dear", "no")]

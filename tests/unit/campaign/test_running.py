@@ -186,3 +186,18 @@ def test_checkpoints_lie_on_the_schedulers_machine(tmp_path, shops, monkeypatch)
     with LocalCluster(0, processes=False, dashboard_address=None) as cluster:
         monkeypatch.undo()
         assert running.host_of(cluster.scheduler_address) == platform.node()
+
+
+def test_what_a_run_chose_and_why_is_in_its_record(tmp_path, shops, monkeypatch):
+    def solve(_problem, *, options, progress, **_):
+        assert options.bound == "auto"
+        progress.note("engine cpu: no GPU")
+        progress.note("bound lb2: half the time")
+        return replace(fake_result(1.0, Status.OPTIMAL), options=options)
+
+    monkeypatch.setattr(running.api, "solve", solve)
+    runs = campaign(tmp_path)
+    runs.options = runs.options.replace(bound="auto")
+    (record,) = runs.run(shops[-1:])
+    assert (record.bound, record.strategy) == ("lb2", "incumbent")
+    assert record.why == ("bound lb2: half the time",)

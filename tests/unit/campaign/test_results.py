@@ -1,0 +1,66 @@
+"""What the folder ``results`` says was closed is what its certificates say."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpbb.campaign.folder import CampaignFolder
+from dpbb.campaign.report import as_markdown
+from dpbb.problems import decoded
+from dpbb.proof import checker
+from dpbb.proof.certificate import Certificate
+from dpbb.proof.verify import verify
+from dpbb.result import Status
+
+ROOT = Path(__file__).parents[3]
+RESULTS = ROOT / "results"
+RECORDS = list(CampaignFolder(RESULTS).records().values())
+CLOSED = [record for record in RECORDS if record.proved]
+
+
+def test_the_table_is_that_of_the_records():
+    """If not: run ``dpbb campaign report results --write results/table.md``."""
+    records = sorted(
+        RECORDS, key=lambda one: (one.n_jobs, one.n_machines, one.instance)
+    )
+    assert (RESULTS / "table.md").read_text(encoding="utf-8") == as_markdown(records)
+
+
+def test_what_is_left_has_the_checkpoint_to_go_on_from():
+    for record in RECORDS:
+        if not record.proved:
+            assert (RESULTS / record.checkpoint).is_dir()
+    named = {record.certificate for record in CLOSED}
+    there = {f"certificates/{one.name}" for one in RESULTS.glob("certificates/*")}
+    assert there == named
+
+
+@pytest.mark.parametrize("record", CLOSED, ids=lambda one: one.instance)
+def test_a_record_claims_what_its_schedule_and_its_certificate_show(record):
+    content = Certificate.read(RESULTS / record.certificate).content
+    problem = decoded({"kind": checker.KIND, **content["instance"]})
+    assert problem.digest == record.digest
+    order = np.array(record.permutation, np.intp)
+    assert problem.evaluate(order) == record.makespan == record.lower_bound
+    claim = content["result"]
+    assert (claim["status"], claim["lower_bound"]) == (record.status, record.makespan)
+    if record.status != Status.OPTIMAL:
+        assert record.known_from
+    assert content["totals"]["decomposed"] == record.decomposed
+
+
+@pytest.mark.parametrize("record", CLOSED, ids=lambda one: one.instance)
+def test_both_checkers_find_nothing_false(record):
+    """With the small budget of a test: ``docs/closed.md`` says how to do more."""
+    file = RESULTS / record.certificate
+    found = verify(file, nodes=400_000, seed=1)
+    assert all(check.ok for check in found.checks)
+    assert found.verdict in (checker.PROVED, checker.AUDITED, checker.TOO_LITTLE)
+    program = [sys.executable, checker.__file__, file, "--nodes", "4000", "--seed", "1"]
+    ended = subprocess.run(program, capture_output=True, text=True, timeout=300)  # noqa: S603
+    assert ended.returncode in (0, 3), ended.stdout
