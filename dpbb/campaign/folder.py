@@ -8,8 +8,9 @@ import os
 import platform
 import re
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field
+from types import UnionType
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.best_known import best_known_of_digest
@@ -199,13 +200,17 @@ class CampaignFolder:
         DpbbError
             A file that is no record.
         """
-        names = {one.name for one in fields(Record)}
+        kinds = get_type_hints(Record)
+        names = kinds.keys()
         found = {}
         for file in sorted((self.path / RECORDS).glob("*.json")):
             try:
                 values = json.loads(file.read_text(encoding="utf-8"))
                 known = {name: _tuples(values[name]) for name in names & values.keys()}
                 record = Record(**known)
+                for name, kind in kinds.items():
+                    if not _is_a(getattr(record, name), kind):
+                        raise ValueError(f"{name}: {getattr(record, name)!r}"[:80])
             except (OSError, ValueError, TypeError, AttributeError) as error:
                 raise DpbbError(f"{file}: expected a record, got: {error}") from error
             found[record.digest] = record
@@ -224,6 +229,19 @@ class CampaignFolder:
         known = best_known_of_digest(record.digest)
         named = known is not None and known.name == plain
         return plain if named else f"{plain[:60]}-{record.digest[:12]}"
+
+
+def _is_a(value: Any, kind: Any) -> bool:  # noqa: ANN401
+    """Whether a value of JSON, with tuples for lists, is of an annotated type."""
+    parts = get_args(kind)
+    if get_origin(kind) is UnionType:
+        return any(_is_a(value, part) for part in parts)
+    if get_origin(kind) is tuple and isinstance(value, tuple):
+        of_each = parts[:1] * len(value) if Ellipsis in parts else parts
+        return len(of_each) == len(value) and all(map(_is_a, value, of_each))
+    if kind is float and isinstance(value, int):
+        return not isinstance(value, bool)
+    return isinstance(value, get_origin(kind) or kind) and not isinstance(value, bool)
 
 
 def _tuples(value: Any) -> Any:  # noqa: ANN401

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpbb.errors import OptionError
-from dpbb.flowshop.best_known import best_known, best_known_names
-from dpbb.flowshop.taillard import TIME_SEEDS, canonical_taillard
-from dpbb.flowshop.vrf import canonical_name
+from dpbb.flowshop.best_known import benchmark_name, best_known, best_known_names
+from dpbb.flowshop.formats import sources_in
+from dpbb.flowshop.taillard import TIME_SEEDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +41,8 @@ def members(words: Sequence[str]) -> tuple[str, ...]:
     ------
     OptionError
         A word that is none of them, or nothing at all.
+    InstanceError
+        A file that cannot be read; of several instances all are taken.
     """
     found: dict[str, None] = {}
     for word in words:
@@ -54,7 +56,7 @@ def _members_of(word: str) -> list[str]:
     benchmark, _, part = word.lower().partition(":")
     if word.lower() == "open":
         return [one for name in BEGINNING for one in _members_of(f"{name}:open")]
-    name = canonical_name(word) or canonical_taillard(word)
+    name = benchmark_name(word)
     if name is not None and best_known(name) is not None:
         return [name]
     if benchmark in BEGINNING:
@@ -63,7 +65,7 @@ def _members_of(word: str) -> list[str]:
         if chosen:
             return chosen
     elif Path(word).is_file():
-        return [word]
+        return sources_in(word)
     raise OptionError(f"SET: expected {ALLOWED}, got {word!r}")
 
 

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read every instance of a folder; 1 if one is not what its name says."""
     folder = data_folder(args.folder, "FOLDER")
-    places = places_in(folder)
+    places, damaged = places_in(folder)
     known = best_known_names("VFR")
     right, wrong = [], {}
     for name, place in places.items():
@@ -49,18 +49,20 @@ def run(args: argparse.Namespace) -> int:
             called = "of none" if found is None else f"of {found.name}"
             wrong[name] = f"{place}: expected the times of {name}, got those {called}"
     missing = sorted(known - set(places))
+    failed = bool(wrong or damaged)
     if args.json:
-        print(json_text({"right": right, "wrong": wrong, "missing": missing}))
-        return 1 if wrong else 0
+        facts = {"right": right, "wrong": wrong, "missing": missing}
+        print(json_text({**facts, "damaged": damaged}))
+        return int(failed)
     ours = len(known & set(right))
     print(f"{ours} of {len(known)} VRF instances, with the benchmark's times")
     if len(right) > ours:
         print(
             f"{len(right) - ours} more of such names that the benchmark does not have"
         )
-    for text in wrong.values():
+    for text in (*damaged, *wrong.values()):
         print(text)
     if missing:
         some = ", ".join(missing[:4]) + (", ..." if len(missing) > 4 else "")
         print(f"missing: {len(missing)} ({some}); published at {PUBLISHED}")
-    return 1 if wrong else 0
+    return int(failed)

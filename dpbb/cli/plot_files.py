@@ -140,7 +140,9 @@ def read_schedule(text: str, file: str) -> Schedule:
         for number, row in enumerate(csv.reader(io.StringIO(text)), 1)
         if number > 1 and row
     ]
-    names = Names(*(_names_in(lines, column) for column in (1, 2)))
+    n_positions = len({row[0] for _, row in lines}) or 1
+    counts = {1: n_positions, 2: len(lines) // n_positions}
+    names = Names(*(_names_in(lines, *one) for one in counts.items()))
     rows = []
     for number, row in lines:
         try:
@@ -183,10 +185,13 @@ def read_schedule(text: str, file: str) -> Schedule:
     return Schedule(permutation, start_of, end_of, names)
 
 
-def _names_in(lines: list[tuple[int, list[str]]], column: int) -> tuple[str, ...]:
-    """Return the names of a column, first ones first; () if it holds numbers."""
+def _names_in(
+    lines: list[tuple[int, list[str]]], column: int, count: int
+) -> tuple[str, ...]:
+    """Return the names of a column, first ones first; () if all are numbers of one."""
     found = dict.fromkeys(row[column] for _, row in lines if len(row) > column)
-    return () if all(map(str.isdecimal, found)) else tuple(found)
+    numbers = {str(number) for number in range(count)}
+    return () if numbers.issuperset(found) else tuple(found)
 
 
 def plot_data(found: Plotted, kind: str, args: argparse.Namespace) -> Any:  # noqa: ANN401

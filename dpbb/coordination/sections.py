@@ -32,13 +32,14 @@ from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
 from dpbb.coordination.journal import Journal
 from dpbb.coordination.messages import RunId, RunSpec, SeatId, UnitId
 from dpbb.coordination.optima import MAX_OPTIMA_BYTES
-from dpbb.errors import CheckpointError, DpbbError, InstanceError
+from dpbb.errors import CheckpointError, DpbbError, InstanceError, OptionError, shown
 from dpbb.options import (
     BranchingRule,
     RunOptions,
     SolveOptions,
     TreeOptions,
     Tuning,
+    kinds,
 )
 from dpbb.problem import Renamed, with_bound
 from dpbb.problems import decoded, encoded, holds_problem
@@ -414,7 +415,13 @@ def decode(
     """
     try:
         return _decode(header, read, name, problem)
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
+    except (
+        AttributeError,
+        KeyError,
+        TypeError,
+        ValueError,
+        OverflowError,
+    ) as error:
         if isinstance(error, DpbbError):
             raise CheckpointError(f"{name}: {error}") from error
         raise CheckpointError(
@@ -429,6 +436,7 @@ def _decode(
     name: str,
     problem: Problem[Any] | None,
 ) -> Checkpoint:
+    _check_types(header)
     tree, incumbent, ledger = header["tree"], header["incumbent"], header["ledger"]
     found = with_bound(_problem_of(header, problem, name), tree["bound"])
     options = TreeOptions(
@@ -523,6 +531,42 @@ def _decode(
     except CheckpointError as error:
         raise CheckpointError(f"{name}: {error}") from error
     return saved
+
+
+_COUNT, _COST = kinds.whole(0), kinds.whole(-kinds.LARGEST)
+_SECONDS = kinds.number(least=-kinds.LARGEST)
+_TYPES = {
+    "spec": {
+        "lease_timeout_s": _SECONDS,
+        "proved_bound": kinds.optional(_COST),
+        "root_bound": kinds.optional(_COST),
+        "uncut_bound": kinds.optional(_COST),
+    },
+    "incumbent": {"cutoff": _COST, "n_optima": _COUNT},
+    "ledger": {"decomposed": _COUNT, "leaves": _COUNT},
+    "totals": {
+        "seconds": _SECONDS,
+        "covered_s": _SECONDS,
+        "explore_s": _SECONDS,
+        "energy_j": kinds.optional(_SECONDS),
+        "donations": _COUNT,
+        "requeues": _COUNT,
+        "made": _COUNT,
+    },
+}
+"""What values of a header have to be, beside those that are used as they are read."""
+
+
+def _check_types(header: Mapping[str, Any]) -> None:
+    """Raise OptionError where a value would fail only later, in the middle of a run."""
+    for part, types in _TYPES.items():
+        for name, kind in types.items():
+            if name in header[part]:  # older ones do not have all
+                kind.check(header[part][name], f"{part}.{name}")
+    _SECONDS.check(header.get("gpu_s", 0.0), "gpu_s")
+    for name in ("request", "seats"):
+        if not isinstance(header[name], dict):
+            raise OptionError(f"{name}: expected an object, got {shown(header[name])}")
 
 
 def _options_of_1(header: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,8 +6,13 @@ Sources and date stand at the top of ``data/best_known.csv``.
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass
 from importlib import resources
+
+_NAME = re.compile(
+    r"ta(?P<ta>\d{1,9})|VFR(?P<vrf>\d{1,9}_\d{1,9}_\d{1,9})(_Gap)?", re.I | re.A
+)
 
 DIGEST_LENGTH = 16
 """Leading digits of an instance's digest that the table holds."""
@@ -40,9 +45,23 @@ class BestKnown:
         return f"{self.lower_bound} to {self.upper_bound}"
 
 
+def benchmark_name(text: str) -> str | None:
+    """Return how a benchmark writes the name of an instance; None if it is no name.
+
+    ``TA1`` is ``ta001``, ``vfr30_15_02_gap`` is ``VFR30_15_2``; there need not be such
+    an instance.
+    """
+    match = _NAME.fullmatch(text.strip())
+    if match is None:
+        return None
+    if match["ta"]:
+        return f"ta{int(match['ta']):03d}"
+    return "VFR" + "_".join(str(int(number)) for number in match["vrf"].split("_"))
+
+
 def best_known(name: str) -> BestKnown | None:
     """Bounds of the instance of this name; None when it is not in the table."""
-    return _by_name().get(name)
+    return _by_name().get(benchmark_name(name) or name)
 
 
 def best_known_names(beginning: str) -> set[str]:

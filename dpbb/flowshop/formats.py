@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import sys
@@ -11,26 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import InstanceError, shown
 from dpbb.flowshop import table_formats
+from dpbb.flowshop.best_known import benchmark_name
 from dpbb.flowshop.instance import FlowShopInstance, Orientation
 from dpbb.flowshop.table_formats import Table
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.flowshop.text_formats import read_text
+from dpbb.flowshop.text_formats import decoded, read_text
 from dpbb.flowshop.times import refuse
-from dpbb.flowshop.vrf import VRF_NAME, Place, find_vrf
+from dpbb.flowshop.vrf import Place, find_vrf
 from dpbb.text.labels import Names, checked_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_TAILLARD_NAME = re.compile(r"ta\d{1,9}", re.IGNORECASE | re.ASCII)
+_NUMBERED = re.compile(r"(.+)\[(\d{1,9})\]", re.ASCII | re.DOTALL)
 _TEXT_SUFFIXES = ("", ".txt", ".dat", ".fsp", ".pfsp")
 _SUFFIXES = (*_TEXT_SUFFIXES, ".csv", ".tsv", ".json", ".npy", ".xlsx")
 STDIN = "-"
 """Instead of a file: read the standard input."""
-
-UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-
-logger = logging.getLogger(__name__)
 
 
 def read_instance(
@@ -51,7 +47,7 @@ def read_instance(
         ``"-"`` is the standard input (JSON, a table with commas, semicolons or tabs,
         or text).
     index
-        Which instance of a file that holds several, from 0.
+        Which instance of a file that holds several, from 0; ``"FILE[3]"`` says it, too.
     orientation
         What a row of a table is: ``"jobs_rows"`` (the default of tables) or
         ``"machines_rows"``; text files (Taillard, VRF) say so themselves.
@@ -66,13 +62,13 @@ def read_instance(
     rows = None if orientation is None else _orientation(orientation)
     if isinstance(source, str | os.PathLike):
         text = os.fsdecode(source)
-        if isinstance(source, str) and _TAILLARD_NAME.fullmatch(text.strip()):
-            _refuse_extras(text, index, rows)
-            return taillard_instance(text)
-        if isinstance(source, str) and VRF_NAME.fullmatch(text.strip()):
-            _refuse_extras(text, index, rows)
-            return _read_vrf(text.strip(), data_dir)
-        return _read_file(text, index, rows)
+        name = benchmark_name(text) if isinstance(source, str) else None
+        if name is None:
+            return _read_file(text, index, rows)
+        _refuse_extras(text, index, rows)
+        if name.startswith("ta"):
+            return taillard_instance(name)
+        return vrf_instance(name, *find_vrf(name, data_dir))
     if index is not None:
         refuse("index", "a file of several instances", f"a {type(source).__name__}")
     if isinstance(source, FlowShopInstance):
@@ -81,11 +77,6 @@ def read_instance(
     return FlowShopInstance.from_array(
         source, orientation=Orientation.JOBS_ROWS if rows is None else rows
     )
-
-
-def _read_vrf(name: str, data_dir: str | os.PathLike[str] | None) -> FlowShopInstance:
-    canonical, place, found = find_vrf(name, data_dir)
-    return vrf_instance(canonical, place, found)
 
 
 def vrf_instance(canonical: str, place: Place, found: Any) -> FlowShopInstance:  # noqa: ANN401
@@ -109,11 +100,47 @@ def vrf_instance(canonical: str, place: Place, found: Any) -> FlowShopInstance: 
     return instance
 
 
+def sources_in(file: str) -> list[str]:
+    """Return what ``read_instance`` takes for each instance of a file, in their order.
+
+    Raises
+    ------
+    InstanceError
+        The file cannot be read.
+    """
+    _, tables, _ = _tables_of(file, None)
+    return (
+        [file] if len(tables) == 1 else [f"{file}[{at}]" for at in range(len(tables))]
+    )
+
+
 def _read_file(
     name: str, index: int | None, rows: Orientation | None
 ) -> FlowShopInstance:
+    numbered = _NUMBERED.fullmatch(name)
+    if numbered and index is None and not os.path.exists(name):
+        name, index = numbered[1], int(numbered[2])
+    stem, tables, by_default = _tables_of(name, rows)
+    number, table = _only(tables, name, index)
+    label = stem if len(tables) == 1 else f"{stem}[{number}]"
+    where = name if len(tables) == 1 else f"{name}, instance {number}"
+    instance = FlowShopInstance.from_array(
+        table.times, name=where, orientation=by_default
+    )
+    names = table.names
+    if by_default is Orientation.MACHINES_ROWS and not table.says_whose:
+        names = Names(names.machines, names.jobs)
+    read_as = f"{where}, read as {by_default}"
+    checked_names(names, instance.n_jobs, instance.n_machines, read_as)
+    return FlowShopInstance(table.name or label, instance.times, names)
+
+
+def _tables_of(
+    name: str, rows: Orientation | None
+) -> tuple[str, list[Table], Orientation]:
+    """Return a file's name without its suffix, its tables, and what their rows are."""
     if name == STDIN:
-        content = _decoded(sys.stdin.buffer.read(), name := "standard input")
+        content = decoded(sys.stdin.buffer.read(), name := "standard input")
         path, suffix = Path("stdin"), _form_of(content)
     else:
         path = _regular_file(name)
@@ -135,17 +162,7 @@ def _read_file(
         case _:
             known = ", ".join(known for known in _SUFFIXES if known)
             refuse(name, f"a file ending in {known} or nothing", repr(path.suffix))
-    number, table = _only(tables, name, index)
-    label = path.stem if len(tables) == 1 else f"{path.stem}[{number}]"
-    where = name if len(tables) == 1 else f"{name}, instance {number}"
-    instance = FlowShopInstance.from_array(
-        table.times, name=where, orientation=by_default
-    )
-    names = table.names
-    if by_default is Orientation.MACHINES_ROWS:
-        names = Names(names.machines, names.jobs)
-    checked_names(names, instance.n_jobs, instance.n_machines, where)
-    return FlowShopInstance(table.name or label, instance.times, names)
+    return path.stem, tables, by_default
 
 
 def _regular_file(name: str) -> Path:
@@ -175,24 +192,7 @@ def _text(path: Path) -> str:
         content = path.read_bytes()
     except OSError as error:
         refuse(str(path), "a readable file", f"an error: {error.strerror}")
-    return _decoded(content, str(path))
-
-
-def _decoded(content: bytes, name: str) -> str:
-    """Return the text of a file: UTF-8, UTF-16 with its mark, else Latin-1."""
-    codec = "utf-16" if content.startswith(UTF16_MARKS) else "utf-8-sig"
-    try:
-        text = content.decode(codec)
-    except UnicodeDecodeError:
-        try:
-            codec, text = "cp1252", content.decode("cp1252")
-        except UnicodeDecodeError:
-            codec, text = "latin-1", content.decode("latin-1")
-    if any(char < " " and not char.isspace() for char in text):
-        refuse(name, "a text file", "a binary file (control characters)")
-    if codec != "utf-8-sig":
-        logger.warning("%s: read as %s, not UTF-8", name, codec.upper())
-    return text
+    return decoded(content, str(path))
 
 
 def _form_of(text: str) -> str:

@@ -30,11 +30,16 @@ MOST_COUNTED_TIMES = 5
 
 
 class Table(NamedTuple):
-    """A table of processing times as it stands in a file, and its name, if any."""
+    """A table of processing times as it stands in a file, and its name, if any.
+
+    ``names`` are those of rows and columns; of jobs and machines, whatever the rows
+    are, where the file ``says_whose`` they are.
+    """
 
     times: Any
     name: str | None = None
     names: Names = NO_NAMES
+    says_whose: bool = False
 
 
 def read_csv(text: str, path: str) -> list[Table]:
@@ -104,6 +109,7 @@ def table_of_cells(cells: list[tuple[int, list[str]]], path: str) -> Table:
         refuse(path, "a table of processing times", "an empty file")
     used = max(n for _, row in rows for n, cell in enumerate(row, 1) if cell)
     rows = [(number, row[:used]) for number, row in rows]
+    _refuse_title(rows, path)
     header = _is_header(rows[0][1], f"{path}, line {rows[0][0]}")
     body = rows[1:] if header else rows
     if not body:
@@ -138,8 +144,8 @@ def table_of_cells(cells: list[tuple[int, list[str]]], path: str) -> Table:
 def read_json(text: str, path: str) -> list[Table]:
     """Read ``{"times": [[...]], "name": ...}``, a bare table, or a list of objects.
 
-    An object may have names, too: lists ``jobs`` (or whatever the rows are) and
-    ``machines`` (the columns).
+    An object may have names, too: lists ``jobs`` and ``machines``, whichever of them
+    the rows are.
     """
 
     def constant(word: str) -> Any:  # noqa: ANN401 (never returns)
@@ -208,13 +214,14 @@ def _json_object(data: dict[str, Any], where: str) -> Table:
         tuple(data[key]) if isinstance(data.get(key), list) else ()
         for key in ("jobs", "machines")
     )
-    return Table(data["times"], name, Names(*names))
+    return Table(data["times"], name, Names(*names), says_whose=True)
 
 
 def _separator(text: str, path: str) -> str:
-    """Separator by the first line that is not blank."""
+    """Separator by the first line that has one."""
     lines = enumerate(text.splitlines(), 1)
-    number, first = next(((n, line) for n, line in lines if line.strip()), (1, ""))
+    some = ((n, line) for n, line in lines if any(mark in line for mark in ",;\t"))
+    number, first = next(some, (1, ""))
     present = [mark for mark in ";\t" if mark in first]
     others = first.split(present[0]) if present else []
     if len(present) > 1 or any(
@@ -254,6 +261,17 @@ def _is_header(row: list[str], where: str) -> bool:
             return True
     expected = "a header of names or a row of processing times"
     raise InstanceError(f"{where}: expected {expected}, got {got}")
+
+
+def _refuse_title(rows: list[tuple[int, list[str]]], path: str) -> None:
+    """Raise InstanceError where a line of one text stands above a table of several."""
+    (number, first), *others = rows
+    texts = [cell for cell in first if cell]
+    below = max((sum(map(bool, row)) for _, row in others), default=0)
+    if len(texts) == 1 < below and not _is_number(texts[0]):
+        expected = "a header or a row of times (no title above the table)"
+        got = f"{texts[0][:40]!r} alone"
+        refuse(f"{path}, line {number}", expected, got)
 
 
 def _refuse_row_numbers(first: list[str], path: str) -> None:

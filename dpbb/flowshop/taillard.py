@@ -6,12 +6,12 @@ Operational Research 64(2), 1993, 278-285: the generator and the time seeds.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpbb.errors import InstanceError
+from dpbb.flowshop.best_known import benchmark_name
 from dpbb.flowshop.instance import FlowShopInstance
 
 if TYPE_CHECKING:
@@ -165,15 +165,6 @@ TIME_SEEDS: dict[tuple[int, int], tuple[int, ...]] = {
 }
 """Time seeds by (n_jobs, n_machines): ten instances of each size, numbered on."""
 
-_NAME = re.compile(r"ta0*([1-9][0-9]*)", re.IGNORECASE)
-
-
-def canonical_taillard(name: str) -> str | None:
-    """Return the benchmark's name of an instance; None if it has none of this name."""
-    match = _NAME.fullmatch(name.strip())
-    number = int(match[1]) if match else 0
-    return f"ta{number:03d}" if 1 <= number <= 10 * len(TIME_SEEDS) else None
-
 
 def taillard_instance(name: str) -> FlowShopInstance:
     """Return an instance of the benchmark by its name.
@@ -188,17 +179,18 @@ def taillard_instance(name: str) -> FlowShopInstance:
     InstanceError
         No such instance.
     """
-    canonical, sizes = canonical_taillard(name), list(TIME_SEEDS)
-    if canonical is None:
+    known = benchmark_name(name) or ""
+    number = int(known[2:]) if known.startswith("ta") else 0
+    sizes = list(TIME_SEEDS)
+    if not 1 <= number <= 10 * len(sizes):
         raise InstanceError(
             f"Taillard instance: expected ta001 to ta{10 * len(sizes)}, got {name!r}"
         )
-    number = int(canonical.removeprefix("ta"))
     n_jobs, n_machines = sizes[(number - 1) // 10]
     seed = TIME_SEEDS[n_jobs, n_machines][(number - 1) % 10]
     return FlowShopInstance.from_array(
         generate(seed, n_jobs, n_machines),
-        name=canonical,
+        name=known,
         orientation="machines_rows",
     )
 

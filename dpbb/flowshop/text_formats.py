@@ -9,6 +9,7 @@ another, blank lines anywhere.
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,6 +28,28 @@ _WORD = re.compile(r"[A-Za-z]+")
 _NOT_WORDS = {"nan", "inf", "infinity"}
 MAX_SIZE = 100_000
 """Most jobs or machines that a file may announce: more is a number gone astray."""
+
+
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+logger = logging.getLogger(__name__)
+
+
+def decoded(content: bytes, name: str) -> str:
+    """Return the text of a file: UTF-8, UTF-16 with its mark, else Latin-1."""
+    codec = "utf-16" if content.startswith(UTF16_MARKS) else "utf-8-sig"
+    try:
+        text = content.decode(codec)
+    except UnicodeDecodeError:
+        try:
+            codec, text = "cp1252", content.decode("cp1252")
+        except UnicodeDecodeError:
+            codec, text = "latin-1", content.decode("latin-1")
+    if any(char < " " and not char.isspace() for char in text):
+        refuse(name, "a text file", "a binary file (control characters)")
+    if codec != "utf-8-sig":
+        logger.warning("%s: read as %s, not UTF-8", name, codec.upper())
+    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -101,13 +102,21 @@ def table_in(data: Any) -> tuple[Any, Names]:  # noqa: ANN401
         return data, Names()
     columns, table = list(data.columns), data.to_numpy()
     label = next((at for at, one in enumerate(columns) if is_label(one)), None)
-    rows = range(len(table)) if label is None else table[:, label]
     if label is None:
-        rows = getattr(data, "index", rows)
+        rows, of_rows = getattr(data, "index", range(len(table))), "index"
     else:
+        rows, of_rows = table[:, label], f"column {columns[label]!r}"
         table = np.delete(table, label, axis=1)
         del columns[label]
-    return table, Names(unless_counted(rows), unless_counted(columns))
+    found = []
+    for what, names in ((of_rows, rows), ("columns", columns)):
+        again = [name for name, times in Counter(names).items() if times > 1]
+        if again:
+            hint = "; reset_index(drop=True) counts anew" if what == "index" else ""
+            got = f"{shown(again[0])} more than once{hint}"
+            refuse(f"data frame, {what}", "different names", got)
+        found.append(unless_counted(names))
+    return table, Names(*found)
 
 
 def _as_table(data: Any, name: str) -> NDArray[Any]:  # noqa: ANN401

@@ -9,7 +9,6 @@ per name).
 from __future__ import annotations
 
 import os
-import re
 import zipfile
 import zlib
 from pathlib import Path
@@ -18,15 +17,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dpbb.errors import InstanceError
+from dpbb.flowshop.best_known import benchmark_name
 from dpbb.flowshop.table_formats import numpy_file
+from dpbb.flowshop.text_formats import decoded
 from dpbb.flowshop.times import refuse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-VRF_NAME = re.compile(
-    r"VFR(\d{1,9})_(\d{1,9})_(\d{1,9})(?:_Gap)?", re.IGNORECASE | re.ASCII
-)
 DATA_VARIABLE = "DPBB_DATA"
 """Environment variable that names the folder of benchmark files."""
 
@@ -50,20 +48,8 @@ class Place(NamedTuple):
         return str(self.path) if self.member is None else f"{self.path}: {self.member}"
 
 
-def canonical_name(name: str) -> str | None:
-    """Return the benchmark's name of an instance; None if it is no such name."""
-    match = VRF_NAME.fullmatch(name)
-    return match and "VFR" + "_".join(str(int(number)) for number in match.groups())
-
-
-def places_in(folder: Path) -> dict[str, Place]:
-    """Return where in a folder which instance is.
-
-    Raises
-    ------
-    InstanceError
-        A damaged archive.
-    """
+def places_in(folder: Path) -> tuple[dict[str, Place], list[str]]:
+    """Return where in a folder which instance is, and what is wrong with archives."""
     files = [
         file
         for level in ("*", "*/*", "*/*/*")
@@ -71,12 +57,18 @@ def places_in(folder: Path) -> dict[str, Place]:
         if file.suffix.lower() in _FORMS and file.is_file()
     ]
     found: dict[str, Place] = {}
+    damaged = []
     for file in sorted(files, key=lambda file: _FORMS.index(file.suffix.lower())):
-        for stem, place in _members(file):
-            name = canonical_name(stem)
-            if name is not None:
+        try:
+            members = _members(file)
+        except InstanceError as error:  # of another's perhaps: all others are read
+            damaged.append(str(error))
+            continue
+        for stem, place in members:
+            name = benchmark_name(stem)
+            if name is not None and name.startswith("VFR"):
                 found.setdefault(name, place)
-    return found
+    return found, damaged
 
 
 def _members(file: Path) -> list[tuple[str, Place]]:
@@ -100,39 +92,38 @@ def _members(file: Path) -> list[tuple[str, Place]]:
 
 def find_vrf(
     name: str, data_dir: str | os.PathLike[str] | None
-) -> tuple[str, Place, str | NDArray[Any]]:
+) -> tuple[Place, str | NDArray[Any]]:
     """Find an instance by its name.
 
     Parameters
     ----------
     name
-        Matches ``VRF_NAME``.
+        As the benchmark has it, such as ``"VFR30_15_2"``.
     data_dir
         Folder to search; default: the one that ``DPBB_DATA`` names.
 
     Returns
     -------
     tuple
-        The canonical name, where it is, and either the text of its file or the times,
-        shape (n_jobs, n_machines).
+        Where it is, and either the text of its file or the times, shape (n_jobs,
+        n_machines).
 
     Raises
     ------
     InstanceError
         No folder, or no such instance in it; says where it was looked for.
     """
-    canonical = canonical_name(name)
-    if canonical is None:
-        refuse("VRF instance", "a name like VFR30_15_2", repr(name))
-    folder = data_folder(data_dir, canonical)
-    place = places_in(folder).get(canonical)
+    folder = data_folder(data_dir, name)
+    places, damaged = places_in(folder)
+    place = places.get(name)
     if place is None:
         raise InstanceError(
-            f"{canonical}: expected {canonical}_Gap.txt, a .zip archive or vrf_*.npz "
+            f"{name}: expected {name}_Gap.txt, a .zip archive or vrf_*.npz "
             f"with it, got no such thing in {str(folder)!r} or two levels below; the "
             f"benchmark is published at {PUBLISHED}"
+            + "".join(f"; {text}" for text in damaged)
         )
-    return canonical, place, content_of(place)
+    return place, content_of(place)
 
 
 def data_folder(
@@ -157,7 +148,10 @@ def content_of(place: Place) -> str | NDArray[Any]:
     """Return the text of an instance, or its times, shape (n_jobs, n_machines)."""
     path, member = place
     if member is None:
-        return path.read_text(encoding="utf-8-sig")
+        try:
+            return decoded(path.read_bytes(), str(path))
+        except OSError as error:
+            refuse(str(path), "a readable file", f"an error: {error.strerror}")
     if path.suffix.lower() == ".npz":
         with _archive(path) as archive:
             times: NDArray[Any] = archive[member].T
@@ -166,7 +160,7 @@ def content_of(place: Place) -> str | NDArray[Any]:
         with zipfile.ZipFile(path) as archive:
             if archive.getinfo(member).file_size > MOST_BYTES:
                 refuse(str(place), f"at most {MOST_BYTES:,} bytes", "more")
-            return archive.read(member).decode("utf-8-sig")
+            return decoded(archive.read(member), str(place))
     except InstanceError:
         raise
     except (EOFError, OSError, RuntimeError, ValueError) as error:

@@ -77,8 +77,11 @@ def check_jobs(jobs: Any, name: str = "permutation") -> tuple[Any, ...]:  # noqa
     What the names are says the instance: until it is known they stay (``Names.numbers``
     has the numbers).
     """
-    if isinstance(jobs, (list, tuple)) and any(isinstance(job, str) for job in jobs):
-        return tuple(jobs)
+    listed = isinstance(jobs, (list, tuple)) or (
+        hasattr(jobs, "__array__") and getattr(jobs, "ndim", 1) == 1
+    )
+    if listed and any(isinstance(job, str) for job in jobs):
+        return tuple(str(job) if isinstance(job, str) else job for job in jobs)
     return check_permutation(jobs, name)
 
 

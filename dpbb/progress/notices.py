@@ -10,11 +10,15 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import shlex
+import shutil
 import subprocess
 import threading
 import urllib.request
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from dpbb.errors import OptionError
 from dpbb.progress.base import Progress
@@ -29,6 +33,9 @@ logger = logging.getLogger(__name__)
 PATIENCE_S = 30.0
 """A command, or a server, has so long."""
 
+_OF_SHELL = re.compile(r"""[|<>&;`]|\d>|[^'"]*\$""")
+"""How words begin that only a shell understands."""
+
 END, FAILURE, NO_SEATS = "end", "failure", "no-seats"
 
 
@@ -38,29 +45,24 @@ class Notifier:
     The command gets the facts as environment variables (``DPBB_EVENT``, ``DPBB_RUN``,
     ``DPBB_INSTANCE``, ``DPBB_STATE``, ``DPBB_VALUE``) and as one JSON object on its
     standard input, an address (``http://`` or ``https://``) gets the object by POST. No
-    shell reads any of it.
+    shell reads any of it: pipes and redirections need ``sh -c '...'``.
 
     Parameters
     ----------
     target
-        The command, as in a shell, or the address.
+        The command, quoted as for a shell, or the address.
 
     Raises
     ------
     OptionError
-        It is neither.
+        It is neither, there is no such command, or it is meant for a shell.
     """
 
     def __init__(self, target: str) -> None:
-        self._url = target if target.startswith(("http://", "https://")) else None
-        try:
-            self._command = [] if self._url else shlex.split(target)
-        except ValueError as error:
-            raise OptionError(
-                f"on-end: expected a command or an address, got {target!r}: {error}"
-            ) from error
-        if self._url is None and not self._command:
-            raise OptionError("on-end: expected a command or an address, got nothing")
+        self._url = target if re.match("https?://", target, re.IGNORECASE) else None
+        self._command = [] if self._url else _command_of(target)
+        if self._url is not None and not _host_of(self._url):
+            raise OptionError(f"on-end: expected a host in the address, got {target!r}")
         self._told: list[threading.Thread] = []
 
     def tell(self, event: str, facts: dict[str, Any]) -> None:
@@ -99,8 +101,46 @@ class Notifier:
                 timeout=PATIENCE_S,
                 check=True,
             )
-        except (OSError, ValueError, subprocess.SubprocessError) as error:
-            logger.warning("on-end: %s could not be told: %s", event, error)
+        except (
+            OSError,
+            ValueError,
+            HTTPException,
+            subprocess.SubprocessError,
+        ) as error:
+            what = str(error) or type(error).__name__
+            logger.warning("on-end: %s could not be told: %s", event, what)
+
+
+def _command_of(target: str) -> list[str]:
+    """Return the words of a command that can be executed; else OptionError."""
+    try:
+        words = shlex.split(target)
+    except ValueError as error:
+        raise OptionError(
+            f"on-end: expected a command or an address, got {target!r}: {error}"
+        ) from error
+    if not words:
+        raise OptionError("on-end: expected a command or an address, got nothing")
+    quoted = shlex.split(target, posix=False)  # what stands in quotes keeps them
+    of_shell = [word for word in quoted if _OF_SHELL.match(word)]
+    if of_shell:
+        raise OptionError(
+            f"on-end: expected a command alone, as no shell reads it, got "
+            f"{of_shell[0]!r}; for a shell write sh -c '...'"
+        )
+    if shutil.which(words[0]) is None:
+        raise OptionError(
+            f"on-end: expected a command that can be executed, got {words[0]!r}, which "
+            "is none here"
+        )
+    return words
+
+
+def _host_of(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
 
 
 def facts_of(snapshot: Snapshot) -> dict[str, Any]:

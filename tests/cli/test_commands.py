@@ -125,6 +125,12 @@ def test_data_check_reads_all_and_compares(dpbb, tmp_path, monkeypatch):
     assert found["right"] == ["VFR3_2_1"]
     assert list(found["wrong"]) == ["VFR10_5_1"]
     assert dpbb("data", "check", tmp_path / "none").code == 2
+    (tmp_path / "VFR10_5_1_Gap.txt").unlink()
+    (tmp_path / "broken.zip").write_bytes(b"no archive")
+    ran = dpbb("data", "check")
+    assert ran.code == 1  # all others are read
+    assert "broken.zip: expected a ZIP archive" in ran.out
+    assert json.loads(dpbb("data", "check", "--json").out)["right"] == ["VFR3_2_1"]
 
 
 @pytest.mark.data

@@ -7,11 +7,14 @@ import json
 import numpy as np
 import pytest
 
+from dpbb import solve
 from dpbb.cli.plot_files import read_plotted, read_schedule
 from dpbb.coordination.sections import to_bytes
 from dpbb.errors import OptionError
+from dpbb.flowshop import FlowShopInstance
 from dpbb.progress import snapshot_json
 from dpbb.result import Status
+from dpbb.text.labels import Names
 from tests.unit.plotting.samples import INSTANCE, checkpoint, result, snapshot
 
 PNG = b"\x89PNG"
@@ -207,6 +210,20 @@ def test_damaged_schedules_are_refused(old, new, message):
     assert read_schedule(CSV, "s.csv").permutation == (1, 0)
     with pytest.raises(OptionError, match=message):
         read_schedule(CSV.replace(old, new), "s.csv")
+
+
+def test_jobs_and_machines_that_are_called_by_numbers_are_drawn(files, dpbb):
+    """As ``dpbb solve --output`` writes the names of a table with order numbers."""
+    shop = FlowShopInstance("x", [[3, 4], [2, 5]], Names(("1001", "4711"), ("7", "9")))
+    solved = solve(shop, engine="reference", verbosity="quiet")
+    solved.schedule().write_csv(files / "numbers.csv")
+    found = read_plotted(str(files / "numbers.csv")).content
+    order = [found.names.job(job) for job in found.permutation]
+    assert order == [solved.names.job(job) for job in solved.permutation]
+    assert found.names.machines == ("7", "9")
+    assert found.end.max() == solved.makespan
+    ran = dpbb("plot", files / "numbers.csv", "--output", files / "numbers.png")
+    assert (ran.code, ran.err) == (0, "")
 
 
 def test_an_empty_file_is_called_empty(dpbb, tmp_path):

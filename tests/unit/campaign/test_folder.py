@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 
 import pytest
@@ -18,6 +19,25 @@ def test_records_are_read_as_they_were_written(tmp_path):
     assert folder.label(RECORD) == "a_b-0123456789ab"
     (folder.path / "records" / "x.json").write_text('{"instance": 3}')
     with pytest.raises(DpbbError, match=r"x\.json: expected a record, got"):
+        folder.records()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_jobs", "20"), ("n_jobs", True), ("seconds", None), ("best_upper", [1]),
+        ("permutation", [0, "1"]), ("trajectory", [[1.0, 2]]), ("digest", {}),
+        ("options", []), ("versions", ["dpbb"]), ("energy_j", "5"),
+    ],
+)  # fmt: skip
+def test_records_of_others_are_refused_where_a_type_is_wrong(tmp_path, name, value):
+    folder = CampaignFolder(tmp_path)
+    folder.save(RECORD)
+    (file,) = (tmp_path / "records").glob("*.json")
+    file.write_text(json.dumps(json.loads(file.read_text()) | {name: value}))
+    with pytest.raises(
+        DpbbError, match=rf"{file.name}: expected a record, got: {name}"
+    ):
         folder.records()
 
 

@@ -2,6 +2,7 @@ import pytest
 
 from dpbb.campaign.sets import members
 from dpbb.errors import OptionError
+from dpbb.flowshop.formats import read_instance
 
 
 @pytest.mark.parametrize(
@@ -16,6 +17,7 @@ from dpbb.errors import OptionError
         (["vrf:large"], 240, ("VFR100_20_1", "VFR800_60_10")),
         (["VRF:30x20"], 10, ("VFR30_20_1", "VFR30_20_10")),
         (["TA021", "vfr30_15_2_gap", "ta021"], 2, ("ta021", "VFR30_15_2")),
+        (["ta1", "ta0001", "TA02"], 2, ("ta001", "ta002")),
         (["ta021", "ta:20x20"], 10, ("ta021", "ta030")),
     ],
 )
@@ -34,6 +36,15 @@ def test_a_file_is_a_member(tmp_path):
     file = tmp_path / "shop.csv"
     file.write_text("1,2\n3,4\n")
     assert members([str(file), "ta001"]) == (str(file), "ta001")
+
+
+def test_all_instances_of_a_file_are_members(tmp_path):
+    file = tmp_path / "two.txt"
+    file.write_text("2 1\n3 4\n2 1\n5 6\n")
+    first, second = members([str(file)])
+    assert read_instance(first).times.tolist() == [[3], [4]]
+    assert read_instance(second).times.tolist() == [[5], [6]]
+    assert read_instance(second).name == "two[1]"
 
 
 @pytest.mark.parametrize(

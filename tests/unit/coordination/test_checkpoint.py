@@ -329,6 +329,27 @@ def reheaded(content, change):
     return line + body + content[header_length(content, "test") :]
 
 
+@pytest.mark.parametrize(
+    ("keys", "value"),
+    [
+        (("gpu_s",), None), (("incumbent", "cutoff"), "9"), (("ledger", "leaves"), 1.5),
+        (("names",), []), (("problem",), None), (("request",), []), (("seats",), 3),
+        (("spec",), "x"), (("spec", "lease_timeout_s"), {}), (("tree", "bound"), 7),
+        (("spec", "uncut_bound"), "9"), (("totals", "seconds"), None),
+        (("totals", "energy_j"), "5"), (("totals", "made"), -1),
+    ],
+)  # fmt: skip
+def test_a_header_of_others_is_refused_where_a_type_is_wrong(keys, value):
+    """Now, and not in the middle of the run that goes on from it."""
+    instance = FlowShopInstance("x", TIMES)
+    world = World(spec_of(FlowShopProblem(instance)), ("a",))
+    world.round()
+    content = to_bytes(world.coordinator.checkpoint(world.now))
+    from_bytes(reheaded(content, lambda _: None))
+    with pytest.raises(CheckpointError):
+        from_bytes(change(*keys, to=lambda _: value)(content))
+
+
 def flipped(content, share):
     """Flip a bit at a place between the begin (0) and the end (1)."""
     changed = bytearray(content)

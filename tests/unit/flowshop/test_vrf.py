@@ -41,9 +41,25 @@ def test_published_archive_is_read_as_it_is(tmp_path):
         archive.writestr("Small/VFR3_2_1_Gap.txt", PAIRS)
         archive.writestr("Small/readme.txt", "no instance")
     assert read_instance("VFR3_2_1", data_dir=tmp_path).times.tolist() == TIMES
-    (tmp_path / "more.zip").write_bytes(b"no archive")
-    with pytest.raises(InstanceError, match=r"more\.zip: expected a ZIP archive"):
-        read_instance("VFR3_2_1", data_dir=tmp_path)
+
+
+def test_a_damaged_archive_hides_no_other(tmp_path):
+    """It is named where an instance is not found, as it may be in it."""
+    (tmp_path / "VFR3_2_1.txt").write_text(PAIRS)
+    (tmp_path / "broken.zip").write_bytes(b"no archive")
+    assert read_instance("VFR3_2_1", data_dir=tmp_path).times.tolist() == TIMES
+    with pytest.raises(InstanceError, match=r"broken\.zip: expected a ZIP archive"):
+        read_instance("VFR3_2_2", data_dir=tmp_path)
+
+
+def test_text_that_is_not_utf8_is_read(tmp_path, caplog):
+    text = ("Größe\n" + PAIRS).encode("latin-1")
+    (tmp_path / "VFR3_2_1.txt").write_bytes(text)
+    with zipfile.ZipFile(tmp_path / "more.zip", "w") as archive:
+        archive.writestr("VFR3_2_2.txt", text)
+    for name in ("VFR3_2_1", "VFR3_2_2"):
+        assert read_instance(name, data_dir=tmp_path).times.tolist() == TIMES
+    assert caplog.text.count("not UTF-8") == 2
 
 
 def test_folder_must_be_named_and_exist(tmp_path):

@@ -3,10 +3,11 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpbb.errors import OptionError
-from dpbb.options import permutations
+from dpbb.options import SolveOptions, permutations
 from dpbb.options.permutations import check_permutation
 from dpbb.text.labels import Names
 
@@ -129,6 +130,19 @@ def test_names_stand_for_numbers(tmp_path, text):
 def test_a_job_that_is_not_there_is_refused(jobs, names, message):
     with pytest.raises(OptionError, match=message):
         names.numbers(jobs, "order")
+
+
+@pytest.mark.parametrize(
+    "jobs",
+    [
+        np.array(["q", "p"]), np.array(["q", "p"], dtype=object), pd.Index(["q", "p"]),
+        pd.Series(["q", "p"], index=[7, 3]), pd.Series(["q", "p"], dtype="category"),
+    ],
+)  # fmt: skip
+def test_names_may_come_in_arrays_and_series(jobs):
+    options = SolveOptions(initial=jobs)
+    assert options.initial == ("q", "p")
+    assert {type(job) for job in options.initial} == {str}
 
 
 def test_jobs_called_by_numbers_are_meant_by_their_names():

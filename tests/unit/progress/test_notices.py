@@ -1,6 +1,7 @@
 """Commands and addresses that are told of the end of runs."""
 
 import json
+import socket
 import sys
 import threading
 from dataclasses import replace
@@ -66,12 +67,35 @@ def test_an_address_gets_the_facts():
     assert [(one["event"], one["run"]) for one in got] == [("failure", "abc")]
 
 
-def test_what_goes_wrong_is_logged_alone(caplog):
-    for target in ("/nonexistent/command", f"{sys.executable} -c exit(3)"):
+def test_what_goes_wrong_is_logged_alone(caplog, tmp_path):
+    gone = tmp_path / "gone"
+    gone.write_text("#!/bin/sh\n")
+    gone.chmod(0o700)
+    for target in (str(gone), f"{sys.executable} -c exit(3)"):
         notifier = Notifier(target)
+        gone.unlink(missing_ok=True)
         notifier.tell("end", facts_of(BASE))
         notifier.close()
     assert caplog.text.count("on-end: end could not be told") == 2
+
+
+def test_an_address_that_answers_nonsense_is_logged(caplog):
+    """Not a line of HTTP: ``BadStatusLine`` is no OSError."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer():
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(b"nonsense\r\n\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        notifier = Notifier(f"HTTP://127.0.0.1:{server.getsockname()[1]}/hook")
+        notifier.tell("end", facts_of(BASE))
+        notifier.close()
+        thread.join()
+    assert "on-end: end could not be told: nonsense" in caplog.text
 
 
 def test_no_file_and_no_checkpoint_can_name_a_command():
@@ -79,10 +103,32 @@ def test_no_file_and_no_checkpoint_can_name_a_command():
     assert not {name for name in OPTIONS if "on_end" in name or "command" in name}
 
 
-@pytest.mark.parametrize("target", ["", "'unclosed"])
-def test_bad_targets_are_refused(target):
-    with pytest.raises(OptionError, match="on-end: expected a command"):
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("", "expected a command or an address, got nothing"),
+        ("'unclosed", "expected a command or an address, got"),
+        ("/nonexistent/command", "can be executed, got '/nonexistent/command'"),
+        ("cat | mail me", r"no shell reads it, got '\|'; for a shell write sh -c"),
+        ("cat > file", "no shell reads it, got '>'"),
+        ("echo $DPBB_VALUE", r"no shell reads it, got '\$DPBB_VALUE'"),
+        ("cat && cat", "no shell reads it, got '&&'"),
+        ("https:///hook", "expected a host in the address"),
+        ("http://[::1", "expected a host in the address"),
+    ],
+)
+def test_bad_targets_are_refused_at_the_start(target, message):
+    with pytest.raises(OptionError, match=f"on-end: .*{message}"):
         Notifier(target)
+
+
+def test_a_shell_may_be_asked_for(tmp_path):
+    file = tmp_path / "told"
+    notifier = Notifier(f"sh -c 'echo $DPBB_EVENT | tr a-z A-Z > {file}'")
+    notifier.tell("end", facts_of(BASE))
+    notifier.close()
+    assert file.read_text() == "END\n"
+    Notifier("echo '<b>done</b>' '$5'")  # quoted: meant as it is
 
 
 def test_want_of_seats_is_told_once_each_time():
