@@ -51,9 +51,9 @@ def add_on_end(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--on-end",
         metavar="COMMAND",
-        help="run this (no shell) at the end, a failure, and when there are no seats (see "
-        "$DPBB_EVENT; JSON on its standard input); or an address, http://..., that "
-        "gets the JSON by POST",
+        help="run this (no shell) at the end, at a failure, and when there are no "
+        "seats (see $DPBB_EVENT; JSON on its standard input); or an address, "
+        "http://..., that gets the JSON by POST",
     )
 
 
