@@ -15,6 +15,7 @@ SUITES = {
     "idle": "how long a freed seat waits for its next unit",
     "jobshop": "costs of job-shop schedules: the paper's table, batches, CPU and GPU",
     "lb2": "two-machine bounds a second: one scalar core, all cores, a GPU",
+    "literature": "tables of the literature's largest runs, ours beside them",
     "multigpu": "one tree through `dpbb.solve` on 1, 2, 4, ... GPUs of this host",
     "tabu": "tabu search on a GPU: what shared columns gain, over the paper's grid",
 }

@@ -124,6 +124,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the suite; returns 0 unless a count is wrong."""
+    return measure_all(args)[0]
+
+
+def measure_all(args: argparse.Namespace) -> tuple[int, list[Measurement]]:
+    """Measure what the arguments ask for; returns the exit code and what was found."""
     from dpbb.flowshop.formats import read_instance
 
     for name, values in (("--gpus", args.gpus), ("--repeat", [args.repeat])):
@@ -138,7 +143,8 @@ def run(args: argparse.Namespace) -> int:
         results += _measure_cluster(gpus, instances, args, results)
         if args.json is not None:
             args.json.write_text(json_text([asdict(one) for one in results]))
-    return int(any(one.exact is False for one in results) or _differ(results))
+    wrong = any(one.exact is False for one in results) or _differ(results)
+    return int(wrong), results
 
 
 def _differ(results: Sequence[Measurement]) -> bool:

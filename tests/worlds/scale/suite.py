@@ -88,6 +88,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", type=float, default=600.0, help="length of an ideal run"
     )
+    parser.add_argument(
+        "--nodes", type=float, help="of the whole tree, which says how long a run is"
+    )
+    parser.add_argument(
+        "--until", type=float, default=0.0, metavar="X", help="end below X efficient"
+    )
+    parser.add_argument(
+        "--join", type=float, default=1.0, help="seconds in which the workers join"
+    )
     parser.add_argument("--speed", type=float, default=5e9, help="nodes/s of a seat")
     parser.add_argument("--roots", type=int, default=16_384, help="open roots of one")
     parser.add_argument("--trace", type=Path, default=TRACE, metavar="FILE")
@@ -126,12 +135,11 @@ def run(args: argparse.Namespace) -> int:
         costs = measured.measure(N_JOBS, args.roots, args.repeat)
         print("ms on the loop: " + _in_ms(costs))
         _print_process(costs, max(args.seats))
-        physics = Physics(speed=args.speed, roots=args.roots)
+        physics = Physics(speed=args.speed, roots=args.roots, join_s=args.join)
         simulate = partial(
             simulate_case,
             costs=costs,
             physics=physics,
-            seconds=args.seconds,
             trace=args.trace,
             seed=args.seed,
         )
@@ -156,9 +164,16 @@ def run(args: argparse.Namespace) -> int:
         with ProcessPoolExecutor(
             args.processes, mp_context=get_context("spawn")
         ) as pool:
-            for row in pool.map(simulate, cases):
-                _print_row(row)
-                rows.append(row)
+            begun = [
+                pool.submit(simulate, case, seconds=_ideal_s(case, args))
+                for case in cases
+            ]
+            for future in begun:
+                rows.append(future.result())
+                _print_row(rows[-1])
+                if rows[-1].efficiency < args.until:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    break
         record |= {
             "costs": asdict(costs),
             "physics": asdict(physics),
@@ -172,6 +187,13 @@ def run(args: argparse.Namespace) -> int:
     if args.json is not None:
         args.json.write_text(json_text(record, indent=1))
     return 0
+
+
+def _ideal_s(case: Case, args: argparse.Namespace) -> float:
+    """Length of a run without any loss."""
+    if args.nodes is None:
+        return float(args.seconds)
+    return float(args.nodes / args.speed / case.seats)
 
 
 # -- simulation -----------------------------------------------------------------

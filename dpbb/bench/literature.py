@@ -1,0 +1,370 @@
+"""The tables of the literature's largest runs, measured here and put beside them.
+
+``engines``: one core, all cores and one GPU, both ways of balancing, on whole trees (or
+their first ``--limit-s`` seconds). ``gpus``: whole solves on 1, 2, ... GPUs, and what
+simulated seats come to beyond them. ``closed``: instances that campaigns have proved.
+Published: J. Gmys, "Exactly solving hard permutation flowshop scheduling problems on
+peta-scale GPU-accelerated supercomputers", INFORMS Journal on Computing 34(5), 2022.
+Also runnable as ``python -m dpbb.bench.literature``. The exit code is 1 when a count is
+wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpbb.bench import multigpu
+from dpbb.bench.cpu import Machine
+from dpbb.campaign.folder import CampaignFolder
+from dpbb.engines.driver import explore_to_end
+from dpbb.engines.registry import get_engine
+from dpbb.errors import EngineUnavailable, OptionError
+from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.flowshop.taillard import taillard_instance
+from dpbb.options import Balance, TreeOptions, Tuning
+from dpbb.text.json_text import json_text
+from dpbb.tree.work_unit import WorkUnit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from dpbb.campaign.folder import Record
+    from dpbb.engines.base import Device, Engine
+
+TREES = {"ta021": 2297, "ta056": 3666, "ta081": 6115, "ta101": 11156}
+"""Upper bounds of Table 1 and Figure 9."""
+
+PUBLISHED_ENGINES = (
+    "published (K = 16,384): one GPU 41 times one core of a Xeon Gold 6126 (20x20, "
+    "P100) to 325 times (200x20, V100); its 24 cores about 24 times"
+)
+
+PUBLISHED_GPUS = {
+    "vfr30_15_2": (122e9, 54 * 60.0, 37.6e6),
+    "vfr30_15_5": (564e9, (4 * 60 + 22) * 60.0, 35.8e6),
+    "vfr30_15_9": (3_660e9, (27 * 60 + 23) * 60.0, 37.1e6),
+}
+"""Table 2: nodes, seconds and nodes a second of one V100."""
+
+PUBLISHED_SCALING = (
+    "published: efficiency of at least 90 % up to 16, 32, 64 GPUs (the three trees in "
+    "this order); 84, 89, 89 % on 32, 64, 128, from where on its coordinator is "
+    "saturated; 384 GPUs 215 times one on the third"
+)
+
+PUBLISHED_CLOSED = {
+    "ta058": (256, 13 * 3600 + 17 * 60, 3399.0, 339e12, 3691),
+    "ta053": (128, 7 * 3600 + 59 * 60, 1022.0, 95e12, 3640),
+    "ta052": (384, 3600 + 54 * 60, 729.6, 68e12, 3699),
+    "ta057": (384, 3600 + 11 * 60, 454.4, 42e12, 3704),
+    "ta083": (64, 24 * 60, 25.8, 2.2e12, 6252),
+    "ta084": (32, 16 * 60, 8.5, 427e9, 6254),
+    "ta090": (128, 78, 3.0, 168e9, 6404),
+    "ta101": (32, 18 * 60, 9.6, 225e9, 11158),
+    "ta107": (32, 6 * 60, 3.0, 41e9, 11337),
+    "ta109": (32, 100, 1.0, 10e9, 11146),
+    "ta108": (32, 28, 1.0, 2e9, 11301),
+}
+"""Tables 3 to 5: V100s, seconds, GPU-hours, nodes and optimum."""
+
+TIES = (
+    "ties of MinMin: here the larger sum of bounds, then the front; another rule "
+    "there, by which trees have up to 1.58 times as many nodes, or as few"
+)
+
+PARTS = ("engines", "gpus", "closed")
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """One tree on one device.
+
+    Parameters
+    ----------
+    nodes, complete
+        Decomposed nodes and leaves; whether that is the whole tree.
+    seconds
+        Of each repetition, from the first slice to the last.
+    nodes_per_s, ratio
+        In the median of them; and over that of one core.
+    """
+
+    tree: str
+    ub: int
+    device: str
+    how: str
+    nodes: int
+    complete: bool
+    seconds: tuple[float, ...]
+    nodes_per_s: float
+    ratio: float
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the suite's arguments."""
+    parser.add_argument(
+        "--part", nargs="+", choices=PARTS, default=list(PARTS), help="which tables"
+    )
+    parser.add_argument("--trees", nargs="+", choices=TREES, default=list(TREES))
+    parser.add_argument("--threads", type=int, default=None, help="default: all cores")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of each engine")
+    parser.add_argument(
+        "--limit-s", type=float, default=20.0, help="rates of longer runs: of so long"
+    )
+    parser.add_argument(
+        "--shops",
+        nargs="+",
+        choices=PUBLISHED_GPUS,
+        default=list(PUBLISHED_GPUS),
+        help="trees of the second table",
+    )
+    parser.add_argument("--gpus", nargs="+", type=int, default=[1, 2])
+    parser.add_argument("--gpus-limit-s", type=float, default=None, help="of each run")
+    parser.add_argument(
+        "--simulated",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="what `python -m tests.worlds scale --nodes N --json FILE` wrote",
+    )
+    parser.add_argument(
+        "--campaigns", nargs="+", default=[], metavar="FOLDER", help="of the third"
+    )
+    parser.add_argument(
+        "--data", metavar="FOLDER", help="benchmark files; default: $DPBB_DATA"
+    )
+    parser.add_argument("--json", type=Path, default=None, help="also write this file")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the tables as Markdown; returns 0 unless a count is wrong."""
+    for name in ("repeat", "limit_s"):
+        if getattr(args, name) <= 0:
+            flag = f"--{name.replace('_', '-')}"
+            raise OptionError(f"{flag}: expected above 0, got {getattr(args, name)}")
+    machine = Machine.this()
+    print(
+        f"{machine.processor}, {machine.cores} cores, load {machine.load:.1f}; {TIES}"
+    )
+    record: dict[str, Any] = {"machine": asdict(machine)}
+    wrong = False
+    if "engines" in args.part:
+        rates = list(_engines(args))
+        record["engines"] = [asdict(rate) for rate in rates]
+        wrong |= _differ(rates)
+    if "gpus" in args.part:
+        code, rows = _gpus(args)
+        wrong |= code != 0
+        record["gpus"] = rows
+    if "closed" in args.part:
+        record["closed"] = _closed(args.campaigns)
+    if args.json is not None:
+        args.json.write_text(json_text(record, indent=1))
+    return int(wrong)
+
+
+# -- Table 1 and Figure 9 ---------------------------------------------------------
+
+
+def _engines(args: argparse.Namespace) -> Iterator[Rate]:
+    print(f"\n{PUBLISHED_ENGINES}\n")
+    _head("tree", "UB", "device", "how", "nodes", "s", "M nodes/s", "times one core")
+    arms = list(_arms(args.threads))
+    for tree in args.trees:
+        problem = FlowShopProblem(taillard_instance(tree))
+        one_core = None
+        for engine, device, how, tuning in arms:
+            nodes, complete, seconds = _explored(
+                problem, TREES[tree], engine, device, tuning, args
+            )
+            median = statistics.median(seconds)
+            speed = nodes / median
+            one_core = one_core or speed
+            about = tree, TREES[tree], device.name, how
+            yield Rate(*about, nodes, complete, seconds, speed, speed / one_core)
+            _row(
+                *about,
+                f"{nodes:,}" + ("" if complete else " (part)"),
+                f"{median:.3g}",
+                f"{speed / 1e6:,.1f}",
+                f"{speed / one_core:,.1f}",
+            )
+
+
+def _arms(threads: int | None) -> Iterator[tuple[Engine, Device, str, Tuning]]:
+    """One core, all cores, and a GPU, where there is one, with both ways to balance."""
+    cpu = get_engine("cpu")
+    every = cpu.devices(threads)[0]
+    yield cpu, cpu.devices(1)[0], "one core", Tuning()
+    if every.threads > 1:
+        yield cpu, every, f"{every.threads} threads", Tuning()
+    gpu = get_engine("gpu")
+    try:
+        device = gpu.devices()[0]
+    except EngineUnavailable as error:
+        print(f"no GPU to measure: {error}")
+        return
+    for balance in Balance:
+        yield gpu, device, f"one GPU, {balance}", Tuning(balance=balance)
+
+
+def _explored(
+    problem: FlowShopProblem,
+    ub: int,
+    engine: Engine,
+    device: Device,
+    tuning: Tuning,
+    args: argparse.Namespace,
+) -> tuple[int, bool, tuple[float, ...]]:
+    """Explore the tree, again and again, or once the first seconds of it.
+
+    Returns
+    -------
+    tuple
+        Nodes, whether they are all, and the seconds of each time.
+    """
+    seconds: list[float] = []
+    session = engine.open(problem, TreeOptions(), device, ub=ub, tuning=tuning)
+    slice_s = getattr(session, "slice_s", 0.2)
+    nodes, complete = 0, True
+    while complete and len(seconds) < args.repeat:
+        session.load(WorkUnit.whole(problem.n_jobs))
+        began = time.perf_counter()
+        end = began + args.limit_s
+        total = explore_to_end(
+            session, ub, slice_s, lambda *_, end=end: time.perf_counter() >= end
+        )
+        complete = total.exhausted
+        if not complete and seconds:
+            break  # what was explored whole counts
+        seconds.append(time.perf_counter() - began)
+        nodes = total.counters.decomposed + total.counters.leaves
+    session.close()
+    return nodes, complete or len(seconds) > 1, tuple(seconds)
+
+
+def _differ(rates: Iterable[Rate]) -> bool:
+    """Whether whole trees had different numbers of nodes on different devices."""
+    counts: dict[str, set[int]] = {}
+    for rate in rates:
+        if rate.complete:
+            counts.setdefault(rate.tree, set()).add(rate.nodes)
+    different = {tree: found for tree, found in counts.items() if len(found) > 1}
+    for tree, found in different.items():
+        print(f"{tree}: different numbers of nodes: {sorted(found)}")
+    return bool(different)
+
+
+# -- Table 2 and Figure 10 --------------------------------------------------------
+
+
+def _gpus(args: argparse.Namespace) -> tuple[int, list[dict[str, Any]]]:
+    print("\nwhole solves, measured\n", flush=True)
+    parser = argparse.ArgumentParser()
+    multigpu.add_arguments(parser)
+    how = parser.parse_args([])
+    how.trees, how.gpus, how.data = args.shops, args.gpus, args.data
+    how.limit_s = args.gpus_limit_s
+    code, measured = multigpu.measure_all(how)
+    print(f"\n{PUBLISHED_SCALING}\n")
+    _head(
+        *("tree", "GPUs", "nodes", "s", "G nodes/s", "efficiency"),
+        *("coordinator s", "one V100: nodes", "s", "G nodes/s"),
+    )
+    for one in measured:
+        nodes, seconds, speed = PUBLISHED_GPUS[one.tree]
+        whole = "" if one.complete else " (part)"
+        _row(
+            *(one.tree, one.gpus, f"{one.nodes:,}{whole}", f"{one.wall_s:.1f}"),
+            *(f"{one.nodes_per_s / 1e9:.3f}", f"{one.efficiency:.1%}"),
+            *(f"{one.loop_s:.2f}", f"{nodes / 1e9:,.0f} G"),
+            *(f"{seconds:,.0f}", f"{speed / 1e9:.4f}"),
+        )
+    rows = [asdict(one) for one in measured]
+    for file in args.simulated:
+        rows += _simulated(file)
+    return code, rows
+
+
+def _simulated(file: Path) -> list[dict[str, Any]]:
+    """Print and return what a simulation of more seats has written."""
+    try:
+        record = json.loads(file.read_text(encoding="utf-8"))
+        speed, rows = record["physics"]["speed"], record["rows"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise OptionError(
+            f"--simulated: expected what tests.worlds scale wrote, got {file}: {error}"
+        ) from error
+    print(
+        f"\nSIMULATED, not measured ({file.name}): {speed / 1e9:g} G nodes/s a seat\n"
+    )
+    _head("seats", "efficiency", "s", "event loop busy", "units")
+    for row in rows:
+        tally = row["tally"]
+        _row(
+            *(row["case"]["seats"], f"{row['efficiency']:.1%}"),
+            *(f"{tally['seconds']:.2f}", f"{tally['loop_s'] / tally['seconds']:.1%}"),
+            tally["units"],
+        )
+    return [{"simulated": file.name, **row} for row in rows]
+
+
+# -- Tables 3 to 5 ----------------------------------------------------------------
+
+
+def _closed(folders: Sequence[str]) -> list[dict[str, Any]]:
+    records: dict[str, Record] = {}
+    for folder in folders:
+        for record in CampaignFolder(Path(folder)).records().values():
+            if record.proved or record.instance not in records:
+                records[record.instance] = record
+    print("\nsolved for the first time there (V100), and by campaigns here\n")
+    _head(
+        *("instance", "optimum", "V100s", "s", "GPU-hours", "nodes"),
+        *("here", "s", "GPU-hours", "nodes", "engine", "proof"),
+    )
+    rows = []
+    for name, (gpus, seconds, hours, nodes, optimum) in PUBLISHED_CLOSED.items():
+        known = records.get(name)
+        rows.append(
+            {"instance": name, "here": None if known is None else asdict(known)}
+        )
+        published = name, optimum, gpus, f"{seconds:,}", f"{hours:g}", f"{nodes:.2g}"
+        if known is None or not known.attempts:
+            _row(*published, "not tried", "-", "-", "-", "-", "-")
+            continue
+        found = f"{known.makespan:,}" if known.proved else f">= {known.lower_bound:,}"
+        explored = known.decomposed + known.leaves
+        _row(
+            *published,
+            *(found, f"{known.seconds:.1f}", f"{known.gpu_seconds / 3600:.3g}"),
+            *(f"{explored:.2g}", known.engine, known.proof),
+        )
+    return rows
+
+
+def _head(*names: str) -> None:
+    _row(*names)
+    print("|" + "---|" * len(names), flush=True)
+
+
+def _row(*cells: object) -> None:
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the suite with the arguments of a command line."""
+    parser = argparse.ArgumentParser("dpbb bench literature", description=__doc__)
+    add_arguments(parser)
+    return run(parser.parse_args(arguments))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
