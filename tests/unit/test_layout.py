@@ -7,6 +7,7 @@ TESTS = Path(__file__).parent
 PACKAGE = TESTS.parents[1] / "dpbb"
 
 EXCEPTIONS = {
+    "test_closed.py": "of the folder results/",
     "test_docs.py": "of the pages in docs/",
     "test_layout.py": "of the tests themselves",
     "test_package.py": "of what `import dpbb` does",

@@ -17,7 +17,7 @@ from dpbb.proof.certificate import Certificate
 from dpbb.proof.verify import verify
 from dpbb.result import Status
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
 RECORDS = list(CampaignFolder(RESULTS).records().values())
 CLOSED = [record for record in RECORDS if record.proved]
