@@ -2,16 +2,17 @@
 
 A list belongs to an instance, a seed and a rule. Its upper bound is the least makespan
 that is published, or, where trees are too small then, the least of some above it.
-Leaves do not lower it, so the tree below a list is the same in every order. Where the
-tree of a node is larger than is wanted, a search deepest first ends early, and the
-shallowest of the nodes that it leaves open come in its place. Nodes are counted, no
-clock is looked at: a seed gives the same list everywhere.
+Leaves do not lower it, so the tree below a list is the same in every order. A search
+deepest first runs for a while, as long as the seed says, and then for as many bounds
+as are wanted: the nodes that are begun and ended in this time are the list. Bounds are
+counted, no clock is looked at: a seed gives the same list everywhere.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -33,23 +34,24 @@ if TYPE_CHECKING:
 CLASSES = {"20x20": 21, "50x20": 51, "100x20": 81, "200x20": 101}
 """Number of the first of ten instances."""
 
-WANTED = {20: 4_000_000, 50: 2_000_000, 100: 900_000, 200: 450_000}
+WANTED = {20: 3_000_000, 50: 2_000_000, 100: 900_000, 200: 450_000}
 """Two-machine bounds of a list by jobs: a minute of a core in plain loops, and more."""
 
-PARTS = 10
-"""A node of a list has at most this part of the bounds that are wanted."""
+BEFORE = 0.05, 0.5
+"""Of the bounds that are wanted, how many come before the list; the seed draws."""
 
-LEAST = 100
-"""It has at least this part of the most."""
-
-INSTEAD = 40
-"""Open nodes that come in the place of one whose tree is too large."""
-
-MOST_NODES = 600
-"""A list ends after so many have been looked at, however few bounds it has."""
+MORE = 1.05
+"""Of them, how many the search goes on for: some are below nodes that are not over."""
 
 ABOVE = (0, 4, 10, 20, 40, 80, 160)
 """Upper bounds above the one that is published."""
+
+
+POOL = 512
+"""Children that are bounded together; of small lists fewer."""
+
+Path = tuple[int, ...]
+"""Digits of a node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,94 +114,95 @@ def make_list(
     tree = TreeOptions(BranchingRule(branching), bound="lb2")
     known = problem.best_known
     published = problem.trivial_ub if known is None else int(known.upper_bound)
+    share = np.random.default_rng([seed, problem.n_jobs]).uniform(*BEFORE)
     found = None
     for above in ABOVE:
-        search = _ListSearch(problem, tree, published + above, seed, wanted, end)
-        try:
-            paths, counts = search.run()
-        finally:
-            search.close()
+        ub = published + above
+        search = _Search(problem, tree, ub, wanted, end)
+        paths = search.open_nodes(int(share * wanted))
+        counters, bounded = search.explored(paths)
         if time.monotonic() > end:
             return None
         found = NodeList(
-            *(instance, branching, seed, published + above, wanted, paths), *counts
+            *(instance, branching, seed, ub, wanted, paths),
+            *(bounded, counters.decomposed, counters.leaves),
         )
-        if found.bounded >= wanted:
+        if bounded >= wanted:
             break
     return found
 
 
-class _ListSearch:
-    """Looks for the nodes of a list below one upper bound."""
+class _Search:
+    """Searches below one upper bound on one core, deepest first."""
 
     def __init__(
         self,
         problem: FlowShopProblem,
         tree: TreeOptions,
         ub: int,
-        seed: int,
         wanted: int,
         end: float,
     ) -> None:
-        self._problem, self._tree, self._ub = problem, tree, ub
-        self._wanted, self._end = wanted, end
-        self._rng = np.random.default_rng([seed, problem.n_jobs])
-        self._session = self._open()
+        self._problem, self._tree, self._ub, self._end = problem, tree, ub, end
+        self._wanted = wanted
 
-    def run(self) -> tuple[tuple[tuple[int, ...], ...], tuple[int, int, int]]:
-        """Return the nodes; two-machine bounds, decomposed nodes and leaves below."""
-        waiting: list[tuple[int, ...]] = [()]
-        paths: list[tuple[int, ...]] = []
-        bounded = decomposed = leaves = 0
-        for _ in range(MOST_NODES):
-            if bounded >= self._wanted or not waiting or time.monotonic() > self._end:
-                break
-            path = waiting.pop(int(self._rng.integers(len(waiting))))
-            found = self._explore(path, waiting)
-            if found is None:
-                continue
-            counters, count = found
-            if count >= self._wanted // PARTS // LEAST:
-                paths.append(path)
-                bounded += count
-                decomposed += counters.decomposed
-                leaves += counters.leaves
-        return tuple(sorted(paths)), (bounded, decomposed, leaves)
+    def open_nodes(self, before: int) -> tuple[Path, ...]:
+        """Return what is open after some bounds, and over after the list's.
 
-    def close(self) -> None:
-        """End the thread."""
-        self._session.close()
+        The root if all is over before.
+        """
+        with closing(self._open()) as session:
+            session.load(WorkUnit.whole(self._problem.n_jobs))
+            self._bound(session, before)
+            begun = session.remaining()
+            self._bound(session, before + MORE * self._wanted)
+            left = session.remaining()
+        if not len(begun):
+            return ((),)
+        is_left = _paths(left)
+        unfinished = {path[:length] for path in is_left for length in range(len(path))}
+        over, begins = list[Path](), _paths(begun)
+        while begins:
+            over += begins - unfinished - is_left
+            begins &= unfinished
+            if begins:
+                begins = self._children(begins)
+        return tuple(sorted(over))
 
-    def _open(self) -> PoolSession:
+    def _children(self, parents: set[Path]) -> set[Path]:
+        """Return the open children of nodes."""
+        with closing(self._open(pool_size=len(parents) * self._problem.n_jobs)) as one:
+            one.load(WorkUnit.from_paths(self._problem.n_jobs, parents))
+            one.advance(self._ub, 0.0)
+            return _paths(one.remaining())
+
+    def explored(self, paths: tuple[Path, ...]) -> tuple[Counters, int]:
+        """Return the counts below nodes, and the two-machine bounds."""
+        with closing(self._open()) as session:
+            session.load(WorkUnit.from_paths(self._problem.n_jobs, paths))
+            counters = self._bound(session, math.inf)
+            return counters, int(session.statistics["bounded"])
+
+    def _bound(self, session: PoolSession, most: float) -> Counters:
+        """Search until there were so many bounds, or the end."""
+        return explore_to_end(
+            *(session, self._ub, 0.0),
+            lambda _part, _all: (
+                session.statistics["bounded"] >= most or time.monotonic() > self._end
+            ),
+        ).counters
+
+    def _open(self, pool_size: int | None = None) -> PoolSession:
         settings = PoolSettings(
-            pool_size=512, selection=Selection.DEPTH, in_flight=1, keeps_ub=True
+            pool_size=pool_size or min(POOL, 1 + self._wanted // 1000),
+            selection=Selection.DEPTH,
+            in_flight=1,
+            keeps_ub=True,
         )
         core = Device("cpu", "core", threads=1)
         given = (settings, self._problem, self._tree, core)
         return PoolEngine().open_with(*given, ub=self._ub)
 
-    def _explore(
-        self, path: tuple[int, ...], waiting: list[tuple[int, ...]]
-    ) -> tuple[Counters, int] | None:
-        """Return counts and two-machine bounds below a node.
 
-        None if there are more than it may have: then some of its open nodes wait.
-        """
-        session, most = self._session, self._wanted // PARTS
-        before = int(session.statistics["bounded"])
-        session.load(WorkUnit.from_paths(self._problem.n_jobs, [path]))
-        total = explore_to_end(
-            session,
-            self._ub,
-            0.0,
-            lambda _part, _all: session.statistics["bounded"] > before + most,
-        )
-        if total.exhausted:
-            counters = total.counters
-            return counters, int(session.statistics["bounded"]) - before
-        open_nodes = session.remaining()
-        some = np.argsort(open_nodes.depths, kind="stable")[:INSTEAD]
-        waiting += [open_nodes.path(int(index)) for index in some]
-        session.close()
-        self._session = self._open()
-        return None
+def _paths(unit: WorkUnit) -> set[Path]:
+    return {unit.path(index) for index in range(len(unit))}

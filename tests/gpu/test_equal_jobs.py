@@ -5,11 +5,14 @@ import random
 import numpy as np
 import pytest
 
+from dpbb.engines import explore_to_end
+from dpbb.engines.pool.engine import PoolEngine
+from dpbb.engines.pool.settings import PoolSettings
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.kernels.cuda_pairs import NARROW_LIMIT
-from dpbb.options import SolveOptions
+from dpbb.options import Offload, SolveOptions
 from dpbb.problem import StartSearch
-from dpbb.tree import n_leaves
+from dpbb.tree import WorkUnit, n_leaves
 from dpbb.tree.branching import tree_of
 from tests.parity.subject import Subject, churn
 
@@ -47,6 +50,18 @@ def test_counts_are_those_of_the_cpu_engine(arm, case):
     assert total.counters.closed.tolist() == expected.closed.tolist()
 
 
+@pytest.mark.parametrize("offload", Offload)
+def test_pools_have_the_counts_of_the_cpu_engine(gpu, offload, case):
+    problem, tree, optimum, expected = case
+    settings = PoolSettings(offload=offload)
+    session = PoolEngine().open_with(settings, problem, tree, gpu.device, ub=optimum)
+    session.load(WorkUnit.whole(problem.n_jobs))
+    total = explore_to_end(session, optimum)
+    session.close()
+    assert total.best is None
+    assert total.counters == expected
+
+
 @pytest.mark.parametrize("arm", ["gpu", "gpu-steal"])
 def test_stops_donations_and_reloads_change_no_count(arm, case):
     problem, tree, optimum, expected = case
@@ -61,3 +76,14 @@ def test_the_optimum_is_found_by_the_device(case):
     problem, tree, optimum, _ = case
     found = Subject.of("gpu").explore(problem, tree, optimum + 1).best
     assert found.value == optimum == problem.evaluate(found.permutation)
+
+
+def test_stops_of_pools_change_no_count(gpu, case):
+    """Its device is the GPU here."""
+    problem, tree, optimum, expected = case
+    if expected.decomposed > 10**6:
+        pytest.skip("too large for batches of 256 children")
+    pool = Subject.of("pool")
+    assert pool.device.kind == gpu.device.kind
+    total, _, _ = churn(pool, problem, tree, optimum, random.Random(1), slice_s=0.001)
+    assert total == expected

@@ -13,7 +13,16 @@ from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import generate
 from dpbb.result import Status
-from tests.cluster.support import counts, nannies, spec_of, submit, wait_until
+from tests.cluster.support import (
+    HUGE,
+    LARGE,
+    counts,
+    exploring_seats,
+    nannies,
+    spec_of,
+    submit,
+    wait_until,
+)
 
 pytestmark = [pytest.mark.gpu, pytest.mark.cluster, pytest.mark.timeout(300)]
 
@@ -75,3 +84,23 @@ def test_cores_and_a_gpu_share_a_run(gpu):
     for lease in outcome.journal.leases:
         explored[lease.engine] += lease.counts.decomposed
     assert 0 < explored["cpu"] < explored["gpu"]
+
+
+def test_pools_on_a_gpu_and_on_cores_share_a_run(gpu):
+    """Exact counts; both seats explore."""
+    environs = [
+        {"DPBB_SEATS": "gpu", "CUDA_VISIBLE_DEVICES": gpu.device.uuid},
+        {"DPBB_SEATS": "cpu"},
+    ]
+    name, ub, *golden = LARGE
+    with nannies(environs) as cluster, Client(cluster, set_as_default=False) as client:
+        client.wait_for_workers(2)
+        with submit(client, spec_of(*HUGE, engine="pool")) as run:  # both compile
+            wait_until(lambda: exploring_seats(run) == 2, timeout=200)
+        spec = spec_of(name, ub, engine="pool", certificate=True)
+        with submit(client, spec) as run:
+            outcome = run.result()
+    assert counts(outcome) == tuple(golden)
+    assert set(outcome.engines) == {"pool"}
+    leases = outcome.journal.leases
+    assert len({lease.seat for lease in leases if lease.counts.decomposed}) == 2

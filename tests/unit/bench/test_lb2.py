@@ -68,7 +68,7 @@ def test_a_book_goes_on_from_its_file(found, tmp_path):
 def test_lists_are_ten_of_a_class_and_half_as_many_of_a_second_rule():
     wanted = list(keys(["20x20", "200x20"], ["minmin", "front"], 1.0))
     assert len(wanted) == 30
-    assert wanted[0] == Key("ta021", "minmin", 0, 4_000_000)
+    assert wanted[0] == Key("ta021", "minmin", 0, 3_000_000)
     assert wanted[-1] == Key("ta105", "front", 4, 450_000)
 
 
