@@ -38,9 +38,9 @@ EXIT_CODES = {
 }
 
 EXIT_CODES_TEXT = """\
-exit codes: 0 optimal, or proved that nothing is below the cutoff; 1 error; 2 bad
-input; 3 a schedule, not proved optimal; 4 nothing known; 5 no scheduler answers, or
-it was lost (dpbb resume goes on from a checkpoint); 130 interrupted twice.
+exit codes: 0 optimal, or proved that nothing is below the given value; 1 error; 2
+bad input; 3 a schedule, not proved optimal; 4 nothing known; 5 no scheduler answers,
+or it was lost (dpbb resume goes on from a checkpoint); 130 interrupted twice.
 Ctrl-C once (or SIGTERM) stops the search and still prints the best schedule."""
 
 SAME_S = 2.0

@@ -118,7 +118,7 @@ class Checkpoint:
 
     @property
     def ub(self) -> int:
-        """Pruning threshold."""
+        """Upper bound: prune LB >= ub."""
         if self.value is None:
             return self.cutoff
         return min(self.cutoff, self.value + self.spec.options.all_optima)

@@ -153,7 +153,7 @@ class Coordinator:
 
     @property
     def ub(self) -> int:
-        """Pruning threshold: prune LB >= ub."""
+        """Upper bound: prune LB >= ub."""
         return self._incumbent.ub
 
     @property

@@ -167,7 +167,7 @@ class OrderKind(StrEnum):
 class Order:
     """Answer to a report: what to do, and the UB to prune with.
 
-    ``ub`` is the pruning threshold: prune LB >= ub (with all optima, the
+    ``ub`` is the upper bound: prune LB >= ub (with all optima, the
     incumbent's value + 1). ``report_s`` and ``full_s`` are the report intervals from
     now on; None: those of the run's ``RunSpec``. ``next`` comes with the answer to the
     last report of a finished unit: a lease of another one, when one waits.

@@ -25,10 +25,10 @@ class Outcome:
     value, permutation
         The incumbent; None when there is none.
     ub
-        The final pruning threshold; see ``Order.ub``.
+        The final upper bound; see ``Order.ub``.
     lower_bound
         No permutation costs less; see ``RunRecord.lower_bound``. When exhausted,
-        the incumbent's value or, if the cutoff is below it, the cutoff.
+        the incumbent's value, or a given upper bound below it.
     counters
         The ledger's, exact by I4 and I5; at a stop also nodes of seats that have not
         said what remains (``answers.LISTED_AT_STOP``), which ``closed`` leaves out.

@@ -159,7 +159,7 @@ class Snapshot:
     value, permutation
         The incumbent; None when there is none.
     ub
-        Pruning threshold, prune LB >= ub: the incumbent's value, or the cutoff that is
+        Upper bound, prune LB >= ub: the incumbent's value, or the cutoff that is
         below it; with all optima one more than the value. No schedule need have it.
     lower_bound
         Least LB over open roots at the last full reports, never above value or cutoff.

@@ -33,7 +33,7 @@ class Incumbent:
         self._incumbent = ColumnDataSource({"x": [], "y": []})
         self._found = ColumnDataSource({"x": [], "y": [], "source": []})
         self._bound = ColumnDataSource({"x": [], "y": []})
-        self._cutoff = ColumnDataSource({"x": [], "y": []})
+        self._upper_bound = ColumnDataSource({"x": [], "y": []})
         step: dict[str, Any] = {"mode": "after", "line_width": 2}
         chart.step(
             "x", "y", source=self._incumbent, color=look.incumbent, **step,
@@ -45,7 +45,7 @@ class Incumbent:
             legend_label="lower bound",
         )  # fmt: skip
         chart.line(
-            "x", "y", source=self._cutoff, color=look.total, line_dash=[4, 3],
+            "x", "y", source=self._upper_bound, color=look.total, line_dash=[4, 3],
             legend_label="upper bound",
         )  # fmt: skip
         chart.add_tools(
@@ -73,13 +73,13 @@ class Incumbent:
             x, y = [*x, now], [*y, y[-1]]
         self._incumbent.data = {"x": x, "y": y}
         # nobody has a permutation of that value, and perhaps there is none
-        cutoff = snapshot.value is None or snapshot.ub < snapshot.value
-        self._cutoff.data = {
-            "x": [0.0, now] if cutoff else [],
-            "y": [snapshot.ub, snapshot.ub] if cutoff else [],
+        given = snapshot.value is None or snapshot.ub < snapshot.value
+        self._upper_bound.data = {
+            "x": [0.0, now] if given else [],
+            "y": [snapshot.ub, snapshot.ub] if given else [],
         }
         self._legend.items[0].visible = bool(y)
-        self._legend.items[-1].visible = cutoff
+        self._legend.items[-1].visible = given
         known = [
             (seconds, bound)
             for seconds, bound in zip(history.seconds, history.lower_bound, strict=True)

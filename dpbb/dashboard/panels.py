@@ -152,7 +152,7 @@ class Status(Panel):
             tile("incumbent", _or_dash(now.value), _distance(view)),
             tile("lower bound", _or_dash(now.lower_bound)),
             tile("gap", _gap(now)),
-            *_threshold(now),
+            *_upper_bound(now),
             tile("time", duration(now.seconds)),
             tile("nodes", short(now.decomposed + now.leaves)),
             tile("nodes/s", short(float(_mean_or_now(now)))),
@@ -205,7 +205,7 @@ def _or_dash(number: int | None) -> str:
     return "–" if number is None else f"{number:,}"  # noqa: RUF001
 
 
-def _threshold(now: Snapshot) -> Iterator[str]:
+def _upper_bound(now: Snapshot) -> Iterator[str]:
     """Show the upper bound where it is not the incumbent's value."""
     if now.ub != now.value:
         yield tile(UPPER_BOUND, f"{now.ub:,}", "prunes; no schedule need have it")

@@ -113,7 +113,7 @@ def estimate(
             f"root_order: expected {problem.n_jobs} jobs, got {len(order)}"
         )
     tree = tree_of(problem, chosen, ub)
-    threshold = ub + chosen.all_optima
+    prune_at = ub + chosen.all_optima
 
     from dpbb.engines.cpu.engine import default_threads
     from dpbb.estimation.plain import sampler_of
@@ -122,7 +122,7 @@ def estimate(
 
     threads = chosen.threads or default_threads()
     sample = None if roots is None else RootSample.of(roots)
-    rounds = sampler_of(problem, tree, threshold, sample).rounds(
+    rounds = sampler_of(problem, tree, prune_at, sample).rounds(
         seconds=seconds,
         samples=samples,
         probes=probes,
@@ -135,7 +135,7 @@ def estimate(
         engine = str(chosen.engine)
         try:
             here = measured_rate(
-                problem, tree, threshold, engine=engine, threads=chosen.threads
+                problem, tree, prune_at, engine=engine, threads=chosen.threads
             )
         except RateUnknown as error:
             unknown = str(error)

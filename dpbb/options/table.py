@@ -68,7 +68,7 @@ class Strategy(StrEnum):
 
     AUTO = "auto"  # as the estimate of the tree below the incumbent says
     INCUMBENT = "incumbent"  # one tree, below the best schedule known
-    FROM_BELOW = "from-below"  # trees at rising cutoffs, each proves a lower bound
+    FROM_BELOW = "from-below"  # trees at rising upper bounds, each a proof
 
 
 class Balance(StrEnum):
@@ -235,7 +235,8 @@ class SolveOptions:
         None,
         kinds.optional(kinds.whole(0)),
         Where.PLAN,
-        "look for schedules below this value only, without any heuristic",
+        "is there a schedule below this value? Explore just that tree, whole, without "
+        "heuristics",
         resumed=Resumed.ANEW,
     )
     strategy: Strategy = row(
@@ -243,8 +244,8 @@ class SolveOptions:
         kinds.choice(Strategy),
         Where.PLAN,
         "incumbent: one tree, below the best schedule known; from-below: trees at "
-        "rising cutoffs, each of which proves a lower bound; auto: from below where "
-        "an estimate says that the one tree takes longer than there is time",
+        "rising upper bounds, each of which proves a lower bound; auto: from below "
+        "where an estimate says that the one tree takes longer than there is time",
     )
     initial: tuple[int, ...] | None = row(
         None,
@@ -307,7 +308,7 @@ class SolveOptions:
         ),
         Where.RUN,
         "threads of each worker that improve schedules while the tree is explored; 0: "
-        "none, as with a cutoff and without heuristics",
+        "none, as with --cutoff and without heuristics",
     )
     heuristic_start_s: float | None = row(
         None,
@@ -533,7 +534,7 @@ class SolveOptions:
         Parameters
         ----------
         ub
-            Upper bound after the start heuristics or cutoff: what MinBranch compares
+            Upper bound after the start heuristics, or as given: what MinBranch compares
             with unless ``branching_ub`` is given. None when there is neither.
         bound
             That of the problem (``dpbb.problem.bound_of``), which may be a longer text

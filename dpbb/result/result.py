@@ -55,7 +55,7 @@ class Proof(StrEnum):
     ROOT_BOUND = "root_bound"
     OPEN_ROOTS = "open_roots"  # the least bound of the roots that are left
     UNCUT_BEAM = "uncut_beam"  # a beam search that left no node out
-    CUTOFF_EXHAUSTED = "cutoff_exhausted"  # a tree at a cutoff, from below
+    CUTOFF_EXHAUSTED = "cutoff_exhausted"  # a tree of those from below
 
 
 TREE = "tree"
@@ -118,7 +118,8 @@ class Result:
     makespan, permutation
         The best schedule found, jobs counted from 0; None without one.
     lower_bound
-        No schedule is below it. With status ``infeasible_cutoff`` the cutoff.
+        No schedule is below it. With status ``infeasible_cutoff`` the upper bound
+        that was given.
     decomposed, leaves
         Explored nodes: decomposed ones, and complete permutations.
     seconds
@@ -432,7 +433,7 @@ class Result:
                 need = "no more" if self.decomposed else "no"
                 return f"a beam search left no node out: {need} tree was needed"
             if self.proof is Proof.CUTOFF_EXHAUSTED:
-                return "the tree at that cutoff is exhausted: no schedule is below it"
+                return "a tree below it is exhausted: no schedule is below it"
             return "the bound of every open root reaches the incumbent"
         return f"the search ended early ({self.termination})"
 

@@ -378,13 +378,15 @@ class Call:
         if self.spec_opened is None:
             raise ValueError("expected the end of a tree, got one that nobody opened")
         plan = plan.after(outcome, result)
-        if plan.step is None or plan.threshold is None:
+        if plan.step is None or plan.upper_bound is None:
             raise ValueError("expected another tree from below, got none")
         what = f"nothing is below {plan.lower_bound}"
         if not outcome.exhausted:
             what = f"the tree is too large: half the step, as {what}"
-        self.progress.note(f"from below: {what}; looking below {plan.threshold}")
-        self.former = Checkpoint.of_new_tree(self.spec_opened, outcome, plan.threshold)
+        self.progress.note(f"from below: {what}; looking below {plan.upper_bound}")
+        self.former = Checkpoint.of_new_tree(
+            self.spec_opened, outcome, plan.upper_bound
+        )
         early = self.early(plan)
         return plan, None if early is None else self.end(early, snapshot)
 

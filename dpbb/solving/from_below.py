@@ -1,7 +1,7 @@
-"""From below: trees at rising cutoffs, each of which proves a lower bound.
+"""From below: trees at rising upper bounds, each of which proves a lower bound.
 
-A tree at a cutoff that is exhausted without a schedule below it proves that there is
-none: the cutoff is a lower bound, which has a certificate. The next cutoff is higher,
+A tree below an upper bound that is exhausted without a schedule proves that there is
+none: the bound is a lower one, which has a certificate. The next upper bound is higher,
 by as much as makes the tree some times larger; a tree that is much larger than that is
 given up, and the step halved. A tree in which a schedule is found goes on below that
 schedule, as any other, so that the end of it is the proof of an optimum. (Destructive
@@ -42,9 +42,10 @@ class Step:
     number
         Which tree it is, from 1; those that were given up count.
     proved
-        No schedule is below: the root bound, or the cutoff of the last exhausted tree.
+        No schedule is below: the root bound, or the upper bound of the last tree that
+        was exhausted.
     width
-        The tree's cutoff is ``proved + width``, unless less is known to be enough.
+        The tree's upper bound is ``proved + width``, unless less is known to be enough.
     nodes
         Decomposed nodes of the last exhausted tree; 0 before the first.
     decomposed, leaves, units
@@ -60,7 +61,7 @@ class Step:
     units: int = 0
 
     @property
-    def cutoff(self) -> int:
+    def upper_bound(self) -> int:
         """Look for schedules below this value only."""
         return self.proved + self.width
 
@@ -75,13 +76,13 @@ class Step:
         return None if self.width == 1 else max(FREE_NODES, PATIENCE * self.nodes)
 
     def after(
-        self, cutoff: int, *, exhausted: bool, decomposed: int, leaves: int, units: int
+        self, ub: int, *, exhausted: bool, decomposed: int, leaves: int, units: int
     ) -> Step:
-        """Return the step after a tree that found no schedule below its cutoff.
+        """Return the step after a tree that found no schedule below its upper bound.
 
         Parameters
         ----------
-        cutoff
+        ub
             Of the tree.
         exhausted
             Or it was given up.
@@ -96,9 +97,9 @@ class Step:
             units=self.units + units,
         )
         if not exhausted:
-            return replace(total, width=max(1, (cutoff - self.proved) // 2))
-        width = next_width(cutoff - self.proved, self.nodes, decomposed)
-        return replace(total, proved=cutoff, width=width, nodes=max(1, decomposed))
+            return replace(total, width=max(1, (ub - self.proved) // 2))
+        width = next_width(ub - self.proved, self.nodes, decomposed)
+        return replace(total, proved=ub, width=width, nodes=max(1, decomposed))
 
     def raised(self, bound: int) -> Step:
         """Return the step where no schedule is below ``bound``, as others proved."""
@@ -123,7 +124,7 @@ class Step:
 
 
 def next_width(width: int, before: int, nodes: int) -> int:
-    """Return how much the cutoff rises, after it has risen by ``width``.
+    """Return how much the upper bound rises, after it has risen by ``width``.
 
     Parameters
     ----------
@@ -132,7 +133,7 @@ def next_width(width: int, before: int, nodes: int) -> int:
 
     Notes
     -----
-    Trees grow by about the same factor with each unit of their cutoff.
+    Trees grow by about the same factor with each unit of their upper bound.
     """
     most = 2 * width
     if nodes <= FEW_NODES:

@@ -150,14 +150,14 @@ class Plan:
         return min(values, default=self.options.cutoff)
 
     @property
-    def threshold(self) -> int | None:
-        """The tree's first pruning threshold (LB >= threshold); None: there is none."""
+    def upper_bound(self) -> int | None:
+        """The tree's first upper bound (prune LB >= it); None: there is none."""
         known = (self.makespan, self.options.upper_bound)
         values = [ub + self.options.all_optima for ub in known if ub is not None]
         if self.options.cutoff is not None:
             values.append(self.options.cutoff)
         if self.step is not None:
-            values.append(self.step.cutoff)
+            values.append(self.step.upper_bound)
         # Nothing is at the trivial UB or above: the tree is the same, and it fits.
         return min(*values, self.problem.trivial_ub) if values else None
 
@@ -191,7 +191,7 @@ class Plan:
             options=run_options(options),
             tuning=Tuning.of(options),
             engine=engine or str(options.engine),
-            upper_bound=self.threshold,
+            upper_bound=self.upper_bound,
             root_bound=None if whole else self.root_bound,
             permutation=self.permutation,
             time_limit_s=self.seconds_left(now),
@@ -277,7 +277,7 @@ class Plan:
         )
         if step is None or result.status is Status.OPTIMAL:
             return False
-        if outcome.exhausted:  # nothing is below the cutoff, nor below what is known
+        if outcome.exhausted:  # nothing is below the upper bound, given or known
             return known is None or result.lower_bound < known
         given_up = result.termination is Termination.NODE_LIMIT
         limit = self.options.node_limit
@@ -289,10 +289,10 @@ class Plan:
         Parameters
         ----------
         outcome, result
-            Of this plan's tree, in which nothing was found below its cutoff, or which
-            was given up.
+            Of this plan's tree, in which nothing was found below its upper bound, or
+            which was given up.
         """
-        if self.step is None or self.threshold is None:
+        if self.step is None or self.upper_bound is None:
             raise ValueError("expected a plan with a step, got one of a single tree")
         plan = replace(self, before=result, bounds=result.bounds)
         if outcome.value is not None:
@@ -300,7 +300,7 @@ class Plan:
                 plan, makespan=outcome.value, permutation=outcome.permutation
             )
         step = self.step.after(
-            self.threshold,
+            self.upper_bound,
             exhausted=outcome.exhausted,
             decomposed=outcome.counters.decomposed,
             leaves=outcome.counters.leaves,
@@ -362,7 +362,7 @@ class Plan:
         if outcome.exhausted:
             proof = Proof.TREE_EXHAUSTED
             if makespan is not None and makespan > bound:
-                # Known from elsewhere and above the cutoff: nothing is proved of it.
+                # Known from elsewhere, above the upper bound: nothing is proved of it.
                 makespan, permutation, optima = None, None, None
         else:
             plan = self.with_uncut(outcome.uncut_bound)

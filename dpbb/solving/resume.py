@@ -69,10 +69,10 @@ class ResumedCall(Call):
         if self.former is not None:  # another tree, from below
             return Call.spec(self, plan, now, engine)
         saved, options = self._saved, self.options
-        threshold = saved.ub
+        ub = saved.ub
         if options.upper_bound is not None:
-            threshold = options.upper_bound + options.all_optima
-        if threshold > saved.ub:
+            ub = options.upper_bound + options.all_optima
+        if ub > saved.ub:
             raise OptionError(
                 f"upper_bound: expected at most {saved.ub - options.all_optima}, which "
                 f"the run has reached already, got {options.upper_bound}"
@@ -84,7 +84,7 @@ class ResumedCall(Call):
             options=self.run_options(plan),
             tuning=Tuning.of(options),
             engine=engine,
-            upper_bound=min(saved.cutoff, threshold),
+            upper_bound=min(saved.cutoff, ub),
             permutation=options.initial,
             time_limit_s=None if limit is None else self.began + limit - now,
             request=plan.to_request(self.opened(plan, now)),

@@ -124,7 +124,7 @@ def bound_for(
         lambda stopped: chosen_bound(
             plan.problem,
             tree_of(plan.problem, options, plan.branching_ub),
-            plan.threshold,
+            plan.upper_bound,
             engine=engine,
             nodes_per_second=rate,
             seed=options.seed,

@@ -23,7 +23,7 @@ GAUGES = {
     "incumbent": "Value of the best permutation known",
     "upper_bound": (
         "What is not below it is pruned: the incumbent's value (with all optima one "
-        "more), or a cutoff, of which nobody need have a permutation"
+        "more), or one that was given, of which nobody need have a permutation"
     ),
     "lower_bound": "No schedule is below: least bound of the open roots, or proved",
     "gap_ratio": "(incumbent - lower bound) / incumbent; none without an incumbent",

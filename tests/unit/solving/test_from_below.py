@@ -19,7 +19,7 @@ def test_an_exhausted_tree_proves_its_cutoff_and_one_given_up_proves_nothing():
     assert (up.number, up.proved, up.nodes, up.width) == (2, 108, 50, 16)
     assert (up.decomposed, up.leaves, up.units) == (50, 3, 2)
     half = up.after(124, exhausted=False, **nodes)
-    assert (half.number, half.proved, half.nodes, half.cutoff) == (3, 108, 50, 116)
+    assert (half.number, half.proved, half.nodes, half.upper_bound) == (3, 108, 50, 116)
     assert (half.decomposed, half.leaves, half.units) == (100, 6, 4)
     assert Step.from_json(half.to_json()) == half
 
@@ -27,11 +27,14 @@ def test_an_exhausted_tree_proves_its_cutoff_and_one_given_up_proves_nothing():
 def test_a_step_that_what_is_known_made_smaller_is_halved_from_there():
     step = Step(5, 100, width=64)
     half = step.after(107, exhausted=False, decomposed=1, leaves=0, units=1)
-    assert half.cutoff == 103
+    assert half.upper_bound == 103
     least = Step(5, 100, width=2).after(
         101, exhausted=False, decomposed=1, leaves=0, units=1
     )
-    assert (least.cutoff, least.node_limit) == (101, None)  # which is never given up
+    assert (least.upper_bound, least.node_limit) == (
+        101,
+        None,
+    )  # which is never given up
 
 
 def test_steps_grow_while_trees_are_small_then_as_trees_grow():
@@ -57,15 +60,15 @@ def below(**options):
     return replace(plan, step=Step(1, plan.root_bound, nodes=0))
 
 
-def test_the_threshold_is_the_cutoff_but_never_above_what_is_known():
+def test_the_upper_bound_is_the_steps_but_never_above_what_is_known():
     plan = below()
-    assert plan.threshold == plan.root_bound + 1
+    assert plan.upper_bound == plan.root_bound + 1
     spec = plan.spec(0.0)
-    assert (spec.upper_bound, spec.proved_bound) == (plan.threshold, plan.root_bound)
+    assert (spec.upper_bound, spec.proved_bound) == (plan.upper_bound, plan.root_bound)
     assert spec.permutation == ORDER
     wide = replace(plan, step=Step(1, plan.root_bound, width=1000))
-    assert wide.threshold == VALUE
-    assert below(upper_bound=VALUE - 1).threshold <= VALUE - 1
+    assert wide.upper_bound == VALUE
+    assert below(upper_bound=VALUE - 1).upper_bound <= VALUE - 1
     again = type(plan).from_request(PROBLEM, "tiny", plan.to_request(0.0), opened=0.0)
     assert again.step == plan.step
 
@@ -82,7 +85,7 @@ def test_the_node_limit_counts_all_trees(monkeypatch, mine, steps, together):
 
 def test_a_tree_without_a_schedule_is_followed_by_another():
     plan = below()
-    cutoff = plan.threshold
+    cutoff = plan.upper_bound
     over = outcome(value=VALUE, permutation=ORDER, ub=cutoff, lower_bound=cutoff)
     result = plan.result(over, opened=plan.began)
     assert (str(result.status), result.lower_bound) == ("infeasible_cutoff", cutoff)
@@ -124,12 +127,12 @@ def test_the_next_tree_begins_above_what_a_beam_has_shown():
     """What trees have proved, which has certificates, stays apart from it."""
     plan = below()
     shown = plan.root_bound + 5
-    tree = outcome(lower_bound=plan.threshold, uncut_bound=shown)
+    tree = outcome(lower_bound=plan.upper_bound, uncut_bound=shown)
     result = plan.result(tree, opened=0.0)
-    assert result.lower_bound == plan.threshold
+    assert result.lower_bound == plan.upper_bound
     up = plan.after(tree, result)
-    assert up.threshold == min(VALUE, shown + up.step.width)
+    assert up.upper_bound == min(VALUE, shown + up.step.width)
     assert up.lower_bound == shown
     assert up.proof_of_bound is Proof.UNCUT_BEAM
-    assert up.spec(0.0).proved_bound == plan.threshold
-    assert [bound.value for bound in up.bounds] == [plan.threshold]
+    assert up.spec(0.0).proved_bound == plan.upper_bound
+    assert [bound.value for bound in up.bounds] == [plan.upper_bound]

@@ -53,9 +53,9 @@ def test_root_bound_is_below_every_permutation_and_not_below_lb1():
     assert root_bound(one) == 7
 
 
-def test_without_anything_known_there_is_no_threshold():
+def test_without_anything_known_there_is_no_upper_bound():
     plan = plan_of()
-    assert (plan.makespan, plan.threshold, plan.branching_ub) == (None, None, None)
+    assert (plan.makespan, plan.upper_bound, plan.branching_ub) == (None, None, None)
     spec = plan.spec(time.monotonic())
     assert (spec.upper_bound, spec.permutation) == (None, None)
     with pytest.raises(OptionError, match="branching_ub: expected a value"):
@@ -63,7 +63,7 @@ def test_without_anything_known_there_is_no_threshold():
 
 
 @pytest.mark.parametrize(
-    ("options", "threshold", "branching_ub"),
+    ("options", "upper_bound", "branching_ub"),
     [
         ({"cutoff": 11}, 11, 11),
         ({"upper_bound": 11}, 11, 11),
@@ -76,11 +76,11 @@ def test_without_anything_known_there_is_no_threshold():
         ({"cutoff": 2**62}, PROBLEM.trivial_ub, 2**62),
     ],
 )
-def test_smallest_known_value_prunes(options, threshold, branching_ub):
+def test_smallest_known_value_prunes(options, upper_bound, branching_ub):
     """A cutoff prunes LB >= cutoff; all optima prune LB > UB."""
     plan = plan_of(**options)
-    assert plan.threshold == threshold
-    assert plan.spec(0.0).upper_bound == threshold
+    assert plan.upper_bound == upper_bound
+    assert plan.spec(0.0).upper_bound == upper_bound
     assert plan.branching_ub == branching_ub
 
 

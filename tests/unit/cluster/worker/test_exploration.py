@@ -163,7 +163,7 @@ def test_better_permutation_is_reported_at_once_and_once():
     assert [report.best and report.best.value for report in link.reports] == [50, None]
 
 
-def test_all_optima_keep_the_threshold_one_above():
+def test_all_optima_keep_the_upper_bound_one_above():
     """Equals stay in the tree and ride on the last full report, worse ones do not."""
     link = ScriptedLink()
     found = [(candidate(60),), (candidate(50), candidate(50)), (candidate(50),)]
