@@ -22,7 +22,7 @@ from dpbb.progress.base import Progress
 from dpbb.result import Termination
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from dpbb.campaign.schedules import KnownSchedule
@@ -39,6 +39,9 @@ SMALL_NODES = 1e8
 
 POLL_S = 0.5
 
+TOLD = 100
+"""Instances that the page is told of."""
+
 CHOICES = ("strategy", "bound")
 """Options that a run may choose itself; it notes ``NAME VALUE: WHY`` then."""
 
@@ -54,6 +57,7 @@ class Watch(Progress):
     began: float
     snapshot: Snapshot | None = None
     chosen: dict[str, tuple[str, str]] = field(default_factory=dict)
+    part_of: dict[str, Any] = field(default_factory=dict)
 
     def note(self, text: str) -> None:
         """Take what the run has chosen by itself, and why; see ``Progress.note``."""
@@ -211,11 +215,16 @@ class Campaign:
         done = len(found) - len(left)
         self.on_line(f"{len(found)} instances, {done} of them with nothing to do")
         running: dict[Future[Record], Watch] = {}
+        latest = {record.digest: record for record in found}
         with ThreadPoolExecutor(max(1, self.side_by_side), "dpbb-campaign") as pool:
             while left or running:
                 while left and self._may_begin(left[0], len(running)):
                     record = left.pop(0)
                     watch = Watch(record.instance, time.monotonic())
+                    watch.part_of = overview(
+                        *(self.folder.path.name, done, latest.values()),
+                        {record.instance, *(one.name for one in running.values())},
+                    )
                     problem = problems[record.digest]
                     future = pool.submit(self._solve, record, problem, watch)
                     running[future] = watch
@@ -225,6 +234,7 @@ class Campaign:
                 for future in ended:
                     del running[future]
                     record = future.result()
+                    latest[record.digest] = record
                     done += 1
                     self.on_line(_line(record, done, len(found)))
                 self.on_state(list(running.values()), done, len(found))
@@ -358,6 +368,29 @@ class Campaign:
             versions=result.versions,
             error="",
         )
+
+
+def overview(
+    name: str, done: int, records: Collection[Record], running: Collection[str]
+) -> dict[str, Any]:
+    """Return a ``dashboard.feed.Overview`` for the page, in JSON's values.
+
+    What runs is first, then what waits, cheapest first, then what is proved; at most
+    ``TOLD`` of them, as it travels with every run.
+    """
+
+    def place(record: Record) -> tuple[int, float]:
+        return (0 if record.instance in running else 1 + record.proved, _cost(record))
+
+    rows = [
+        [
+            *(one.instance, one.estimated),
+            "running" if one.instance in running else one.status,
+            *(one.lower_bound or one.best_lower, one.makespan),
+        ]
+        for one in sorted(records, key=place)[:TOLD]
+    ]
+    return {"name": name, "done": done, "of": len(records), "rows": rows}
 
 
 def _with_choices(record: Record, own_bound: str, watch: Watch) -> Record:

@@ -6,11 +6,51 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from dpbb.coordination.snapshot import Snapshot
     from dpbb.dashboard.history import History
     from dpbb.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The campaign that a run is a part of, as it was when the run was opened.
+
+    Parameters
+    ----------
+    name
+        What people call it.
+    done, of
+        Instances with nothing left to do, and all.
+    rows
+        Of each instance: name, estimated nodes, state, lower and upper bound; None
+        where there is none.
+    """
+
+    name: str
+    done: int
+    of: int
+    rows: tuple[tuple[str, float | None, str, int | None, int | None], ...]
+
+    @classmethod
+    def of_request(cls, request: Mapping[str, Any]) -> Overview | None:
+        """Read what a run's client says; None if that is nothing, or no overview."""
+        try:
+            told = request["part_of"]
+            rows = tuple(
+                (str(name), _number(nodes), str(state), _number(lower), _number(upper))
+                for name, nodes, state, lower, upper in told["rows"]
+            )
+            return cls(str(told["name"]), int(told["done"]), int(told["of"]), rows)
+        except (KeyError, TypeError, ValueError):
+            return None
+
+
+def _number(value: Any) -> Any:  # noqa: ANN401
+    if value is not None and not isinstance(value, int | float):
+        raise TypeError(f"expected a number, got {value!r}")
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +75,8 @@ class RunView:
         All runs of the cluster, the newest first.
     offset_s
         Seconds that the viewer's clock is ahead of UTC; None: as this host's.
+    overview
+        The campaign that it is a part of; None: it stands alone.
     """
 
     snapshot: Snapshot
@@ -45,6 +87,7 @@ class RunView:
     devices: tuple[DeviceRow, ...] = ()
     all_runs: tuple[RunView, ...] = ()
     offset_s: float | None = None
+    overview: Overview | None = None
 
 
 @dataclass(frozen=True, slots=True)

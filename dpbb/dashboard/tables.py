@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dpbb.coordination.snapshot import Snapshot
-    from dpbb.dashboard.feed import DeviceRow, RunView
+    from dpbb.dashboard.feed import DeviceRow, Overview, RunView
 
 MOST_ROWS = 100
 """Devices and incumbents that are listed; the page says how many more there are."""
@@ -75,10 +75,45 @@ class Runs(Panel):
     )  # fmt: skip
 
     def text(self, view: RunView) -> str:
-        """HTML of all runs; the one that is shown stands out."""
+        """HTML of all runs; the one that is shown stands out. A campaign is above."""
         shots = [one.snapshot for one in view.all_runs]
         shown = ["shown" if one.run_id == view.snapshot.run_id else "" for one in shots]
-        return table(self.names, map(_run_cells, shots), shown)
+        told = [one.overview for one in view.all_runs if one.overview is not None]
+        above = _campaign(told[0], shots) if told else ""
+        return above + table(self.names, map(_run_cells, shots), shown)
+
+
+CAMPAIGN = ("instance", "nodes, about#", "state", "bound#", "best#", "left", "seats#")
+
+
+def _campaign(told: Overview, shots: Sequence[Snapshot]) -> str:
+    """Table of a campaign; what its newest runs are now replaces what was told."""
+    now = {one.instance: one for one in reversed(shots)}
+    rows = [_campaign_cells(row, now.get(row[0])) for row in told.rows[:MOST_ROWS]]
+    title = f"campaign {escape(middle(told.name, NAME_WIDTH))}"
+    text = f"{told.done:,} of {told.of:,} instances done when its newest run began"
+    more = told.of - len(rows)
+    rest = f'<div class="muted">and {more:,} more</div>' if more > 0 else ""
+    return f"<div><b>{title}</b>: {text}</div>{table(CAMPAIGN, rows)}{rest}"
+
+
+def _campaign_cells(
+    row: tuple[str, float | None, str, int | None, int | None], now: Snapshot | None
+) -> tuple[str, ...]:
+    name, nodes, state, lower, upper = row
+    left = seats = ""
+    if now is not None:
+        state, lower, upper = state_word(now), now.lower_bound, now.value
+        left, seats = left_text(now), f"{sum(one.busy for one in now.seats):,}"
+    return (
+        escape(middle(name, NAME_WIDTH)),
+        DASH if nodes is None else short(float(nodes)),
+        escape(state),
+        DASH if lower is None else f"{lower:,}",
+        DASH if upper is None else f"{upper:,}",
+        escape(left) or DASH,
+        seats or DASH,
+    )
 
 
 def _run_cells(now: Snapshot) -> tuple[str, ...]:

@@ -407,6 +407,9 @@ class Call:
         if self.engine == EngineName.GPU and self.options.engine is EngineName.AUTO:
             engine = str(EngineName.AUTO)  # the GPU may refuse: then the cores explore
         spec, saved = self.spec(plan, now, engine)
+        if self.progress.part_of:
+            request = {**spec.request, "part_of": dict(self.progress.part_of)}
+            spec = replace(spec, request=request)
         self.spec_opened = spec
         if spec.options.checkpoint is not None and self.former is None:
             self.progress.note(f"checkpoints {spec.options.checkpoint}")

@@ -10,7 +10,7 @@ import time
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from dpbb.dashboard.feed import DeviceRow, RunView
+from dpbb.dashboard.feed import DeviceRow, Overview, RunView
 from dpbb.dashboard.history import History
 from dpbb.problem import best_known_of
 
@@ -42,6 +42,7 @@ class _Watched:
     def __init__(self, spec: RunSpec, snapshot: Snapshot) -> None:
         self.problem: Problem[Any] = spec.problem
         self.parameters = tuple(parameters_of(spec))
+        self.overview = Overview.of_request(spec.request)
         known = best_known_of(spec.problem)
         self.best_known = None if known is None else known.upper_bound
         self.snapshot = snapshot
@@ -112,6 +113,7 @@ class Monitor:
             watched.problem,
             watched.parameters,
             watched.best_known,
+            overview=watched.overview,
         )
 
     def devices(self) -> tuple[DeviceRow, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from dpbb.campaign import running
 from dpbb.campaign.folder import CampaignFolder
 from dpbb.campaign.running import Campaign
 from dpbb.campaign.schedules import KnownSchedule
+from dpbb.dashboard.feed import Overview
 from dpbb.errors import DpbbError, OptionError
 from dpbb.options import SolveOptions
 from dpbb.result import Proof, Result, Status, Termination
@@ -201,3 +203,21 @@ def test_what_a_run_chose_and_why_is_in_its_record(tmp_path, shops, monkeypatch)
     (record,) = runs.run(shops[-1:])
     assert (record.bound, record.strategy) == ("lb2", "incumbent")
     assert record.why == ("bound lb2: half the time",)
+
+
+def test_runs_tell_the_page_of_their_campaign(tmp_path, shops, monkeypatch):
+    told = []
+
+    def submit_run(_client, spec, **_):
+        told.append(Overview.of_request(json.loads(json.dumps(spec.request))))
+        raise DpbbError("no cluster")
+
+    monkeypatch.setattr("dpbb.cluster.client.open.submit_run", submit_run)
+    records = campaign(tmp_path, side_by_side=1).run(shops)
+    assert [record.error for record in records] == ["no cluster"] * 3
+    names = [record.instance for record in records]
+    assert [(one.name, one.done, one.of) for one in told] == [
+        ("campaign", 0, 3), ("campaign", 1, 3), ("campaign", 2, 3)
+    ]  # fmt: skip
+    assert [one.rows[0][0] for one in told] == names
+    assert [row[2] for row in told[1].rows] == ["running", "error", "estimated"]

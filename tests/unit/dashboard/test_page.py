@@ -14,7 +14,7 @@ from bokeh.document import Document
 
 from dpbb.coordination.snapshot import CheckpointSnapshot, EventRecord, RunState
 from dpbb.dashboard import charts, events, gantt, panels, seats, space, tables
-from dpbb.dashboard.feed import DeviceRow, RunView
+from dpbb.dashboard.feed import DeviceRow, Overview, RunView
 from dpbb.dashboard.history import History
 from dpbb.dashboard.look import DARK, LIGHT
 from dpbb.dashboard.page import PARTS, TITLES, _missing, show
@@ -342,6 +342,32 @@ def test_events_are_found_by_kind_and_by_words():
     tools.find.value_input = "NEH"
     assert changed == ["NEH"]
     assert part.text(shown).count("<tr>") == 1
+
+
+def test_a_campaign_is_above_its_runs():
+    """What runs here is shown as it is now, the rest as the newest run was told."""
+    rows = [
+        ["three", 5e9, "running", 8, None],
+        ["<b>", None, "estimated", None, None],
+        ["far", 2.0, "optimal", 7, 7],
+    ]
+    told = {"name": "open", "done": 1, "of": 4, "rows": rows}
+    overview = Overview.of_request({"part_of": told})
+    one = replace(view(left_s=(60.0, 120.0)), overview=overview)
+    shown = replace(one, all_runs=(view(run_id="own", instance="other"), one))
+    text = tables.Runs(LIGHT).text(shown)
+    assert "campaign open</b>: 1 of 4 instances done" in text
+    assert "and 1 more" in text
+    rows = [re.sub("<[^>]*>", "|", row) for row in text.split("<tr")[2:5]]
+    assert re.findall(r"[^|]+", rows[0])[1:] == [
+        "three", "5.00 G", "running", "9", "12", "about 60 s to 2 min", "2"
+    ]  # fmt: skip
+    assert "&lt;b&gt;" in rows[1]
+    assert re.findall(r"[^|]+", rows[2])[1:5] == ["far", "2", "optimal", "7"]
+    assert "campaign" not in tables.Runs(LIGHT).text(replace(shown, all_runs=()))
+    for damaged in ({}, {"part_of": 3}, {"part_of": told | {"rows": [["x"]]}},
+                    {"part_of": told | {"rows": [["x", "<", "", 1, 2]]}}):  # fmt: skip
+        assert Overview.of_request(damaged) is None
 
 
 def test_tables_of_runs_devices_incumbents_and_parameters():
