@@ -8,7 +8,9 @@
 # INSTANCE    as for `dpbb solve`; the options too, but only a first try takes them all
 #
 # The exit code is dpbb's: 0 proved, 3 or 4 cut off with the state saved (call again), 1
-# or 2 an error. Whatever kills client or scheduler: call it again, and it goes on.
+# or 2 an error, 5 the scheduler was lost (call again). Whatever kills client or
+# scheduler: call it again, and it goes on. The run of a client that was killed lives on
+# in the scheduler: it is attached to.
 set -eu
 
 if [ $# -lt 3 ]; then
@@ -20,6 +22,13 @@ shift 3
 
 # a folder in which no checkpoint is complete yet is none
 if [ -f "$checkpoint" ] || ls "$checkpoint"/checkpoint-*.dpbb >/dev/null 2>&1; then
+    run=$(sed -n 's/.*"run_id": "\([^"]*\)".*/\1/p' "$checkpoint/owner.json" \
+        2>/dev/null) || true
+    if [ -n "$run" ] && dpbb list --json --scheduler "$scheduler" |
+        grep -q "\"run_id\": *\"$run\""; then
+        echo "attaching to $run" >&2
+        exec dpbb attach "$run" --scheduler "$scheduler"
+    fi
     echo "resuming $checkpoint" >&2
     # of the options only the time limit belongs to this try, not to the run
     limit=

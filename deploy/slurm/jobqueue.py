@@ -12,7 +12,6 @@ goes on from the checkpoint.
 import argparse
 import os
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -21,13 +20,21 @@ from dask_jobqueue import SLURMCluster
 from distributed import Client
 from distributed.security import Security
 from distributed.utils import get_ip
-from launch import HERE, PATIENCE, end_in_order, private_folder, run_client, use_tls
+from launch import (
+    HERE,
+    PATIENCE,
+    end_in_order,
+    private_folder,
+    refused,
+    run_client,
+    use_tls,
+)
 
 CONFIG = HERE.parent / "dask.yaml"
 ADDRESS = "from distributed.utils import get_ip; print(get_ip())"
 EXIT_NO_CLUSTER = 1
-LEAST_MINUTES = 2
-"""Of a job: shorter ones would end before they have given anything back."""
+LEAST_MINUTES = 5
+"""Of a job: a worker of a shorter one would hardly explore, or not end in time."""
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -99,21 +106,6 @@ def make_cluster(args: argparse.Namespace, security: Security) -> SLURMCluster:
         ],
         scheduler_options={"dashboard_address": "127.0.0.1:0", **here},
     )
-
-
-def refused() -> str | None:
-    """Say why nothing can be submitted here; None: SLURM's controller answers."""
-    try:
-        done = subprocess.run(
-            ["scontrol", "ping"],  # noqa: S607
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    return None if done.returncode == 0 else (done.stdout + done.stderr).strip()
 
 
 def main() -> int:

@@ -97,9 +97,34 @@ def listening() -> list[str]:
     return ["--host", "127.0.0.1" if alone else get_ip()]
 
 
+def refused() -> str | None:
+    """Say why SLURM's controller does nothing for us; None: it answers."""
+    try:
+        done = subprocess.run(
+            ["scontrol", "ping"],  # noqa: S607
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    except FileNotFoundError:
+        return "no scontrol on the PATH: this is no host of a SLURM cluster"
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return None if done.returncode == 0 else (done.stdout + done.stderr).strip()
+
+
 def end_in_order() -> None:
-    """From now on SIGTERM leaves all ``with`` blocks, as Ctrl-C does."""
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    """From now on one SIGTERM leaves all ``with`` blocks, as Ctrl-C does.
+
+    Another one changes nothing: SLURM sends several, while what is open is closed.
+    """
+
+    def leave(number: int, _frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        sys.exit(128 + number)
+
+    signal.signal(signal.SIGTERM, leave)
 
 
 def start_client(*arguments: str) -> subprocess.Popen[bytes]:
@@ -112,17 +137,21 @@ def start_client(*arguments: str) -> subprocess.Popen[bytes]:
 
 
 def run_client(*arguments: str) -> int:
-    """Call ``solve-or-resume.sh`` and wait for its end; returns its exit code."""
-    before = {number: signal.getsignal(number) for number in ASKED}
+    """Call ``solve-or-resume.sh`` and wait for its end; returns its exit code.
+
+    The first SIGTERM, and every Ctrl-C, is passed on; SIGTERM is ignored after it.
+    """
     client = start_client(*arguments)
 
     def pass_on(number: int, _frame: FrameType | None) -> None:
+        if number == signal.SIGTERM:
+            signal.signal(number, signal.SIG_IGN)
         if client.poll() is None:
             client.send_signal(number)
 
-    for number in ASKED:
-        signal.signal(number, pass_on)
+    before = {number: signal.signal(number, pass_on) for number in ASKED}
     code = client.wait()
-    for number in ASKED:
-        signal.signal(number, before[number])
+    signal.signal(signal.SIGINT, before[signal.SIGINT])
+    if signal.getsignal(signal.SIGTERM) == pass_on:
+        signal.signal(signal.SIGTERM, before[signal.SIGTERM])
     return code if code >= 0 else 128 - code

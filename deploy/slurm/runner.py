@@ -5,9 +5,10 @@ Scheduler and client are processes of the batch script, beside the workers, whic
 that is killed does not make it a failure.
 
 SIGUSR1, which SLURM sends some minutes before the job's time is over, stops the run
-with its state saved, and the job queues itself again. So it does when the scheduler, or
-all workers, are lost, provided that this try has saved anything. SIGTERM (``scancel``,
-preemption, the end of the time) stops and saves as well, and leaves the rest to SLURM.
+with its state saved, and the job queues itself again. So it does when the scheduler,
+the client or all workers are lost. Either way this try has to have explored something,
+or the job fails: it would be queued for ever. SIGTERM (``scancel``, preemption, the end
+of the time) stops and saves as well, and leaves the rest to SLURM.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from launch import (
     PATIENCE,
     listening,
     private_folder,
+    refused,
     start_client,
     use_tls,
 )
@@ -40,8 +42,13 @@ POLL_S = 0.2
 CLOSE_S = 10.0
 """After the client the scheduler has so long to end, and then the workers."""
 
+RETRY_S = 5.0
+"""SLURM's controller is asked again so often, where it does not answer."""
+
 JOIN_S = 120
 """A worker that does not reach the scheduler for so long ends."""
+
+SAID = {"time": "the time is nearly over", "cancelled": "stopped"}
 
 CUT_OFF = (3, 4)
 """Exit codes of dpbb: stopped before there was a proof."""
@@ -53,15 +60,23 @@ PRELOADS = ("--preload", "dpbb.cluster.preload", "--preload", str(PATIENCE))
 
 
 class Asked:
-    """Which signal has asked for an end; the first one counts."""
+    """What a signal has asked for: an end before the time is over, or at once.
+
+    The first one counts.
+
+    Attributes
+    ----------
+    what
+        ``"time"`` or ``"cancelled"``; None: nothing.
+    """
 
     def __init__(self) -> None:
-        self.by: int | None = None
+        self.what: str | None = None
         for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._note)
 
     def _note(self, number: int, _frame: FrameType | None) -> None:
-        self.by = self.by or number
+        self.what = self.what or ("time" if number == signal.SIGUSR1 else "cancelled")
 
 
 def say(text: str) -> None:
@@ -90,7 +105,7 @@ def start_scheduler(file: Path, asked: Asked) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", SCHEDULER, "--scheduler-file", str(file)]
     command += ["--port", "0", *listening(), *PAGE, *PRELOADS]
     process = subprocess.Popen(command)
-    while not file.exists() and process.poll() is None and asked.by is None:
+    while not file.exists() and process.poll() is None and asked.what is None:
         time.sleep(POLL_S)
     return process
 
@@ -141,23 +156,21 @@ def solve(folder: Path, asked: Asked, *arguments: str) -> tuple[int, str | None]
     -------
     int, str or None
         The client's exit code, and what cut it off: ``"time"``, ``"cancelled"``, the
-        loss of ``"the scheduler"`` or ``"all workers"``; None: nothing.
+        loss of ``"the scheduler"``, ``"the client"`` or ``"all workers"``; None:
+        nothing.
     """
     checkpoint, instance, *options = arguments
     file = folder / "scheduler.json"
     scheduler = start_scheduler(file, asked)
     if not file.exists():
         end(scheduler)
-        return NO_SCHEDULER, "the scheduler" if asked.by is None else "cancelled"
+        return NO_SCHEDULER, asked.what or "the scheduler"
     workers = start_workers(file)
     client = start_client(checkpoint, str(file), instance, *options)
     cut = None
     while client.poll() is None:
         if cut is None:
-            if asked.by is not None:
-                cut = "time" if asked.by == signal.SIGUSR1 else "cancelled"
-            elif workers.poll() is not None:
-                cut = "all workers"
+            cut = asked.what or (None if workers.poll() is None else "all workers")
             if cut is not None:
                 client.terminate()
         if scheduler.poll() is not None:
@@ -169,8 +182,10 @@ def solve(folder: Path, asked: Asked, *arguments: str) -> tuple[int, str | None]
         code = NO_SCHEDULER
     if code == NO_SCHEDULER:
         cut = cut or "the scheduler"
+    elif code < 0:  # a signal
+        cut, code = cut or "the client", CUT_OFF[1]
     end(scheduler, workers)
-    return (code if code >= 0 else 128 - code), cut
+    return code, cut
 
 
 def queue_again(job: str) -> None:
@@ -178,6 +193,9 @@ def queue_again(job: str) -> None:
 
     A node that it has lost may still run this try beside the next one.
     """
+    while (why := refused()) is not None:  # at the end of the time it ends this, too
+        say(f"not proved yet, but SLURM's controller does not answer: {why}")
+        time.sleep(RETRY_S)
     command = ["scontrol", "--oneliner", "show", "job", job]
     told = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     this = os.environ.get("SLURM_RESTART_COUNT", "0")
@@ -185,7 +203,7 @@ def queue_again(job: str) -> None:
         say("not proved yet: queueing again")
         subprocess.run(["scontrol", "requeue", job], check=False)  # noqa: S607
     else:
-        say("not proved yet: SLURM has taken this job back, or does not answer")
+        say("not proved yet: SLURM has taken this job back")
 
 
 def main(checkpoint: str, *arguments: str) -> int:
@@ -198,14 +216,12 @@ def main(checkpoint: str, *arguments: str) -> int:
         code, cut = solve(folder, asked, checkpoint, *arguments)
     if cut is None or code not in (*CUT_OFF, NO_SCHEDULER):
         return code
+    say(SAID.get(cut, f"lost {cut}"))
     if cut == "cancelled":
-        say("stopped")
         return code
-    if cut != "time":
-        say(f"lost {cut}")
-        if explored(checkpoint) == before:
-            say("this try has explored nothing: not queueing again")
-            return 1
+    if explored(checkpoint) == before:
+        say("this try has explored nothing: not queueing again")
+        return 1
     queue_again(own_name())
     return code
 

@@ -21,11 +21,11 @@ def script(monkeypatch):
         sys.modules.pop(name, None)
 
 
-@pytest.mark.parametrize("minutes", [2, 5, 17, 18, 240, 10_000])
+@pytest.mark.parametrize("minutes", [5, 17, 18, 240, 10_000])
 def test_worker_closes_in_its_wall_time_with_a_margin(script, minutes):
     lifetime, stagger = script.lifetime_s(minutes)
     margin = 60 * minutes - (lifetime + stagger)
-    assert 20 <= margin <= 180
+    assert 50 <= margin <= 180
     assert lifetime - stagger >= 60 * minutes // 2
 
 
@@ -33,8 +33,8 @@ def test_hours_are_given_in_minutes_and_too_few_are_refused(script, capsys):
     args = script.parse(["ckpt", "ta056", "--minutes", "90", "--", "--cutoff", "9"])
     assert (args.minutes, args.options) == (90, ["--cutoff", "9"])
     with pytest.raises(SystemExit, match="2"):
-        script.parse(["ckpt", "ta056", "--minutes", "1"])
-    assert "--minutes: expected at least 2, got 1" in capsys.readouterr().err
+        script.parse(["ckpt", "ta056", "--minutes", "4"])
+    assert "--minutes: expected at least 5, got 4" in capsys.readouterr().err
 
 
 def test_job_is_the_nanny_s_and_uses_the_certificate(script, tmp_path, monkeypatch):

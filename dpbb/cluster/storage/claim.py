@@ -4,9 +4,10 @@ A file ``owner.json`` names the run and the process that writes here, and when i
 gave a sign of life. It is a lease rather than a lock: object stores have no file locks,
 those of network file systems are unreliable, and an owner that was killed has to be
 replaced. One whose process is seen to be gone is replaced at once, any other when it
-has been silent for ``STALE_S``. An owner that was replaced finds out before it writes;
-if it was asleep while it wrote, its successor, of a later generation, takes the file
-back.
+has been silent for ``STALE_S``: who wants the folder watches it for so long, as a job
+that was killed with its node is tried again on another one. An owner that was replaced
+finds out before it writes; if it was asleep while it wrote, its successor, of a later
+generation, takes the file back.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ BEAT_S = 10.0
 STALE_S = 45.0
 """An owner that has given none for so long is replaced; clocks may differ a little."""
 
-WATCH_S = 3 * BEAT_S
-"""An owner whose clock is ahead of ours is watched for so long for a sign of life."""
+POLL_S = 1.0
+"""An owner that is watched is looked at so often."""
 
 SETTLE_S = 0.1
 """Who takes a folder looks so much later whether somebody else took it as well."""
@@ -126,7 +127,7 @@ class Claim:
         self._run_id = run_id
         self._left = False
         before = read_owner(folder)
-        if before is not None and is_owned(folder):
+        if before is not None and is_owned(folder, patient=True):
             raise CheckpointError(self._refusal(before))
         self._generation = 0 if before is None else before.generation + 1
         self.tag = "" if before is None else self._nonce[:8]
@@ -212,16 +213,23 @@ def read_owner(folder: Folder) -> Owner | None:
         return None  # just deleted, or not ours: it protects nothing
 
 
-def is_owned(folder: Folder) -> bool:
-    """Whether somebody may still write there; watches one whose clock is ahead."""
-    owner = read_owner(folder)
-    if owner is None or not owner.is_alive(folder.host, time.time()):
-        return False
-    deadline = time.monotonic() + WATCH_S
-    while owner.is_ahead(time.time()):
+def is_owned(folder: Folder, *, patient: bool = False) -> bool:
+    """Whether somebody may still write there; watches one whose clock is ahead.
+
+    Parameters
+    ----------
+    patient
+        Watch one on another host, too, until it gives a sign of life or is stale:
+        whether its process is gone cannot be seen from here.
+    """
+    owner = first = read_owner(folder)
+    deadline = time.monotonic() + STALE_S
+    while owner is not None and owner.is_alive(folder.host, time.time()):
+        watched = owner.is_ahead(time.time()) or (patient and owner.host != folder.host)
+        if not watched or owner != first:
+            return True
         if time.monotonic() >= deadline:
             return False
-        time.sleep(min(1.0, WATCH_S))
-        if read_owner(folder) != owner:
-            return True
-    return True
+        time.sleep(POLL_S)
+        owner = read_owner(folder)
+    return False

@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from dpbb.cluster.storage import claim as module
-from dpbb.cluster.storage.claim import NAME, STALE_S, Claim, Owner, read_owner
+from dpbb.cluster.storage.claim import NAME, STALE_S, Claim, Owner, is_owned, read_owner
 from dpbb.cluster.storage.store import Folder
 from dpbb.errors import CheckpointError
 
@@ -18,6 +18,7 @@ from dpbb.errors import CheckpointError
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     monkeypatch.setattr(module, "SETTLE_S", 0.0)
+    monkeypatch.setattr(module, "POLL_S", 0.01)
 
 
 @pytest.fixture(params=["local", "memory"])
@@ -45,12 +46,49 @@ def test_second_run_is_refused_and_told_who_is_there(folder):
     assert NAME not in folder.names()
 
 
-def test_owner_on_another_host_is_believed_while_it_gives_signs_of_life(folder):
+@pytest.fixture
+def after(monkeypatch):
+    """Call it with what is to be done before each look at an owner that is watched."""
+
+    def put(action):
+        sleep = time.sleep
+
+        def done_first(seconds):
+            action()
+            sleep(seconds)
+
+        monkeypatch.setattr(module.time, "sleep", done_first)
+
+    return put
+
+
+def test_owner_on_another_host_is_believed_at_its_next_sign_of_life(folder, after):
     Claim(folder, "run~1")
-    rewrite(folder, host="elsewhere", nonce="other")
+    beat = time.time()
+    rewrite(folder, host="elsewhere", nonce="other", beat=beat)
+    assert is_owned(folder)  # who only looks does not wait
+    after(lambda: rewrite(folder, beat=beat + 10))
     with pytest.raises(CheckpointError, match="on host elsewhere"):
         Claim(folder, "run~2")
-    rewrite(folder, beat=time.time() - STALE_S - 1)
+
+
+def test_owner_on_another_host_that_gives_none_is_replaced(folder, monkeypatch):
+    """It was killed with its node: the next try waits instead of failing."""
+    Claim(folder, "run~1")
+    rewrite(folder, host="elsewhere", nonce="other", beat=time.time() - STALE_S + 0.2)
+    Claim(folder, "run~2").release()
+    Claim(folder, "run~3")  # by a clock that is behind ours it is never stale
+    monkeypatch.setattr(module, "STALE_S", 0.2)
+    rewrite(folder, host="elsewhere", nonce="other", beat=time.time() + 0.15)
+    Claim(folder, "run~4").release()
+
+
+def test_owner_on_another_host_that_ends_meanwhile_is_no_owner(folder, after):
+    claim = Claim(folder, "run~1")
+    nonce = read_owner(folder).nonce
+    rewrite(folder, host="elsewhere")
+    assert read_owner(folder).nonce == nonce
+    after(claim.release)
     Claim(folder, "run~2").release()
 
 
@@ -125,22 +163,17 @@ def test_owner_knows_its_age():
     assert not owner.is_alive("other", 100.0 + STALE_S + 1)
 
 
-def test_owner_whose_clock_is_ahead_is_watched(folder, monkeypatch):
+def test_owner_whose_clock_is_ahead_is_watched(folder, monkeypatch, after):
     """A year ahead: it says nothing about when; one that moves is alive."""
-    monkeypatch.setattr(module, "WATCH_S", 0.3)
+    monkeypatch.setattr(module, "STALE_S", 0.3)
     Claim(folder, "run~1")
     ahead = time.time() + 366 * 86_400
     rewrite(folder, host="elsewhere", nonce="other", beat=ahead)
+    assert not is_owned(folder)
     Claim(folder, "run~2").release()
     Claim(folder, "run~3")
     rewrite(folder, host="elsewhere", nonce="other", beat=ahead)
-    sleep = time.sleep
-
-    def moves(seconds):
-        rewrite(folder, beat=ahead + 10)
-        sleep(seconds)
-
-    monkeypatch.setattr(module.time, "sleep", moves)
+    after(lambda: rewrite(folder, beat=ahead + 10))
     with pytest.raises(CheckpointError, match="run~3 on host elsewhere"):
         Claim(folder, "run~4")
 
