@@ -17,15 +17,17 @@ from distributed import Client, LocalCluster
 import dpbb
 
 WAIT_S = 1800  # for the first worker
+# of this host alone: they have no login
+PAGES = {"dashboard_address": "127.0.0.1:0"}
 
 
 def make_cluster():
     if shutil.which("sbatch") is None:
         print("no sbatch here: a cluster on this machine stands in")
-        return LocalCluster(n_workers=0, threads_per_worker=1, dashboard_address=":0")
-    ping = subprocess.run(["scontrol", "ping"], check=False)  # noqa: S607
-    if ping.returncode:
-        sys.exit("expected SLURM's controller to answer, got no answer")
+        return LocalCluster(n_workers=0, threads_per_worker=1, **PAGES)
+    scontrol = shutil.which("scontrol")
+    if scontrol is None or subprocess.run([scontrol, "ping"], check=False).returncode:  # noqa: S603
+        sys.exit("expected SLURM's controller to answer `scontrol ping`, got no answer")
     from dask_jobqueue import SLURMCluster
 
     return SLURMCluster(
@@ -34,7 +36,11 @@ def make_cluster():
         memory="8GB",
         walltime="04:00:00",
         # closes a worker before its job is killed, at another time each
-        worker_extra_args=["--lifetime", "230m", "--lifetime-stagger", "5m"],
+        worker_extra_args=[
+            *("--lifetime", "230m", "--lifetime-stagger", "5m"),
+            *("--dashboard-address", "127.0.0.1:0"),
+        ],
+        scheduler_options=PAGES,
         security=True,  # certificates for this cluster alone
         shared_temp_directory=".",  # of their key: workers have to see it
     )

@@ -2,13 +2,16 @@
 
 import datetime
 
+import dask
 import pytest
 from distributed import Client, LocalCluster, Scheduler, Worker
 from distributed.security import Security
 from distributed.utils_test import gen_test
 
 import dpbb
+from dpbb.cluster.client.connect import connect
 from dpbb.cluster.local import embedded_cluster
+from dpbb.errors import ClusterError, SchedulerLostError
 from tests.cluster.support import (
     SMALL,
     counts,
@@ -125,6 +128,60 @@ def test_scheduler_that_has_only_its_own_certificate(certificates):
         tls_worker_key=certificates["other_key"],
     )
     _runs_with(security, others)
+
+
+CA, CERT, KEY = (
+    f"distributed.comm.tls.{name}" for name in ("ca-file", "client.cert", "client.key")
+)
+
+
+@pytest.mark.parametrize(
+    ("address", "settings", "match"),
+    [
+        ("tls://127.0.0.1:1", {CA: "ca"}, "got not all three"),
+        ("tls://127.0.0.1:1", {CA: "no.pem"}, "got no no.pem"),
+        (
+            "tls://127.0.0.1:1",
+            {CA: "ca", CERT: "other_cert", KEY: "scheduler_key"},
+            "expected certificates in .*mismatch",
+        ),
+        (
+            "tcp://127.0.0.1:1",
+            {"distributed.comm.require-encryption": True},
+            "expected an address tls://.*, got tcp://127.0.0.1:1",
+        ),
+    ],
+)
+def test_certificates_that_are_missing_are_told(certificates, address, settings, match):
+    """Before anybody is asked; never by the key's text."""
+    files = {name: certificates.get(value, value) for name, value in settings.items()}
+    with (
+        dask.config.set(files),
+        pytest.raises(ClusterError, match=match) as caught,
+        connect(address),
+    ):
+        pass
+    assert not isinstance(caught.value, SchedulerLostError)  # to try again is no use
+    assert "PRIVATE" not in str(caught.value)
+
+
+def test_certificate_of_another_cluster_is_told(certificates):
+    with (
+        LocalCluster(
+            n_workers=0,
+            security=Security.temporary(),
+            protocol="tls://",
+            dashboard_address="127.0.0.1:0",
+        ) as cluster,
+        dask.config.set(
+            {CA: certificates["ca"]}
+            | {CERT: certificates["other_cert"], KEY: certificates["other_key"]}
+        ),
+        pytest.raises(ClusterError, match="TLS certificate does not match") as caught,
+        connect(cluster.scheduler_address),
+    ):
+        pass
+    assert not isinstance(caught.value, SchedulerLostError)
 
 
 def test_dashboard_of_the_embedded_cluster_is_for_this_host_alone():

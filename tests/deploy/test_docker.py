@@ -141,6 +141,12 @@ def test_gpu_workers_have_a_device_each():
     assert devices == [["0"], ["1"]]
 
 
+def test_what_serves_is_started_again_and_what_solves_not_for_ever():
+    for name, service in COMPOSE["services"].items():
+        wanted = r"on-failure:\d+" if name == "solve" else "unless-stopped"
+        assert re.fullmatch(wanted, service["restart"]), name
+
+
 def test_the_scheduler_and_solve_share_the_checkpoints():
     for name in ("scheduler", "solve"):
         assert COMPOSE["services"][name]["volumes"] == ["checkpoints:/checkpoints"]

@@ -1,5 +1,6 @@
 """deploy/kubernetes: kinds, required fields, and names that have to agree."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -196,7 +197,9 @@ def test_gpu_workers_have_one_gpu_and_offer_it_alone():
         environ = {entry["name"]: entry["value"] for entry in worker["env"]}
         assert environ["DPBB_SEATS"] == ("gpu" if wants_gpu(worker) else "cpu")
         assert worker["args"][:2] == ["dask", "worker"]
-        assert worker["args"][worker["args"].index("--nworkers") + 1] == "1"
+        given = dict(pairwise(worker["args"]))
+        assert given["--nworkers"] == "1"
+        assert given["--dashboard-address"] == "127.0.0.1:0"  # else on all interfaces
         assert list(gpus_of(worker).values()) in ([], ["1"])
     names = {name for worker in workers for name in gpus_of(worker)}
     assert "nvidia.com/gpu" in names

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import ClusterError, SchedulerLostError
 
@@ -34,11 +35,13 @@ def connect(address: str, most_s: float | None = None) -> Iterator[Client]:
     Raises
     ------
     ClusterError
-        That is no address of a scheduler, or no scheduler file.
+        That is no address of a scheduler, or no scheduler file; or certificates are
+        wanted that are not there, or are others than the scheduler's.
     SchedulerLostError
         Nobody answers there.
     """
     from distributed import Client
+    from distributed.comm.core import FatalCommClosedError
 
     try:
         where = _address_in(address) if address.endswith(".json") else address
@@ -46,10 +49,12 @@ def connect(address: str, most_s: float | None = None) -> Iterator[Client]:
         _shake_hands(where, timeout)
         client = Client(where, timeout=timeout, set_as_default=False)
     except (OSError, ValueError) as error:
-        kind = SchedulerLostError if isinstance(error, OSError) else ClusterError
-        raise kind(
-            f"expected a Dask scheduler at {address}, got {error}; start one with "
-            f"`dask scheduler`, or leave the option out for a cluster on this machine"
+        # another certificate is none that comes back
+        wrong = isinstance(error, (ValueError, ssl.SSLError, FatalCommClosedError))
+        raise (ClusterError if wrong else SchedulerLostError)(
+            f"expected a Dask scheduler at {address} (tls:// with TLS, else tcp://), "
+            f"got {str(error) or type(error).__name__}; start one with `dask "
+            "scheduler`, or leave the option out for a cluster on this machine"
         ) from error
     with client:
         yield client
@@ -57,11 +62,9 @@ def connect(address: str, most_s: float | None = None) -> Iterator[Client]:
 
 def _shake_hands(address: str, most_s: float) -> None:
     """Raise OSError where nobody speaks Dask: a client would wait there for ever."""
-    from distributed import Security
     from distributed.comm.core import connect as connect_to
 
     async def meet() -> None:
-        arguments = Security().get_connection_args("client")
         comm = await connect_to(address, timeout=most_s, **arguments)
         await comm.close()
 
@@ -73,8 +76,40 @@ def _shake_hands(address: str, most_s: float) -> None:
 
     if address.startswith("inproc:"):
         return
+    arguments = _connection_args(address)
     with ThreadPoolExecutor(1, "dpbb-connect") as pool:  # the caller may have a loop
         pool.submit(lambda: asyncio.run(meet_in_time())).result()
+
+
+def _connection_args(address: str) -> dict[str, Any]:
+    """Return what Dask connects with; ClusterError if certificates are missing."""
+    from distributed import Security
+
+    security = Security()
+    files = [security.tls_ca_file, security.tls_client_cert, security.tls_client_key]
+    # Dask takes the text of a certificate, too
+    paths = [file for file in files if file is not None and "\n" not in file]
+    missing = [path for path in paths if not Path(path).is_file()]
+    settings = "Dask's settings distributed.comm.tls.{ca-file, client.cert, client.key}"
+    if missing:
+        raise ClusterError(f"expected files in {settings}, got no {missing[0]}")
+    try:
+        arguments: dict[str, Any] = security.get_connection_args("client")
+    except OSError as error:
+        raise ClusterError(
+            f"expected certificates in {settings}, got {error}"
+        ) from error
+    encrypted = address.startswith(("tls:", "wss:"))
+    if encrypted and arguments.get("ssl_context") is None:
+        raise ClusterError(
+            f"expected certificates for {address} in {settings}, got not all three"
+        )
+    if security.require_encryption and not encrypted:
+        raise ClusterError(
+            f"expected an address tls://..., as Dask's setting "
+            f"distributed.comm.require-encryption is true, got {address}"
+        )
+    return arguments
 
 
 def _address_in(path: str) -> str:
