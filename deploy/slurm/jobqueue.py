@@ -17,7 +17,8 @@ from pathlib import Path
 
 import dask.config
 from dask_jobqueue import SLURMCluster
-from distributed import Client
+from dask_jobqueue.slurm import SLURMJob
+from distributed import Client, Status
 from distributed.security import Security
 from distributed.utils import get_ip
 from launch import (
@@ -29,10 +30,12 @@ from launch import (
     run_client,
     use_tls,
 )
+from tornado.ioloop import PeriodicCallback
 
 CONFIG = HERE.parent / "dask.yaml"
 ADDRESS = "from distributed.utils import get_ip; print(get_ip())"
 EXIT_NO_CLUSTER = 1
+RETRY_S = 30.0
 LEAST_MINUTES = 5
 """Of a job: a worker of a shorter one would hardly explore, or not end in time."""
 
@@ -71,6 +74,15 @@ def lifetime_s(minutes: int) -> tuple[int, int]:
     return 60 * minutes - 2 * stagger, stagger
 
 
+class Job(SLURMJob):
+    """Notes its end: else one that SLURM did not take lets the closing fail."""
+
+    async def close(self) -> None:
+        """Cancel it."""
+        await super().close()
+        self.status = Status.closed
+
+
 def make_cluster(args: argparse.Namespace, security: Security) -> SLURMCluster:
     """Describe a job: one worker process a GPU, or one with all cores."""
     processes = max(1, args.gpus)
@@ -79,6 +91,7 @@ def make_cluster(args: argparse.Namespace, security: Security) -> SLURMCluster:
     there = [] if args.interface else ["--host", '"$DPBB_HOST"']
     lifetime, stagger = lifetime_s(args.minutes)
     return SLURMCluster(
+        job_cls=Job,
         queue=args.queue,
         account=args.account,
         cores=args.cores,
@@ -108,6 +121,19 @@ def make_cluster(args: argparse.Namespace, security: Security) -> SLURMCluster:
     )
 
 
+def submit_again(cluster: SLURMCluster) -> None:
+    """From now on submit, every half minute, jobs that SLURM did not take.
+
+    Its controller may be away just then, and Dask would give such a job up.
+    """
+
+    async def start_all() -> None:
+        if cluster.status is Status.running:
+            await cluster  # starts the workers that have not been started
+
+    cluster.loop.add_callback(PeriodicCallback(start_all, 1000 * RETRY_S).start)
+
+
 def main() -> int:
     """Solve or resume; returns dpbb's exit code."""
     args = parse(sys.argv[1:])
@@ -122,6 +148,7 @@ def main() -> int:
         private_folder(f"dpbb-{Path(args.checkpoint).name}-{os.getpid()}") as folder,
         make_cluster(args, use_tls(folder)) as cluster,
     ):
+        submit_again(cluster)
         cluster.adapt(minimum=1, maximum=args.jobs * max(1, args.gpus))
         print(f"dashboard {cluster.dashboard_link}", file=sys.stderr)
         try:

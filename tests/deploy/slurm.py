@@ -105,7 +105,6 @@ def own_slurm(folder):
     slurm = Slurm(conf)
     files = ("key-file", "socket", "pid-file", "log-file", "seed-file")
     munge = [f"--{file}={folder / 'munge'}.{file.partition('-')[0]}" for file in files]
-    daemons = []
     try:
         for command in (
             ["munged", "--foreground", "--force", *munge],
@@ -113,18 +112,18 @@ def own_slurm(folder):
             ["slurmd", "-D", "-N", "n1"],
             ["slurmd", "-D", "-N", "n2"],
         ):
-            daemons.append(slurm.start(*command))
+            slurm.start(*command)
             if command[0] == "munged":
                 wait_until(lambda: (folder / "munge.socket").exists())
         wait_until(lambda: set(slurm.call("sinfo", "-hNo", "%T").split()) == {"idle"})
         yield slurm
     finally:
-        with suppress(subprocess.SubprocessError, AssertionError):
+        with suppress(subprocess.TimeoutExpired, AssertionError):
             slurm.call("scancel", "--user", user)
             wait_until(lambda: not slurm.call("squeue", "-h"), 60)
-        for daemon in reversed(daemons):
+        for daemon in reversed(slurm.daemons):
             daemon.terminate()
-        for daemon in daemons:
+        for daemon in slurm.daemons:
             with suppress(subprocess.TimeoutExpired):
                 daemon.wait(10)
             daemon.kill()
@@ -139,10 +138,13 @@ class Slurm:
     environ
         Environment of every command: it names this SLURM's configuration, and nothing
         of a job that the tests may themselves be in.
+    daemons
+        Processes that serve it.
     """
 
     def __init__(self, conf):
         self.folder = conf.parent
+        self.daemons = []
         self.environ = {
             name: value
             for name, value in os.environ.items()
@@ -153,20 +155,40 @@ class Slurm:
     def start(self, *command):
         """Start one of its daemons."""
         with (self.folder / f"{command[0]}.out").open("a") as out:
-            return subprocess.Popen(  # noqa: S603
+            daemon = subprocess.Popen(  # noqa: S603
                 command, env=self.environ, stdout=out, stderr=out
             )
+        self.daemons.append(daemon)
+
+    @contextmanager
+    def without_controller(self):
+        """Have it end, and start again after the block, with all it knew."""
+        (controller,) = (d for d in self.daemons if d.args[0] == "slurmctld")
+        controller.terminate()
+        controller.wait(30)
+        self.daemons.remove(controller)
+        yield
+        self.start("slurmctld", "-D")
+        wait_until(self.answers)
+
+    def answers(self):
+        """Whether the controller does."""
+        with suppress(AssertionError):
+            return self.call("scontrol", "ping")
+        return False
 
     def call(self, *command):
         """Call one of its commands; returns what it prints."""
-        return subprocess.run(  # noqa: S603
+        done = subprocess.run(  # noqa: S603
             [str(part) for part in command],
             env=self.environ,
             capture_output=True,
             text=True,
-            check=True,
             timeout=60,
-        ).stdout.strip()
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
 
     def job(self, number):
         """Return what ``scontrol show job`` says, by name."""

@@ -1,10 +1,13 @@
 """deploy/slurm/jobqueue.py: what it asks SLURM for, without any."""
 
 import copy
+import signal
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.deploy.slurm import wait_until
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "slurm"
 
@@ -37,8 +40,26 @@ def test_hours_are_given_in_minutes_and_too_few_are_refused(script, capsys):
     assert "--minutes: expected at least 5, got 4" in capsys.readouterr().err
 
 
-def test_job_is_the_nanny_s_and_uses_the_certificate(script, tmp_path, monkeypatch):
-    """``exec``: SLURM's SIGTERM reaches it, not a shell that would leave it alone."""
+def test_host_without_slurm_is_told(script, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    assert "no scontrol on the PATH" in script.refused()
+
+
+def test_only_the_first_sigterm_counts(script):
+    """The next one would leave jobs behind, and the folder with the key."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        script.end_in_order()
+        with pytest.raises(SystemExit, match="143"):
+            signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@pytest.fixture
+def cluster(script, tmp_path, monkeypatch):
+    """What the script would submit workers with."""
     for name in list(script.os.environ):
         if name.startswith(("DASK_DISTRIBUTED", "DASK_DPBB")):
             monkeypatch.delenv(name)
@@ -48,15 +69,37 @@ def test_job_is_the_nanny_s_and_uses_the_certificate(script, tmp_path, monkeypat
     args = script.parse(["ckpt", "ta056", "--minutes", "30", "--interface", "lo"])
     before = copy.deepcopy(script.dask.config.config)
     try:
-        security = use_tls(tmp_path)
-        with script.make_cluster(args, security) as cluster:
-            text = cluster.job_script()
+        with script.make_cluster(args, use_tls(tmp_path)) as cluster:
+            yield cluster
     finally:  # other tests have no certificate
         script.dask.config.config.clear()
         script.dask.config.config.update(before)
+
+
+def test_job_is_the_nanny_s_and_uses_the_certificate(cluster, tmp_path):
+    """``exec``: SLURM's SIGTERM reaches it, not a shell that would leave it alone."""
     assert (tmp_path / "key.pem").stat().st_mode & 0o777 == 0o600
+    text = cluster.job_script()
     command = text.strip().splitlines()[-1]
     assert command.startswith(f"exec {sys.executable} -m distributed.cli.dask_worker")
     assert "tls://127.0.0.1" in command
     assert f"--tls-key {tmp_path / 'key.pem'}" in command
     assert "#SBATCH -t 30" in text
+
+
+def test_job_that_slurm_does_not_take_is_submitted_again(
+    tools, script, cluster, tmp_path, monkeypatch
+):
+    """Its controller was away just then."""
+    taken, refused = tmp_path / "taken", tmp_path / "refused"
+    tools(
+        "sbatch",
+        f"""[ -e {refused} ] || {{ touch {refused}; exit 1; }}
+touch {taken}; echo Submitted batch job 7""",
+    )
+    tools("scancel", "")
+    monkeypatch.setattr(script, "RETRY_S", 0.1)
+    script.submit_again(cluster)
+    cluster.scale(1)
+    wait_until(taken.exists)
+    assert refused.exists()

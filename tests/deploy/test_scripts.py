@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import pytest
 
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.options import OPTIONS
+from tests.deploy.slurm import wait_until
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 SHELL = sorted([*DEPLOY.rglob("*.sh"), *DEPLOY.rglob("*.sbatch")])
@@ -41,22 +41,6 @@ def test_script_is_sound(script):
         [checker, "-x", script], capture_output=True, text=True, check=False
     )
     assert done.stdout == ""
-
-
-@pytest.fixture
-def tools(tmp_path, monkeypatch):
-    """A folder at the front of the PATH; call it to put a bash script in."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    path = [str(folder), str(Path(sys.executable).parent), os.environ["PATH"]]
-    monkeypatch.setenv("PATH", os.pathsep.join(path))
-
-    def put(name, text):
-        file = folder / name
-        file.write_text(f"#!/usr/bin/env bash\n{text}\n")
-        file.chmod(0o755)
-
-    return put
 
 
 def run(*command, check=0, **options):
@@ -293,13 +277,6 @@ def wait_for(port):
             return probe.connect_ex(("127.0.0.1", port)) == 0
 
     wait_until(answers)
-
-
-def wait_until(condition, timeout=60):
-    deadline = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.1)
 
 
 def processes_of(session):

@@ -4,12 +4,15 @@ Counts are those of a run that nothing happened to, to the last node. Jobs that 
 SLURM's own clock (it looks at time limits every 30 s) run beside the others.
 """
 
+import copy
 import json
 import re
+import signal
 import socket
 import ssl
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -67,6 +70,13 @@ class Job:
         )
         self.log = folder / f"dpbb-{self.number}.log"
 
+    def task(self, number):
+        """Return a task of this array as a job."""
+        task = copy.copy(self)
+        task.number = f"{self.number}_{number}"
+        task.log = self.folder / f"dpbb-{self.number}-{number}.log"
+        return task
+
     def text(self):
         """Return what the job has said in this try."""
         text = self.log.read_text() if self.log.exists() else ""
@@ -90,9 +100,10 @@ class Job:
         """Wait for its end; returns its state and exit code."""
         return self.slurm.end(self.number, SLOW)
 
-    def kill(self, *words):
+    def kill(self, *words, by=signal.SIGKILL):
         """Kill the first of its processes with these words in the command."""
-        self.slurm.processes(self.number, *words)[0].kill()
+        number = self.slurm.job(self.number)["JobId"]  # of a task, too
+        self.slurm.processes(number, *words)[0].send_signal(by)
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +152,7 @@ def assert_private(processes, folder):
 
 
 def test_one_job_survives_whatever_is_killed(slurm, limited, tmp_path):
-    """A worker, the job, the scheduler, the time: the chain ends with the proof."""
+    """Or cut off, or does not answer: the chain ends with the proof."""
     job = Job(slurm, tmp_path, "ckpt", *TREE, ntasks=2)
     job.until_busy()
     (folder,) = tmp_path.glob(f"dpbb-{job.number}-*")
@@ -152,9 +163,11 @@ def test_one_job_survives_whatever_is_killed(slurm, limited, tmp_path):
     job.until_again(1)
     job.kill("dask_scheduler")
     job.until_again(2)
-    # what SLURM sends before the time is over
-    slurm.call("scancel", "--batch", "--signal=USR1", job.number)
-    assert job.slurm.end(job.number, SLOW) == ("COMPLETED", "0:0")
+    with slurm.without_controller():
+        # what SLURM sends before the time is over
+        job.kill("runner.py", by=signal.SIGUSR1)
+        wait_until(lambda: "controller does not answer" in job.text(), SLOW)
+    assert job.end() == ("COMPLETED", "0:0")
     assert slurm.restarts(job.number) == 3
     assert COUNTS in job.text()
     assert not list(tmp_path.glob(f"dpbb-{job.number}-*"))  # nor a key is left
@@ -215,8 +228,10 @@ def test_jobqueue_survives_whatever_is_killed(slurm, tmp_path):
     slurm.call("scancel", *left)
     with jobqueue(slurm, tmp_path, *command, name="second") as (process, log):
         wait_until(lambda: len(ROW.findall(log.read_text())) > 1, SLOW)
-        process.terminate()
-        assert process.wait(60) in (3, 4)
+        while process.poll() is None:  # SLURM, too, sends it more than once
+            process.terminate()
+            time.sleep(0.1)
+        assert process.returncode in (3, 4)
     wait_until(lambda: not running())
     assert_saved(tmp_path / "ckpt")
     with jobqueue(slurm, tmp_path, *command, name="third") as (process, log):
@@ -234,13 +249,28 @@ def test_jobqueue_survives_whatever_is_killed(slurm, tmp_path):
 
 
 def test_array_solves_a_list(slurm, tmp_path):
-    (tmp_path / "list").write_text("ta001\nta002 --upper-bound 1400\n")
-    arguments = ("ckpts", "list", "--quiet")
-    array = Job(slurm, tmp_path, *arguments, script="array.sbatch", array="1-2")
-    for task, makespan in ((1, 1278), (2, 1359)):
-        assert slurm.end(f"{array.number}_{task}", SLOW) == ("COMPLETED", "0:0")
-        text = (tmp_path / f"dpbb-{array.number}-{task}.log").read_text()
-        assert f"makespan     {makespan}" in text
+    """A task of it that loses its client is queued again, and no other."""
+    (tmp_path / "list").write_text(f"ta001 --quiet\n{' '.join(TREE)}\n")
+    array = Job(slurm, tmp_path, "ckpts", "list", script="array.sbatch", array="1-2")
+    small, large = (array.task(number) for number in (1, 2))
+    large.until_busy()
+    large.kill("bin/dpbb solve")
+    large.until_again(1)
+    for task, restarts, says in ((small, 0, "makespan     1278"), (large, 1, COUNTS)):
+        assert task.end() == ("COMPLETED", "0:0")
+        assert slurm.restarts(task.number) == restarts
+        assert says in task.text()
+
+
+def test_try_that_explores_nothing_is_not_queued_again(slurm, tmp_path):
+    """Neither when its time is over: it would be so for ever."""
+    job = Job(slurm, tmp_path, "ckpt", *ENDLESS)
+    wait_until(lambda: slurm.processes(job.number, "dask_scheduler"), SLOW)
+    slurm.call("scancel", "--batch", "--signal=USR1", job.number)
+    assert job.end() == ("FAILED", "1:0")
+    assert slurm.restarts(job.number) == 0
+    assert "runner: the time is nearly over" in job.text()
+    assert "runner: this try has explored nothing" in job.text()
 
 
 def test_bad_input_fails_and_is_not_tried_again(slurm, tmp_path):
