@@ -9,11 +9,12 @@ import pwd
 import shutil
 import socket
 import subprocess
-import time
 from contextlib import contextmanager, suppress
 
 import psutil
 import pytest
+
+from tests.deploy.support import wait_until
 
 PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
 PACKAGES = ("slurm-wlm", "munge")
@@ -46,15 +47,6 @@ CPUs=8 RealMemory=16000
 PartitionName=all Nodes=ALL Default=YES
 """
 """``cred_expire``: a job that is requeued may start again after so many seconds."""
-
-
-def wait_until(condition, timeout=60.0):
-    """Wait until something is true; returns what it was."""
-    deadline = time.monotonic() + timeout
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.1)
-    return found
 
 
 def install():
@@ -130,6 +122,15 @@ def own_slurm(folder):
             daemon.wait()
 
 
+def names(environ):
+    """What the job of a process is called: its number, and that in its array."""
+    job, array, task = (
+        environ.get(f"SLURM_{name}")
+        for name in ("JOB_ID", "ARRAY_JOB_ID", "ARRAY_TASK_ID")
+    )
+    return {job, f"{array}_{task}"}
+
+
 class Slurm:
     """What a user sees of it.
 
@@ -167,9 +168,11 @@ class Slurm:
         controller.terminate()
         controller.wait(30)
         self.daemons.remove(controller)
-        yield
-        self.start("slurmctld", "-D")
-        wait_until(self.answers)
+        try:
+            yield
+        finally:
+            self.start("slurmctld", "-D")
+            wait_until(self.answers)
 
     def answers(self):
         """Whether the controller does."""
@@ -215,7 +218,7 @@ class Slurm:
         found = []
         for process in psutil.process_iter():
             with suppress(psutil.Error):
-                mine = process.environ().get("SLURM_JOB_ID") == str(number)
+                mine = str(number) in names(process.environ())
                 line = " ".join(process.cmdline())
                 if mine and all(word in line for word in words):
                     found.append(process)

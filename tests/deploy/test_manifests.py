@@ -19,56 +19,12 @@ IDS = [f"{name}-{manifest['kind']}" for name, manifest in MANIFESTS]
 
 KUBERNETES = "1.31"  # of the schemas
 
-POD = {"containers": [{"name": str, "image": str, "args": [str]}]}
-SCHEDULER = {
-    "spec": POD,
-    "service": {"type": str, "selector": dict, "ports": [{"port": int}]},
+FIELDS = {
+    "DaskCluster": {"idleTimeout", "scheduler", "worker"},
+    "DaskWorkerGroup": {"cluster", "worker"},
+    "DaskAutoscaler": {"cluster", "minimum", "maximum"},
 }
-WORKER = {"replicas": int, "spec": POD}
-SHAPES = {
-    ("v1", "PersistentVolumeClaim"): {
-        "accessModes": [str],
-        "resources": {"requests": {"storage": str}},
-    },
-    ("kubernetes.dask.org/v1", "DaskCluster"): {
-        "idleTimeout": int,
-        "scheduler": SCHEDULER,
-        "worker": WORKER,
-    },
-    ("kubernetes.dask.org/v1", "DaskWorkerGroup"): {"cluster": str, "worker": WORKER},
-    ("kubernetes.dask.org/v1", "DaskAutoscaler"): {
-        "cluster": str,
-        "minimum": int,
-        "maximum": int,
-    },
-    ("batch/v1", "Job"): {
-        "backoffLimit": int,
-        "podFailurePolicy": {"rules": [{"action": str}]},
-        "template": {"metadata": {"labels": dict}, "spec": POD},
-    },
-    ("networking.k8s.io/v1", "NetworkPolicy"): {
-        "podSelector": {"matchLabels": dict},
-        "policyTypes": [str],
-        "ingress": [{"from": [dict]}],
-    },
-}
-"""Fields of the spec that have to be there, and of which type."""
-
-
-def check(value, shape, where):
-    """A value of a shape: a type, a dict of shapes, or a list of one shape."""
-    if isinstance(shape, type):
-        assert type(value) is shape, f"{where}: expected {shape}, got {value!r}"
-    elif isinstance(shape, list):
-        assert isinstance(value, list), where
-        assert value, where
-        for number, item in enumerate(value):
-            check(item, shape[0], f"{where}[{number}]")
-    else:
-        assert isinstance(value, dict), where
-        for key, part in shape.items():
-            assert key in value, f"{where}: no {key}"
-            check(value[key], part, f"{where}.{key}")
+"""Of the specs of the operator's kinds, which no published schema has."""
 
 
 def pods():
@@ -93,12 +49,14 @@ POD_IDS = [f"{name}-{labels}" for name, _, labels in PODS]
 
 
 @pytest.mark.parametrize(("name", "manifest"), MANIFESTS, ids=IDS)
-def test_manifest_has_what_its_kind_needs(name, manifest):
-    check(manifest["metadata"], {"name": str, "labels": dict}, name)
-    if manifest["kind"] == "Namespace":
+def test_operator_kinds_have_the_fields_that_they_need(name, manifest):
+    if manifest["kind"] not in FIELDS:
+        assert not manifest["apiVersion"].startswith("kubernetes.dask.org/")
         return
-    shape = SHAPES[manifest["apiVersion"], manifest["kind"]]
-    check(manifest["spec"], shape, name)
+    spec = manifest["spec"]
+    assert spec.keys() == FIELDS[manifest["kind"]]
+    for part, field in (("scheduler", "service"), ("worker", "replicas")):
+        assert part not in spec or spec[part].keys() == {"spec", field}
 
 
 @pytest.mark.parametrize(("name", "pod", "labels"), PODS, ids=POD_IDS)

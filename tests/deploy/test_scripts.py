@@ -7,26 +7,19 @@ import socket
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
-from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
-from dpbb.options import OPTIONS
-from tests.deploy.slurm import wait_until
+from tests.deploy.support import ENDLESS, assert_saved, ends, wait_until
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 SHELL = sorted([*DEPLOY.rglob("*.sh"), *DEPLOY.rglob("*.sbatch")])
 RESUME = DEPLOY / "solve-or-resume.sh"
 
 pytestmark = pytest.mark.timeout(180)
-
-needs_checkpoints = pytest.mark.skipif(
-    "--checkpoint" not in {row.flag for row in OPTIONS.values()},
-    reason="dpbb solve has no --checkpoint here",
-)
 
 
 @pytest.mark.parametrize("script", SHELL, ids=lambda script: script.name)
@@ -149,12 +142,9 @@ def local_cluster(port, log):
         yield cluster
     finally:
         for process in processes_of(cluster.pid):
-            os.kill(process, signal.SIGKILL)
+            process.kill()
         cluster.wait(5)
 
-
-ENDLESS = ("ta056", "--heuristics", "none", "--checkpoint-interval", "3600")
-"""No checkpoint but the last: what is in it was given back at the end."""
 
 BUSY = " M/s |"  # a row of the tree, once it is being explored: it takes hours
 
@@ -192,31 +182,13 @@ def below(pid):
 
 
 def until_busy(process):
-    """Read on until the tree is explored."""
+    """Read on until the tree is explored; returns what was read."""
     text = ""
     for line in process.stdout:
         text += line
         if BUSY in line:
-            return
+            return text
     raise AssertionError(text)
-
-
-def for_one_interface(processes):
-    """Whether none of these processes listens to all the world."""
-    ends = [
-        end
-        for process in processes
-        for end in process.net_connections("tcp")
-        if end.status == psutil.CONN_LISTEN
-    ]
-    return ends and not {"0.0.0.0", "::"} & {end.laddr.ip for end in ends}  # noqa: S104
-
-
-def assert_saved(checkpoint):
-    """Whatever the workers had explored was saved, and nobody owns it any more."""
-    saved = load_checkpoint(str(checkpoint))
-    assert saved.counters.decomposed > 0
-    assert saved.units
 
 
 @pytest.mark.cluster
@@ -227,11 +199,14 @@ def test_local_cluster_serves_until_it_is_stopped(tools, tmp_path):
         address = f"tcp://127.0.0.1:{port}"
         done = run("dpbb", "solve", "ta001", "--scheduler", address, "--quiet")
         assert "makespan     1278" in done.stdout
-        assert for_one_interface(below(cluster.pid))
+        assert {ip for ip, _ in ends(below(cluster.pid))} == {"127.0.0.1"}
         checkpoint = ("--checkpoint", tmp_path / "ckpt")
         command = ("dpbb", "solve", *ENDLESS, *checkpoint, "--scheduler", address)
         with started(*command) as solve:
             until_busy(solve)
+        # was killed: its run goes on, and whoever calls again looks on
+        with started(RESUME, tmp_path / "ckpt", address, *ENDLESS) as again:
+            assert "attaching to" in until_busy(again)
             cluster.send_signal(signal.SIGTERM)
             assert cluster.wait(60) == 0
             assert not processes_of(cluster.pid)
@@ -240,7 +215,6 @@ def test_local_cluster_serves_until_it_is_stopped(tools, tmp_path):
 
 @pytest.mark.cluster
 @pytest.mark.slow
-@needs_checkpoints
 def test_scheduler_that_is_killed_and_restarted_goes_on(tools, tmp_path):
     """As a job of Kubernetes or a container that is started again would find it."""
     port, checkpoint = free_port(), tmp_path / "ckpt"
@@ -251,7 +225,10 @@ def test_scheduler_that_is_killed_and_restarted_goes_on(tools, tmp_path):
             [str(part) for part in (*command, *options)], stderr=subprocess.PIPE
         )
         wait_until(lambda: list(checkpoint.glob("checkpoint-*.dpbb")))
-        os.kill(scheduler_of(cluster.pid), signal.SIGKILL)
+        (scheduler,) = (
+            p for p in processes_of(cluster.pid) if "scheduler" in p.cmdline()
+        )
+        scheduler.kill()
         _, errors = first.communicate(timeout=60)
         assert first.returncode == 5
         assert b"lost the scheduler" in errors
@@ -259,16 +236,6 @@ def test_scheduler_that_is_killed_and_restarted_goes_on(tools, tmp_path):
         second = run(*command, *options)
     assert "resuming" in second.stderr
     assert "55,138,829 decomposed, 34 leaves" in second.stdout
-
-
-def scheduler_of(session):
-    """Process of the scheduler of a cluster.sh."""
-    (found,) = (
-        process
-        for process in processes_of(session)
-        if b"\0scheduler\0" in Path(f"/proc/{process}/cmdline").read_bytes()
-    )
-    return found
 
 
 def wait_for(port):
@@ -282,13 +249,11 @@ def wait_for(port):
 def processes_of(session):
     """Processes of a session that are alive."""
     found = []
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = entry.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[3]) == session and fields[0] != "Z":
-            found.append(int(entry.parent.name))
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, ProcessLookupError):
+            zombie = process.status() == psutil.STATUS_ZOMBIE
+            if os.getsid(process.pid) == session and not zombie:
+                found.append(process)
     return found
 
 

@@ -16,18 +16,15 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-import psutil
 import pytest
 
-from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
-from tests.deploy.slurm import own_slurm, wait_until
+from tests.deploy.slurm import own_slurm
+from tests.deploy.support import ENDLESS, assert_saved, ends, wait_until
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy" / "slurm"
 TREE = ("ta052", "--cutoff", "3663", "--checkpoint-interval", "2", "--progress=plain")
 COUNTS = "95,910,210 decomposed, 0 leaves"
-ENDLESS = ("ta056", "--heuristics", "none", "--checkpoint-interval", "3600")
-"""No checkpoint but the last: what is in it was saved at the end."""
 ROW = re.compile(r"[1-9][\d.]* [kM]/s \|")  # the tree is being explored
 SLOW = 300.0  # s: a machine that others share
 
@@ -102,8 +99,7 @@ class Job:
 
     def kill(self, *words, by=signal.SIGKILL):
         """Kill the first of its processes with these words in the command."""
-        number = self.slurm.job(self.number)["JobId"]  # of a task, too
-        self.slurm.processes(number, *words)[0].send_signal(by)
+        self.slurm.processes(self.number, *words)[0].send_signal(by)
 
 
 @pytest.fixture(scope="module")
@@ -111,27 +107,9 @@ def limited(slurm, tmp_path_factory):
     """A job that is to be queued again, one that meets its time limit unprepared."""
     folder = tmp_path_factory.mktemp("limited")
     return (
-        Job(slurm, folder, "again", *ENDLESS, time=1, signal="B:USR1@10"),
+        Job(slurm, folder, "again", *ENDLESS, time=2, signal="B:USR1@10"),
         Job(slurm, folder, "over", *ENDLESS, time=1, signal="B:URG@10"),
     )
-
-
-def assert_saved(checkpoint):
-    """Whatever the workers had explored was saved, and nobody owns it any more."""
-    saved = load_checkpoint(str(checkpoint))
-    assert saved.counters.decomposed > 0
-    assert saved.units
-
-
-def ends(processes):
-    """Return where these processes listen: (address, port); srun is SLURM's own."""
-    return {
-        (end.laddr.ip, end.laddr.port)
-        for process in processes
-        if process.name() != "srun"
-        for end in process.net_connections("tcp")
-        if end.status == psutil.CONN_LISTEN
-    }
 
 
 def assert_private(processes, folder):
