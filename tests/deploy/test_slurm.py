@@ -168,6 +168,23 @@ def test_one_job_of_two_nodes_is_cancelled_and_another_resumes(slurm, tmp_path):
     assert COUNTS in second.text()
 
 
+def test_one_job_is_queued_again_before_its_time_is_over(slurm, limited):
+    job, _ = limited
+    wait_until(lambda: slurm.restarts(job.number) >= 1, SLOW)
+    wait_until(lambda: "resumed after" in job.text(), SLOW)
+    slurm.call("scancel", job.number)
+    assert job.end()[0] == "CANCELLED"
+    assert_saved(job.folder / "again")
+
+
+def test_time_limit_without_a_warning_saves_within_kill_wait(slurm, limited):
+    _, job = limited
+    assert job.end()[0] == "TIMEOUT"
+    assert slurm.restarts(job.number) == 0
+    wait_until(lambda: "runner: stopped" in job.text())
+    assert_saved(job.folder / "over")
+
+
 @contextmanager
 def jobqueue(slurm, folder, *arguments, name="log"):
     """Start ``jobqueue.py`` in a folder; yields it, with its log."""
@@ -286,20 +303,3 @@ def test_dead_controller_is_told(slurm, tmp_path, command):
     )
     assert ran.returncode == 1
     assert "expected SLURM's controller to answer" in ran.stderr
-
-
-def test_one_job_is_queued_again_before_its_time_is_over(slurm, limited):
-    job, _ = limited
-    wait_until(lambda: slurm.restarts(job.number) >= 1, SLOW)
-    wait_until(lambda: "resumed after" in job.text(), SLOW)
-    slurm.call("scancel", job.number)
-    assert job.end()[0] == "CANCELLED"
-    assert_saved(job.folder / "again")
-
-
-def test_time_limit_without_a_warning_saves_within_kill_wait(slurm, limited):
-    _, job = limited
-    assert job.end()[0] == "TIMEOUT"
-    assert slurm.restarts(job.number) == 0
-    wait_until(lambda: "runner: stopped" in job.text())
-    assert_saved(job.folder / "over")

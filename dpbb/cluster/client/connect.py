@@ -85,7 +85,7 @@ def _connection_args(address: str) -> dict[str, Any]:
     """Return what Dask connects with; ClusterError if certificates are missing."""
     from distributed import Security
 
-    security = Security()
+    security: Any = Security()
     files = [security.tls_ca_file, security.tls_client_cert, security.tls_client_key]
     # Dask takes the text of a certificate, too
     paths = [file for file in files if file is not None and "\n" not in file]
