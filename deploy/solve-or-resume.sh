@@ -20,15 +20,17 @@ fi
 checkpoint=$1 scheduler=$2 instance=$3
 shift 3
 
+# the run that writes there, if its scheduler still has it
+run=$(sed -n 's/.*"run_id": "\([^"]*\)".*/\1/p' "$checkpoint/owner.json" \
+    2>/dev/null) || true
+if [ -n "$run" ] && dpbb list --json --scheduler "$scheduler" |
+    grep -q "\"run_id\": *\"$run\""; then
+    echo "attaching to $run" >&2
+    exec dpbb attach "$run" --scheduler "$scheduler"
+fi
+
 # a folder in which no checkpoint is complete yet is none
 if [ -f "$checkpoint" ] || ls "$checkpoint"/checkpoint-*.dpbb >/dev/null 2>&1; then
-    run=$(sed -n 's/.*"run_id": "\([^"]*\)".*/\1/p' "$checkpoint/owner.json" \
-        2>/dev/null) || true
-    if [ -n "$run" ] && dpbb list --json --scheduler "$scheduler" |
-        grep -q "\"run_id\": *\"$run\""; then
-        echo "attaching to $run" >&2
-        exec dpbb attach "$run" --scheduler "$scheduler"
-    fi
     echo "resuming $checkpoint" >&2
     # of the options only the time limit belongs to this try, not to the run
     limit=

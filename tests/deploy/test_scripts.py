@@ -99,16 +99,15 @@ def test_next_try_resumes_with_its_own_time_limit(echo, tmp_path, options, limit
 
 @pytest.mark.parametrize(
     ("living", "then"),
-    [("r~1", "dpbb attach r~1 --scheduler tcp://h:1"), ("r~12", "dpbb resume")],
+    [("r~1", "dpbb attach r~1 --scheduler tcp://h:1"), ("r~12", "dpbb solve")],
 )
 def test_run_of_a_client_that_was_killed_is_attached_to(tools, tmp_path, living, then):
-    """Its scheduler still writes there: to resume would be refused."""
+    """Its scheduler still writes there, or is about to: to resume would be refused."""
     tools(
         "dpbb",
         f"""[ $1 = list ] && echo '{{"run_id":"{living}"}}' && exit
 printf "%s " dpbb "$@"; exit 3""",
     )
-    (tmp_path / "checkpoint-000001.dpbb").write_text("state")
     (tmp_path / "owner.json").write_text('{"nonce": "1", "run_id": "r~1", "pid": 1}')
     assert said(tmp_path, "tcp://h:1", "ta056").startswith(then)
 
