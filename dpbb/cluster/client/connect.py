@@ -84,6 +84,7 @@ def _shake_hands(address: str, most_s: float) -> None:
 def _connection_args(address: str) -> dict[str, Any]:
     """Return what Dask connects with; ClusterError if certificates are missing."""
     from distributed import Security
+    from distributed.comm.addressing import normalize_address
 
     security: Any = Security()
     files = [security.tls_ca_file, security.tls_client_cert, security.tls_client_key]
@@ -99,7 +100,7 @@ def _connection_args(address: str) -> dict[str, Any]:
         raise ClusterError(
             f"expected certificates in {settings}, got {error}"
         ) from error
-    encrypted = address.startswith(("tls:", "wss:"))
+    encrypted = normalize_address(address).startswith(("tls:", "wss:"))
     if encrypted and arguments.get("ssl_context") is None:
         raise ClusterError(
             f"expected certificates for {address} in {settings}, got not all three"
