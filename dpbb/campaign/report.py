@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import OptionError
@@ -22,7 +23,7 @@ COLUMNS = (
     *("instance", "size", "status", "makespan", "lower_bound"),
     *("best_lower", "best_upper", "estimated", "low", "high", "nodes", "seconds"),
     *("gpu_hours", "energy_kwh", "engine", "bound", "strategy", "heuristics"),
-    *("found_by", "proof", "attempts", "certificate", "news"),
+    *("found_by", "proof", "why", "attempts", "certificate", "news"),
 )
 """Columns of the table of instances."""
 
@@ -32,6 +33,12 @@ SHOWN = (
     *("found_by", "proof", "certificate"),
 )
 """Those of them that the report for people has."""
+
+CHOICE_COLUMNS = (
+    *("engine", "bound", "strategy", "heuristics", "proof", "schedule by"),
+    *("instances", "proved", "median s", "nodes"),
+)
+"""Columns of the table of choices, and of what they brought."""
 
 LEFT_COLUMNS = (
     *("instance", "size", "lower bound", "upper bound", "explored", "nodes, about"),
@@ -57,6 +64,7 @@ def row_of(record: Record) -> dict[str, Any]:
         "nodes": record.decomposed + record.leaves,
         "gpu_hours": round(hours, 6) if hours else None,
         "energy_kwh": energy,
+        "why": "; ".join(record.why),
     }
     return {
         name: own[name] if name in own else getattr(record, name) for name in COLUMNS
@@ -79,6 +87,27 @@ def left(records: Sequence[Record]) -> list[tuple[Any, ...]]:
         row = (*(one.instance, one.size), *bounds, nodes or None, *sizes, *hours)
         rows.append((*row, within))
     return sorted(rows, key=lambda row: row[8])
+
+
+def choices(records: Sequence[Record]) -> list[tuple[Any, ...]]:
+    """Return rows of ``CHOICE_COLUMNS``: how instances were solved, most first."""
+    groups: dict[tuple[str, ...], list[Record]] = {}
+    for one in records:
+        if one.attempts:
+            by = "a table" if one.found_by == one.known_from else one.found_by
+            how = (one.engine, one.bound, one.strategy, one.heuristics, one.proof)
+            groups.setdefault((*how, by.partition(",")[0]), []).append(one)
+    rows = [
+        (
+            *how,
+            len(group),
+            sum(one.proved for one in group),
+            float(median(one.seconds for one in group)),
+            sum(one.decomposed + one.leaves for one in group),
+        )
+        for how, group in groups.items()
+    ]
+    return sorted(rows, key=lambda row: -row[6])
 
 
 def classes(records: Sequence[Record]) -> list[tuple[Any, ...]]:
@@ -122,12 +151,13 @@ def as_json(records: Sequence[Record]) -> str:
 
 
 def as_markdown(records: Sequence[Record]) -> str:
-    """Return classes, what is new, what was solved, and what is left, as tables."""
+    """Return tables of classes, news, choices, instances, and of what is left."""
     rows = [row_of(one) for one in records if one.attempts]
     waiting = left(records)
     parts = [
         _markdown(CLASS_COLUMNS, classes(records)),
         as_news(records),
+        _markdown(CHOICE_COLUMNS, choices(records)),
         _markdown(SHOWN, [tuple(row[name] for name in SHOWN) for row in rows]),
         _markdown(LEFT_COLUMNS, waiting) if waiting else "",
     ]

@@ -71,3 +71,15 @@ def test_what_is_left_says_what_it_costs():
     cheap = replace(B, instance="cheap", high=5.3e9 * 7200)
     rows = report.left([dear, A, cheap, replace(B, estimated=None)])
     assert [(row[0], row[-1]) for row in rows] == [("cheap", "yes"), ("dear", "no")]
+
+
+def test_choices_say_what_they_brought():
+    table = replace(A, known_from="zenodo", bound="lb1", proof="tree_exhausted")
+    again = replace(table, seconds=1.0, known_from="other")
+    tree = replace(B, trajectory=((0.1, 9, "neh"), (5.0, 8, "tree, lease x")))
+    rows = report.choices([tree, table, again, replace(A, attempts=0)])
+    assert rows == [
+        ("gpu", "lb1", "", "", "tree_exhausted", "a table", 2, 2, 1800.5, 200),
+        ("cpu", "", "", "", "", "tree", 1, 0, 1800.0, 0),
+    ]
+    assert "| gpu | lb1 | - |" in report.as_markdown([table])
