@@ -429,4 +429,7 @@ def _line(record: Record, done: int, of: int) -> str:
     bound = "" if record.proved else f", lower bound {record.lower_bound}"
     nodes = f"{record.decomposed + record.leaves:,} nodes, {record.seconds:.1f} s"
     news = f"; NEW: {record.news}" if record.news else ""
-    return f"{done}/{of} {record.instance:<14} {value:>7} {text}{bound}; {nodes}{news}"
+    line = f"{done}/{of} {record.instance:<14} {value:>7} {text}{bound}; {nodes}{news}"
+    if record.checkpoint is None:
+        return line
+    return f"{line}; goes on from {record.checkpoint} on {record.checkpoint_host}"

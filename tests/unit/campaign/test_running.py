@@ -181,10 +181,12 @@ def test_a_known_schedule_is_where_the_search_starts(tmp_path, shops):
 def test_checkpoints_lie_on_the_schedulers_machine(tmp_path, shops, monkeypatch):
     monkeypatch.setattr(running, "host_of", {"tcp://far:1": "far"}.get)
     monkeypatch.setattr(running.api, "solve", lambda *_, **__: fake_result(3.0))
-    runs = campaign(tmp_path, time_limit_s=3.0)
+    lines = []
+    runs = campaign(tmp_path, lines, time_limit_s=3.0)
     runs.options = runs.options.replace(scheduler="tcp://far:1", workers=None)
     (record,) = runs.run(shops[-1:])
     assert record.checkpoint_host == "far"
+    assert lines[-1].endswith(f"; goes on from {record.checkpoint} on far")
     with LocalCluster(0, processes=False, dashboard_address=None) as cluster:
         monkeypatch.undo()
         assert running.host_of(cluster.scheduler_address) == platform.node()
