@@ -1,5 +1,6 @@
 """The simulation: sizes add up, the real ledger comes to n!, nobody invents time."""
 
+import argparse
 import gc
 import json
 from dataclasses import replace
@@ -238,3 +239,10 @@ def test_command_prints_costs(capsys, tmp_path):
     assert json.loads(Path(file).read_text())["states"]["50"]["checkpoint_bytes"] > 0
     with pytest.raises(OptionError, match="--seats"):
         scale.run(parser.parse_args(["--seats", "0"]))
+
+
+def test_nodes_of_a_tree_say_how_long_a_run_would_take():
+    args = argparse.Namespace(seconds=600.0, nodes=None, speed=5e9)
+    assert scale._ideal_s(Case(4), args) == 600.0
+    args.nodes = 1e11
+    assert scale._ideal_s(Case(4), args) == 5.0
