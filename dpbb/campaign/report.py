@@ -155,11 +155,11 @@ def as_markdown(records: Sequence[Record]) -> str:
     rows = [row_of(one) for one in records if one.attempts]
     waiting = left(records)
     parts = [
-        _markdown(CLASS_COLUMNS, classes(records)),
+        as_table(CLASS_COLUMNS, classes(records)),
         as_news(records),
-        _markdown(CHOICE_COLUMNS, choices(records)),
-        _markdown(SHOWN, [tuple(row[name] for name in SHOWN) for row in rows]),
-        _markdown(LEFT_COLUMNS, waiting) if waiting else "",
+        as_table(CHOICE_COLUMNS, choices(records)),
+        as_table(SHOWN, [tuple(row[name] for name in SHOWN) for row in rows]),
+        as_table(LEFT_COLUMNS, waiting) if waiting else "",
     ]
     return "\n".join(part for part in parts if part)
 
@@ -235,13 +235,13 @@ def cactus(records: Sequence[Record], ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _markdown(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    lines = [
-        "| " + " | ".join(columns) + " |",
-        "|" + "---|" * len(columns),
-        *("| " + " | ".join(_cell(value) for value in row) + " |" for row in rows),
-    ]
-    return "\n".join(lines) + "\n"
+def as_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return a Markdown table whose columns stand below each other."""
+    lines = [columns, *([_cell(value) for value in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    text = ["| " + " | ".join(map(str.rjust, line, widths)) + " |" for line in lines]
+    text.insert(1, "|" + "|".join("-" * (width + 1) + ":" for width in widths) + "|")
+    return "\n".join(text) + "\n"
 
 
 def _cell(value: Any) -> str:  # noqa: ANN401

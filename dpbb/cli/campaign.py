@@ -189,25 +189,7 @@ def _report(paths: Sequence[Path], files: Sequence[str]) -> int:
 
 def _show(records: Sequence[Record]) -> None:
     """Print the classes, and what is new."""
-    from dpbb.campaign.report import CLASS_COLUMNS, as_news, classes
+    from dpbb.campaign.report import CLASS_COLUMNS, as_news, as_table, classes
 
-    rows = [CLASS_COLUMNS, *classes(records)]
-    cells = [
-        [
-            "-"
-            if value is None
-            else f"{value:,}"
-            if isinstance(value, int)
-            else str(value)
-            for value in row
-        ]
-        for row in rows
-    ]
-    widths = [max(len(row[at]) for row in cells) for at in range(len(CLASS_COLUMNS))]
-    for row in cells:
-        print(
-            "  ".join(
-                cell.rjust(width) for cell, width in zip(row, widths, strict=True)
-            )
-        )
+    print(as_table(CLASS_COLUMNS, classes(records)), end="")
     print(as_news(records), end="")
