@@ -41,12 +41,14 @@ SelectTypeParameters=CR_Core
 SchedulerType=sched/builtin
 SchedulerParameters=batch_sched_delay=0,sched_interval=1
 ReturnToService=2
+MinJobAge=3600
 SlurmdParameters=config_overrides
 NodeName=n[1-2] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{ports[1]}-{ports[2]}] \
 CPUs=8 RealMemory=16000
 PartitionName=all Nodes=ALL Default=YES
 """
-"""``cred_expire``: a job that is requeued may start again after so many seconds."""
+"""``cred_expire``: a job that is requeued may start again after so many seconds. ``MinJobAge``: one
+that has ended is known for so long."""
 
 
 def install():

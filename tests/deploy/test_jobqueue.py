@@ -1,7 +1,9 @@
 """deploy/slurm/jobqueue.py: what it asks SLURM for, without any."""
 
 import copy
+import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -43,6 +45,20 @@ def test_hours_are_given_in_minutes_and_too_few_are_refused(script, capsys):
 def test_host_without_slurm_is_told(script, monkeypatch):
     monkeypatch.setenv("PATH", "")
     assert "no scontrol on the PATH" in script.refused()
+
+
+def test_example_tells_a_host_without_scontrol(tools, tmp_path):
+    tools("sbatch", "")
+    example = FOLDER.parents[1] / "examples" / "07_slurm.py"
+    ran = subprocess.run(  # noqa: S603
+        [sys.executable, example],
+        env={**os.environ, "PATH": str(tmp_path / "bin")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("expected SLURM's controller to answer")
 
 
 def test_only_the_first_sigterm_counts(script):
