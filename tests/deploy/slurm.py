@@ -47,8 +47,10 @@ NodeName=n[1-2] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{ports[1]}-{ports[2
 CPUs=8 RealMemory=16000
 PartitionName=all Nodes=ALL Default=YES
 """
-"""``cred_expire``: a job that is requeued may start again after so many seconds. ``MinJobAge``: one
-that has ended is known for so long."""
+"""``cred_expire``: a job that is requeued may start again after so many seconds.
+
+``MinJobAge``: one that has ended is known for so long.
+"""
 
 
 def install():
