@@ -34,7 +34,7 @@ if __name__ == "__main__":
     else:
         with (
             LocalCluster(
-                n_workers=2, threads_per_worker=1, dashboard_address=":0"
+                n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
             ) as cluster,
             Client(cluster) as client,
         ):

@@ -5,7 +5,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import threading
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -254,10 +253,3 @@ def processes_of(session):
             if os.getsid(process.pid) == session and not zombie:
                 found.append(process)
     return found
-
-
-@pytest.mark.cluster
-def test_local_script_solves_several_instances():
-    done = run(sys.executable, DEPLOY / "local" / "solve.py", "ta001", "ta002")
-    assert "makespan     1278" in done.stdout
-    assert "makespan     1359" in done.stdout
