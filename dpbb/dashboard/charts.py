@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from bokeh.models import (
     ColumnDataSource,
     CustomJSTickFormatter,
@@ -18,6 +19,12 @@ from dpbb.problem import objective_of
 if TYPE_CHECKING:
     from dpbb.dashboard.feed import RunView
     from dpbb.dashboard.look import Look
+
+
+def show(source: ColumnDataSource, data: dict[str, list[Any]]) -> None:
+    """Set the data of a source, unless it has them: each time is a message."""
+    if source.data != data:
+        source.data = data
 
 
 class Incumbent:
@@ -68,29 +75,25 @@ class Incumbent:
             self.root.yaxis.axis_label = objective_of(view.problem)
         x = [max(0.0, step.seconds) for step in steps]
         y = [step.value for step in steps]
-        self._found.data = {"x": x, "y": y, "source": [step.source for step in steps]}
+        by = [step.source for step in steps]
+        show(self._found, {"x": x, "y": y, "source": by})
         if y:
             x, y = [*x, now], [*y, y[-1]]
-        self._incumbent.data = {"x": x, "y": y}
+        show(self._incumbent, {"x": x, "y": y})
         # nobody has a permutation of that value, and perhaps there is none
         given = snapshot.value is None or snapshot.ub < snapshot.value
-        self._upper_bound.data = {
-            "x": [0.0, now] if given else [],
-            "y": [snapshot.ub, snapshot.ub] if given else [],
-        }
+        ends = [snapshot.ub, snapshot.ub] if given else []
+        show(self._upper_bound, {"x": [0.0, now] if given else [], "y": ends})
         self._legend.items[0].visible = bool(y)
         self._legend.items[-1].visible = given
-        known = [
-            (seconds, bound)
-            for seconds, bound in zip(history.seconds, history.lower_bound, strict=True)
-            if bound is not None
-        ]
+        known: list[tuple[float, int]] = []  # where it changes, and now
+        for seconds, bound in zip(history.seconds, history.lower_bound, strict=True):
+            if bound is not None and (not known or bound != known[-1][1]):
+                known.append((seconds, bound))
         if known and snapshot.lower_bound is not None:
             known.append((now, snapshot.lower_bound))
-        self._bound.data = {
-            "x": [seconds for seconds, _ in known],
-            "y": [bound for _, bound in known],
-        }
+        x, y = map(list, zip(*known, strict=True)) if known else ([], [])
+        show(self._bound, {"x": x, "y": y})
 
 
 class Rates:
@@ -130,13 +133,13 @@ class Rates:
         self._seen = (history, history.version)
         self._before.visible, self._legend.visible = False, True
         rates = history.rates()
-        total = [sum(parts) for parts in zip(*rates.values(), strict=True)]
-        if not rates:  # nobody has reported: that is a rate, too
-            total = [0.0] * len(history.seconds)
-        self._total.data = {"x": history.seconds[:], "y": total}
+        seconds = np.array(history.seconds)  # arrays are sent as they are
+        # that nobody has reported is a rate, too
+        total = sum(rates.values(), start=np.zeros(len(seconds)))
+        self._total.data = {"x": seconds, "y": total}
         names = list(rates)
         self._engines.data = {
-            "xs": [history.seconds[:] for _ in names],
+            "xs": [seconds for _ in names],
             "ys": [rates[name] for name in names],
             "color": [self._look.engine(name) for name in names],
             "engine": names,

@@ -68,7 +68,7 @@ class History:
         self.cells.append(states_of(snapshot.spans))
         self.version += 1
 
-    def rates(self) -> dict[str, list[float]]:
+    def rates(self) -> dict[str, NDArray[np.float64]]:
         """Nodes a second of each engine, a value a sample; they add up to the run's.
 
         From the counts alone, so it does not matter whether the run has a seat at the
@@ -76,7 +76,7 @@ class History:
         first one; what was lost with a lease leaves a rate of 0.
         """
         if len(self.seconds) < 2:
-            return {engine: [0.0] * len(self.seconds) for engine in self.nodes}
+            return {engine: np.zeros(len(self.seconds)) for engine in self.nodes}
         seconds = np.array(self.seconds)
         begins = np.searchsorted(seconds, seconds[1:] - WINDOW_S, side="right") - 1
         begins = np.clip(begins, 0, np.arange(len(begins)))
@@ -84,8 +84,9 @@ class History:
         rates = {}
         for engine, series in self.nodes.items():
             counts = np.array(series, float)
-            rate = (np.maximum(counts[1:] - counts[begins], 0.0) / spans).tolist()
-            rates[engine] = [rate[0], *rate]  # nothing is known of the time before
+            rate = np.maximum(counts[1:] - counts[begins], 0.0) / spans
+            # nothing is known of the time before
+            rates[engine] = np.concatenate([rate[:1], rate])
         return rates
 
     def _thin_out(self) -> None:

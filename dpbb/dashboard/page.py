@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 UPDATE_MS = 1000
+CHARTS_EVERY = 2
+"""So many updates have the charts once: most of what a page costs is theirs."""
 COOKIE = "dpbb-theme"
 
 
@@ -64,6 +66,11 @@ PARTS: dict[str, Callable[[Look], Part]] = {
     "parameters": Parameters,
 }
 """All parts of the page by name; each is a document of its own too."""
+
+CHARTS = {
+    *("incumbent", "rate", "space", "eaten", "gantt", "depth", "seats", "donated"),
+}
+"""The parts that are no text."""
 
 ALONE: dict[str, Callable[[Look], Part]] = {
     "space": functools.partial(Strip, alone=True)
@@ -126,8 +133,12 @@ def show(
     viewer, pulse = Viewer(), Pulse()
     roots = {name: part.root for name, part in parts.items()}
     updates: list[Callable[[RunView], None]] = [part.update for part in parts.values()]
+    charts = [part.update for name, part in parts.items() if name in CHARTS]
 
-    def refresh() -> None:
+    def tick() -> None:
+        refresh(with_charts=pulse.count % CHARTS_EVERY == 0)
+
+    def refresh(*, with_charts: bool = True) -> None:
         runs = picker.refresh()
         view = feed.view(picker.run_id)
         pulse.beat(picker)
@@ -145,6 +156,8 @@ def show(
         )
         doc.title = _title(view.snapshot, only)
         for update in updates:
+            if update in charts and not with_charts:
+                continue
             try:
                 update(view)
             except Exception:
@@ -186,7 +199,7 @@ def show(
     refresh()
     picker.root.on_change("value", switched)
     viewer.source.on_change("data", switched)
-    doc.add_periodic_callback(refresh, UPDATE_MS)
+    doc.add_periodic_callback(tick, UPDATE_MS)
     doc.template = template
     doc.theme = theme
     doc.template_variables.update(
@@ -264,14 +277,14 @@ class Pulse:
 
     def __init__(self) -> None:
         self.source = ColumnDataSource({"run": [""], "empty": [True], "at": [0]})
-        self._count = 0
+        self.count = 0
 
     def beat(self, picker: Picker) -> None:
         """Tell the browser that the scheduler is there."""
-        self._count += 1
+        self.count += 1
         run = picker.run_id if picker.held else ""
         self.source.data = {
-            "run": [run], "empty": [not picker.run_id], "at": [self._count],
+            "run": [run], "empty": [not picker.run_id], "at": [self.count],
         }  # fmt: skip
 
     def follow(self, doc: Any, viewer: Viewer) -> None:  # noqa: ANN401

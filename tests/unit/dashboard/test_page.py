@@ -1,6 +1,7 @@
 """The documents, without a server: what they hold, and what they refuse."""
 
 import asyncio
+import itertools
 import re
 from dataclasses import replace
 from types import SimpleNamespace
@@ -666,8 +667,51 @@ def test_before_the_first_report_there_is_a_rate_of_nothing():
     part = charts.Rates(LIGHT)
     part.update(view(engine_nodes=(), seats=()))
     total = data(part.root, 1)
-    assert total["x"] == [0.0, 10.0]
-    assert total["y"] == [0.0, 0.0]
+    assert list(total["x"]) == [0.0, 10.0]
+    assert list(total["y"]) == [0.0, 0.0]
+
+
+def test_a_bound_that_stays_is_two_points():
+    shown = view()
+    for second in range(11, 60):
+        shown.history.note(replace(BASE, seconds=second, lower_bound=9 + second // 50))
+    part = charts.Incumbent(LIGHT)
+    part.update(replace(shown, snapshot=replace(BASE, seconds=60.0, lower_bound=10)))
+    bound = part._bound.data
+    points = list(zip(bound["x"], bound["y"], strict=True))
+    assert points == [(0, 9), (50, 10), (60, 10)]
+
+
+def test_what_does_not_change_is_not_sent():
+    """Each message costs the scheduler a tenth of a millisecond or more."""
+    feed = FakeFeed()
+    feed.add("abc")
+    doc = document(feed, FakeControls())
+    (callback,) = doc.session_callbacks
+    sent = []
+    doc.on_change(sent.append)
+    for _ in range(4):
+        callback.callback()
+    assert len(sent) == 4  # that the scheduler is there
+
+
+def test_charts_are_drawn_at_every_second_update_and_texts_at_each():
+    feed = FakeFeed()
+    feed.add("abc")
+    doc = document(feed, FakeControls())
+    (callback,) = doc.session_callbacks
+    drawn, said = [], []
+    for second in range(11, 15):
+        shown = replace(BASE, run_id="abc", seconds=float(second), closed=(0, second))
+        feed.views["abc"] = replace(feed.views["abc"], snapshot=shown)
+        callback.callback()
+        drawn.append(data(doc.get_model_by_name("depth"))["count"])
+        said.append(f"{second}.0 s" in doc.get_model_by_name("status").text)
+    assert said == [True] * 4
+    assert [before == after for before, after in itertools.pairwise(drawn)] in (
+        [True, False, True],
+        [False, True, False],
+    )
 
 
 def test_a_shop_without_any_work_has_a_gantt_chart():
