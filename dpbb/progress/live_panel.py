@@ -122,7 +122,7 @@ class LivePanel:
             yield _space(snapshot, width, plain=plain)
             yield from _links(view, snapshot.checkpoint, seconds)
             yield from _events(snapshot, view.offset_s)
-            if snapshot.shares_with:
+            if shares_text(snapshot):
                 yield _text(clean(shares_text(snapshot)), "yellow")
             if since > SILENT_S:
                 text = f"no news from the scheduler for {format_seconds(since)}"

@@ -82,7 +82,7 @@ def _facts(snapshot: Snapshot) -> Iterator[tuple[str, object]]:
         yield "left", left_text(snapshot) + (f", done {ends}" if ends else "")
     busy = sum(seat.busy for seat in snapshot.seats)
     yield "seats", f"{busy:,} of {len(snapshot.seats):,} busy"
-    if snapshot.shares_with:
+    if shares_text(snapshot):
         yield "turns", shares_text(snapshot)
     if snapshot.waits_for:
         yield "waiting", snapshot.waits_for

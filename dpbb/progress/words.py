@@ -61,7 +61,7 @@ def state_word(snapshot: Snapshot) -> str:
 
 def shares_text(snapshot: Snapshot) -> str:
     """Say with whom the run takes turns on too few seats; empty if with nobody."""
-    others = snapshot.shares_with
+    others = snapshot.shares_with if goes_on(snapshot) else ()
     if not others:
         return ""
     more = f" and {len(others) - 2:,} more" if len(others) > 2 else ""

@@ -5,7 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from dpbb.progress.words import clock_text, ends_text, left_text, span_text
+from dpbb.progress.words import (
+    clock_text,
+    ends_text,
+    left_text,
+    shares_text,
+    span_text,
+)
 from tests.unit.dashboard.fakes import BASE
 
 YEAR = 365.25 * 86400
@@ -28,6 +34,12 @@ def test_ranges_of_time(low, high, text, brief):
     assert span_text(low, high) == text
     assert span_text(low, high, brief=True) == brief
     assert len(brief) <= 9
+
+
+def test_a_run_takes_turns_until_it_is_over():
+    shared = replace(BASE, shares_with=("ta052", "ta053", "ta054"))
+    assert shares_text(shared) == "time-shared with ta052, ta053 and 1 more"
+    assert shares_text(replace(shared, state="finished")) == ""
 
 
 def test_what_is_left_is_rough_where_its_ends_are_far_apart():
