@@ -374,7 +374,8 @@ def test_a_hidden_leaf_is_found_where_everything_is_explored(optimal, both):
 
 def test_the_name_of_another_instance_is_refused(optimal, both):
     content = copy.deepcopy(optimal)
-    for name in ("ta022", "TA22", "VFR30_15_2", " vfr800_60_10 "):
+    spelled = ("ta022", "TA22", "VFR30_15_2", " vfr800_60_10 ", "vfr030_15_02_Gap")
+    for name in spelled:
         content["instance"]["name"] = name
         holds, text = both(content)
         assert not holds
