@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from dpbb.campaign.folder import Record
 
@@ -226,13 +227,55 @@ def cactus(records: Sequence[Record], ax: Axes | None = None) -> Axes:
         times = sorted(
             max(record.seconds, 1e-3) for record in proved if record.size == f"{n}x{m}"
         )
-        ax.step(times, range(1, len(times) + 1), where="post", label=f"{n}x{m}")
+        count = range(1, len(times) + 1)
+        ax.step(times, count, marker=".", where="post", label=f"{n}x{m}")
     style.dress(ax, x="seconds for an instance", y="instances proved")
     ax.set_xscale("log")
     ax.set_ylim(bottom=0)
+    ax.locator_params("y", integer=True)
     style.legend_above(ax)
     style.title(ax, "campaign", f": {len(proved)} of {len(records)} instances proved")
     return ax
+
+
+def draw(records: Sequence[Record]) -> Figure:
+    """Draw the cactus plot, and of each class what was proved, its hours and nodes.
+
+    Raises
+    ------
+    OptionError
+        Nothing was proved yet.
+    """
+    style.require_matplotlib()
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.0, 7.5), layout="constrained")
+    axes: Any = figure.subplot_mosaic(
+        [["cactus"] * 3, ["proved", "hours", "nodes"]], height_ratios=[3, 2]
+    )
+    cactus(records, axes["cactus"])
+    rows = classes(records)[:-1]
+    names = [row[0] for row in rows]
+    on_gpu = any(row[7] for row in rows)
+    bars = {
+        "proved": ("instances proved", [row[2] for row in rows]),
+        "hours": ("GPU-hours", [row[7] for row in rows])
+        if on_gpu
+        else ("hours", [row[6] for row in rows]),
+        "nodes": ("nodes", [row[5] for row in rows]),
+    }
+    axes["proved"].barh(names, [row[1] for row in rows], color=style.GRID)
+    for place, (label, values) in bars.items():
+        ax = axes[place]
+        ax.barh(names, values, color=style.SERIES[0])
+        style.dress(ax, x=label, y="", grid="x")
+        ax.invert_yaxis()
+        if place != "proved":
+            ax.set_yticklabels([])
+    axes["proved"].locator_params("x", integer=True)
+    if any(row[5] for row in rows):
+        axes["nodes"].set_xscale("log")
+    return figure
 
 
 def as_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

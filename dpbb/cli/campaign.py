@@ -33,7 +33,7 @@ on from their checkpoints. Cheap ones come first, by an estimate of one second e
 
 dpbb campaign report FOLDER... shows what came out; --write FILE (more than once) writes
 it: .csv and .json (instances), .md (all), .tex (classes), .png, .svg or .pdf (how many
-were proved within which time).
+were proved within which time, and of each class hours and nodes).
 
 exit codes: 0 all are proved; 3 some are not; 1 error; 2 bad input."""
 
@@ -165,7 +165,7 @@ def _report(paths: Sequence[Path], files: Sequence[str]) -> int:
     records = sorted(found, key=lambda one: (one.n_jobs, one.n_machines, one.instance))
     if not records:
         raise OptionError(f"report: expected records in {paths[0]}, got none")
-    from dpbb.campaign.report import FORMS, cactus
+    from dpbb.campaign.report import FORMS, draw
 
     for name in files:
         suffix = Path(name).suffix.lower()
@@ -178,11 +178,7 @@ def _report(paths: Sequence[Path], files: Sequence[str]) -> int:
             if suffix in FORMS:
                 Path(name).write_text(FORMS[suffix](records), encoding="utf-8")
             else:
-                from dpbb.plotting.style import new_figure
-
-                figure, ax = new_figure((7.0, 4.0))
-                cactus(records, ax)
-                figure.savefig(name, dpi=150)
+                draw(records).savefig(name, dpi=150)
     _show(records)
     return 0
 

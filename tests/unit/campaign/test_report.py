@@ -74,6 +74,17 @@ def test_what_is_left_says_what_it_costs():
     assert [(row[0], row[-1]) for row in rows] == [("cheap", "yes"), ("dear", "no")]
 
 
+def test_classes_are_drawn_beside_the_cactus():
+    figure = report.draw([A, B])
+    labels = [ax.get_xlabel() for ax in figure.axes]
+    assert labels[1:] == ["instances proved", "GPU-hours", "nodes"]
+    of, proved = figure.axes[1].containers
+    assert [bar.get_width() for bar in of] == [1, 1]
+    assert [bar.get_width() for bar in proved] == [1, 0]
+    hours = report.draw([replace(A, gpu_seconds=0.0)]).axes[2]
+    assert (hours.get_xlabel(), hours.patches[0].get_width()) == ("hours", 1.0)
+
+
 def test_columns_stand_below_each_other():
     assert report.as_table(("a", "longer"), [("bbb", 1000), (None, 0.25)]) == (
         "|   a | longer |\n|----:|-------:|\n| bbb |  1,000 |\n|   - |   0.25 |\n"
