@@ -13,6 +13,7 @@ from bokeh.models import Button, CustomJS, InlineStyleSheet, Select, TextInput
 from dpbb.dashboard.look import FIELD
 from dpbb.dashboard.panels import Panel
 from dpbb.dashboard.text import duration
+from dpbb.progress.base import TROUBLE
 from dpbb.progress.words import clock_text
 
 if TYPE_CHECKING:
@@ -22,9 +23,7 @@ if TYPE_CHECKING:
 
 KINDS = {
     "all kinds": (),
-    "trouble": (
-        "checkpoint-failed", "error", "lost", "no-seat", "refused", "seat-lost",
-    ),
+    "trouble": TROUBLE,
     "incumbents": ("incumbent", "heuristics", "step", "bound"),
     "seats": ("seat", "seat-left", "seat-lost", "no-seat", "shared"),
     "checkpoints": ("checkpoint", "checkpoint-failed", "resumed"),

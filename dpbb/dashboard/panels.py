@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from bokeh.models import Div, InlineStyleSheet
 
 from dpbb.coordination.snapshot import RunState
-from dpbb.dashboard.text import duration, plural, short, size
+from dpbb.dashboard.text import duration, plural, size
+from dpbb.progress.text import format_count
 from dpbb.progress.words import (
     UPPER_BOUND,
     ends_text,
@@ -155,8 +156,8 @@ class Status(Panel):
             tile("gap", _gap(now)),
             *_upper_bound(now),
             tile("time", duration(now.seconds)),
-            tile("nodes", short(now.decomposed + now.leaves)),
-            tile("nodes/s", short(float(_mean_or_now(now)))),
+            tile("nodes", format_count(now.decomposed + now.leaves)),
+            tile("nodes/s", format_count(float(_mean_or_now(now)))),
             *_energy(now),
             tile(
                 "explored",

@@ -8,7 +8,8 @@ from urllib.parse import quote
 
 from dpbb.dashboard.events import at
 from dpbb.dashboard.panels import Panel
-from dpbb.dashboard.text import duration, short, size
+from dpbb.dashboard.text import duration, size
+from dpbb.progress.text import format_count
 from dpbb.progress.words import (
     left_text,
     shares_text,
@@ -107,7 +108,7 @@ def _campaign_cells(
         left, seats = left_text(now), f"{sum(one.busy for one in now.seats):,}"
     return (
         escape(middle(name, NAME_WIDTH)),
-        DASH if nodes is None else short(float(nodes)),
+        DASH if nodes is None else format_count(float(nodes)),
         escape(state),
         DASH if lower is None else f"{lower:,}",
         DASH if upper is None else f"{upper:,}",
@@ -129,7 +130,7 @@ def _run_cells(now: Snapshot) -> tuple[str, ...]:
         duration(now.seconds),
         DASH if now.value is None else f"{now.value:,}",
         DASH if now.lower_bound is None else f"{now.lower_bound:,}",
-        short(float(now.nodes_per_second)),
+        format_count(float(now.nodes_per_second)),
         escape(shared) if shared else seats,
         escape(now.submitter) or DASH,
     )
@@ -164,7 +165,7 @@ def _device_cells(one: DeviceRow) -> tuple[str, ...]:
     if one.memory is not None:
         used, whole = one.memory
         memory = size(int(used)) + (f" of {size(int(whole))}" if whole else "")
-    rate = DASH if one.nodes_per_second is None else short(one.nodes_per_second)
+    rate = DASH if one.nodes_per_second is None else format_count(one.nodes_per_second)
     return (
         f'<span title="{escape(one.worker)}">{escape(one.name)}</span>',
         escape(middle(one.model, NAME_WIDTH)),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpbb.coordination.snapshot import Snapshot
+
+_PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 
 
 def format_best(snapshot: Snapshot) -> str:
@@ -19,17 +22,32 @@ def format_best(snapshot: Snapshot) -> str:
     return f"none found {below}" if over else f"none yet {below}"
 
 
-def format_count(count: float) -> str:
-    """Three significant digits and a unit, such as ``41.2 M``."""
-    if count >= 9999.5e12:
-        return f"{count:.0e}"
-    for unit in ("", " k", " M", " G", " T"):
-        if count < 999.5 or unit == " T":
-            break
-        count /= 1000
-    if not unit:
-        return f"{count:.0f}"
-    return f"{count:.{2 if count < 9.995 else 1 if count < 99.95 else 0}f}{unit}"
+def format_count(number: float) -> str:
+    """Write three significant digits and an SI prefix: ``1.23 M``; at most 9 wide."""
+    if isinstance(number, float) and not math.isfinite(number):
+        return "∞" if number > 0 else "–"  # noqa: RUF001
+    if abs(number) >= 999.5e18:
+        return power(number)
+    if abs(number) < 999.5:
+        fraction = isinstance(number, float)
+        return f"{round(number, 2):.3g}" if fraction else str(number)
+    prefix = 0
+    value = float(number)
+    while abs(value) >= 999.5:
+        value /= 1000
+        prefix += 1
+    digits = 2 if abs(value) < 9.995 else 1 if abs(value) < 99.95 else 0
+    return f"{value:.{digits}f} {_PREFIXES[prefix]}"
+
+
+def power(number: float) -> str:
+    """Write ``1.2e+40``; a whole number may be too large for a float."""
+    try:
+        return f"{float(number):.1e}"
+    except OverflowError:
+        digits = str(abs(int(number)))
+        sign = "-" if number < 0 else ""
+        return f"{sign}{digits[0]}.{digits[1]}e+{len(digits) - 1}"
 
 
 def format_seconds(seconds: float) -> str:

@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from dpbb.dashboard.text import duration, plural, short, size
+from dpbb.dashboard.text import duration, plural, size
+from dpbb.progress.text import format_count
 
 
 @pytest.mark.parametrize(
@@ -13,7 +14,10 @@ from dpbb.dashboard.text import duration, plural, short, size
         (0, "0"),
         (999, "999"),
         (0.5, "0.5"),
+        (1e-9, "0"),
         (999.7, "1.00 k"),
+        (9994, "9.99 k"),
+        (9996, "10.0 k"),
         (1000, "1.00 k"),
         (12_345, "12.3 k"),
         (999_600, "1.00 M"),
@@ -27,8 +31,8 @@ from dpbb.dashboard.text import duration, plural, short, size
         (math.nan, "–"),  # noqa: RUF001
     ],
 )
-def test_short(number, text):
-    assert short(number) == text
+def test_counts(number, text):
+    assert format_count(number) == text
 
 
 @pytest.mark.parametrize(
@@ -54,9 +58,9 @@ def test_duration(seconds, text):
 @pytest.mark.parametrize("exponent", [*range(-5, 40), 60, 200, 308])
 def test_nothing_is_too_large_to_be_written_in_few_characters(exponent):
     for number in (10.0**exponent, 9.99999 * 10.0 ** min(exponent, 307)):
-        assert len(short(number)) <= 9
+        assert len(format_count(number)) <= 9
         assert len(duration(number)) <= 14
-    assert len(short(10 ** max(exponent, 0) * 10**200)) <= 9
+    assert len(format_count(10 ** max(exponent, 0) * 10**200)) <= 9
 
 
 def test_plural():

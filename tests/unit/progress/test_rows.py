@@ -7,7 +7,7 @@ import pytest
 
 from dpbb.coordination.events import ROWS_OF_A_KIND, EventLog
 from dpbb.coordination.snapshot import EventRecord
-from dpbb.progress import ProgressPrinter, format_count, format_seconds
+from dpbb.progress import ProgressPrinter, format_seconds
 from dpbb.progress.rows import HEADER, fitting, format_header, format_row
 from dpbb.progress.text import format_share
 from tests.unit.progress.fakes import BUSY, SNAPSHOT
@@ -15,25 +15,6 @@ from tests.unit.progress.fakes import BUSY, SNAPSHOT
 
 def lines(stream):
     return stream.getvalue().splitlines()
-
-
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [
-        (0, "0"),
-        (999, "999"),
-        (999.6, "1.00 k"),
-        (9994, "9.99 k"),
-        (9996, "10.0 k"),
-        (99_960, "100 k"),
-        (41_200_012, "41.2 M"),
-        (5e12, "5.00 T"),
-        (7e15, "7000 T"),
-        (3.2e40, "3e+40"),
-    ],
-)
-def test_counts_have_three_digits(count, text):
-    assert format_count(count) == text
 
 
 @pytest.mark.parametrize(
