@@ -335,19 +335,17 @@ def _repeated(
         return True
     given = (settings, found.problem, found.tree, device)
 
-    def run() -> dict[str, Any]:
-        explored = _explored(PoolEngine().open_with(*given, ub=found.ub), found)
-        assert explored is not None  # noqa: S101 - there is no end
-        return explored
+    def run(end: float = math.inf) -> dict[str, Any] | None:
+        return _explored(PoolEngine().open_with(*given, ub=found.ub), found, end)
 
     compiled = (how, found.instance) if device.kind == "cuda" else ("threads", "")
     try:
         if compiled not in _WARM:
-            run()
+            run(0.0)  # a slice
             _WARM.add(compiled)
         meter = EnergyMeter(device)
         before, began = meter.read(), time.perf_counter()
-        runs = [run() for _ in range(repeat)]
+        runs = [one for _ in range(repeat) if (one := run()) is not None]
         after, watts = meter.read(), None
         if before is not None and after is not None:
             watts = (after - before) / (time.perf_counter() - began)

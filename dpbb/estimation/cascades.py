@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from dpbb.options import TreeOptions
     from dpbb.problem import Problem
 
-NODES = 300
+NODES = 128
 """Nodes of a depth that are looked at to order pairs."""
 
-SHARES = (0.5, 0.75, 0.9, 0.97)
+SHARES = (0.5, 0.75, 0.9)
 """Of the children that some pair prunes, what the pairs of a cascade prune."""
 
 FIRST_SAMPLES, SAMPLES = 8, 64
@@ -39,21 +39,36 @@ FIRST_SAMPLES, SAMPLES = 8, 64
 
 PROBES = 4
 
-WORTH_S = 300.0
-"""Estimated seconds of LB1's tree below which nothing is looked for: what there is to
-gain may be less than the looking takes."""
-
 CLEAR = 0.85
 """Largest part of LB1's time that another bound may take, by the upper end of its
 estimate and the lower end of LB1's, to be chosen."""
 
-COSTS = {"cpu": (3.0, 0.4), "gpu": (0.3, 0.2)}
-"""What tightening the children of a node takes on an engine, in nodes of LB1: whatever
-the pairs, and for each of a few pairs. Engines that are not in here take LB1.
 
-Measured with ``dpbb bench cascade``, ta021 to ta027 at the optimum: nodes of cascades
-of 1 to 8 pairs at all depths took 4.3 to 8.7 times as long as those of LB1 with 24
-threads, and 1.5 to 3.1 times on an H200.
+class Cost(NamedTuple):
+    """What cascades cost on an engine.
+
+    Attributes
+    ----------
+    start_s
+        Seconds to load their kernels, as those of LB1 are loaded while a cluster
+        starts; compiled they are in a first run.
+    node, pair
+        What tightening the children of a node takes, in nodes of LB1: whatever the
+        pairs, and for each of a few pairs.
+    """
+
+    start_s: float
+    node: float
+    pair: float
+
+
+COSTS = {"cpu": Cost(2.0, 1.5, 0.9), "gpu": Cost(5.0, 0.3, 0.2)}
+"""Engines that are not in here take LB1.
+
+Measured with ``dpbb bench cascade``, ta021 to ta027 at the optimum, VFR30_15_2 and
+VFR40_15_9: nodes of cascades of 1, 3, 5 and 10 pairs at all depths took 1.5, 2.1, 2.5
+and 3.2 times as long as those of LB1 on an H200; of 1, 3 and 5 pairs 2.9, 5.5 and 7
+times on a core.
 """
 
 
@@ -91,6 +106,7 @@ def chosen_bound(
     nodes_per_second: float,
     seed: int = 0,
     should_stop: Callable[[], bool] = lambda: False,
+    on_estimate: Callable[[float], None] = lambda _seconds: None,
 ) -> Choice:
     """Choose the bound of a tree.
 
@@ -104,6 +120,9 @@ def chosen_bound(
         Name of the engine that explores.
     nodes_per_second
         Its rate with LB1, all devices together.
+    on_estimate
+        Called with the least seconds that the tree of LB1 may take, once they are
+        estimated, if there may be something to gain.
     """
     bounds = pair_bounds_of(problem)
     if engine not in COSTS or ub is None:
@@ -111,19 +130,21 @@ def chosen_bound(
         return Choice(LB1, f"{missing} are not known")
     if bounds is None:
         return Choice(LB1, "there is no pair of machines")
-    _, high = _estimated(problem, tree, ub, seed, FIRST_SAMPLES)
-    seconds = high / nodes_per_second
-    if seconds < WORTH_S:
-        return Choice(LB1, f"its tree takes at most about {seconds:.0f} s")
-    loose = _estimated(problem, tree, ub, seed)
-    base, per_pair = COSTS[engine]
+    cost = COSTS[engine]
+    low, high = _estimated(problem, tree, ub, seed, FIRST_SAMPLES)
+    if CLEAR * high < cost.start_s * nodes_per_second:
+        seconds = high / nodes_per_second
+        return Choice(LB1, f"its tree takes at most about {seconds:.1f} s")
+    on_estimate(low / nodes_per_second)
+    low, _ = _estimated(problem, tree, ub, seed)
     best, found = CLEAR, Choice(LB1, "no cascade is clearly faster by its estimate")
     for pairs in learned_pairs(problem, bounds, tree, ub, seed):
         if should_stop():
             break
         other = with_pairs(problem, pairs)
         _, high = _estimated(other, replace(tree, bound=bound_of(other)), ub, seed)
-        part = high * (1 + base + per_pair * len(pairs)) / loose[0]
+        time = high * (1 + cost.node + cost.pair * len(pairs))
+        part = (time + cost.start_s * nodes_per_second) / low
         if part < best:
             best = part
             why = f"about {part:.0%} of the time of lb1 by its estimate"

@@ -248,7 +248,12 @@ class Call:
         if strategy is Strategy.FROM_BELOW:
             plan = replace(plan, step=Step(1, plan.lower_bound))
         if self.options.bound == AUTO_BOUND:
-            choice = bound_for(plan, engine=self.engine, should_stop=self.should_stop)
+            choice = bound_for(
+                plan,
+                engine=self.engine,
+                ready=lambda: self.starting is None or self.starting.done(),
+                should_stop=self.should_stop,
+            )
             self.progress.note(f"bound {choice.bound}: {choice.why}")
             if choice.bound != bound_of(plan.problem):
                 plan = replace(plan, problem=with_bound(plan.problem, choice.bound))

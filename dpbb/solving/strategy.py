@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from functools import partial
@@ -31,6 +32,10 @@ ESTIMATE_SHARE = 0.05
 WAIT_S = 60.0
 """An estimate is waited for so long, as on its first use Numba compiles for it; with a
 time limit three times its share."""
+
+LOOK_SHARE = 0.02
+"""Of the time that LB1's tree is estimated to take, what a choice of the bound takes at
+most after the moment from which a cluster could explore."""
 
 CORE_NODES_PER_S = 1.5e7
 """Nodes of LB1 a second that a core explores about (``dpbb bench cpu``, 20 x 20)."""
@@ -95,6 +100,7 @@ def bound_for(
     plan: Plan,
     *,
     engine: str | None,
+    ready: Callable[[], bool],
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Choice:
     """Return the bound of a tree where the option is ``auto``, and why.
@@ -103,6 +109,8 @@ def bound_for(
     ----------
     engine
         The engine of an embedded cluster; None: another cluster explores.
+    ready
+        Whether the cluster is there: from then on the choice costs time.
     """
     from dpbb.cluster.worker.gpus import visible_gpus
     from dpbb.engines.cpu.engine import default_threads
@@ -120,6 +128,19 @@ def bound_for(
         known = h100_rate(plan.problem.n_jobs, machines, max(1, gpus))
         rate = known.nodes_per_second
     left = plan.seconds_left(time.monotonic())
+    ready_at, tree_s = math.inf, 0.0
+
+    def has_estimate(seconds: float) -> None:
+        nonlocal tree_s
+        tree_s = seconds
+
+    def is_late() -> bool:
+        nonlocal ready_at
+        now = time.monotonic()
+        if ready():
+            ready_at = min(ready_at, now)
+        return now > ready_at + LOOK_SHARE * tree_s or should_stop()
+
     found = _in_time(
         lambda stopped: chosen_bound(
             plan.problem,
@@ -129,9 +150,10 @@ def bound_for(
             nodes_per_second=rate,
             seed=options.seed,
             should_stop=stopped,
+            on_estimate=has_estimate,
         ),
         WAIT_S if left is None else min(WAIT_S, ESTIMATE_SHARE * max(left, 0.0)),
-        should_stop,
+        is_late,
     )
     late = Choice(bound_of(plan.problem), "the estimate was not there in time")
     return late if found is None else found

@@ -10,9 +10,11 @@ other with one u; a lane without a pair has an estimate of nothing.
 
 ``tighten`` puts the children that LB1 leaves side by side, one in each lane. The
 estimates leave out the pairs that can prune none of them; for another pair all lanes
-walk the unscheduled jobs in Johnson's order, and a mask is zero where the lane's own
-job would be. A lane to spare has no job of its own: that is M of the node, an exact
-estimate. Whether a child is pruned does not depend on estimates.
+walk the unscheduled jobs in Johnson's order, and a mask leaves out the lane's own job.
+A lane to spare has no job of its own: that is M of the node, an exact estimate. Whether
+a child is pruned does not depend on estimates. Of a child's ends on the machines only
+those that pairs need are looked at. The scratch is zeros at first, and whatever a call
+writes that the next one must not see is zeros again.
 """
 
 from __future__ import annotations
@@ -69,6 +71,8 @@ class Cascade(NamedTuple):
     lb1: Lb1
     first: int  # depths of the children that are tightened
     last: int
+    firsts: int  # machines up to the last u of a pair
+    seconds: int  # machines from the least v of a pair on
     n_blocks: int
     blocks: Ints  # (n_blocks, 2): u, and v of the first lane
     pair_at: Ints  # (n_blocks, LANES): pair of a lane, or -1
@@ -76,6 +80,7 @@ class Cascade(NamedTuple):
     steps: Lanes  # (n_pairs, n, STEP): time on u, the same with the lag, time on v
     shorter: Lanes  # (n, n_blocks, LANES): the shorter time of each job on a pair
     times: Lanes  # (2, n, m): as either side has the machines
+    lanes: Lanes  # (LANES, LANES): -1 in one lane
     root: Lanes  # (node_lanes,)
 
     @staticmethod
@@ -146,6 +151,8 @@ class Cascade(NamedTuple):
             lb1=lb1,
             first=1 if cascade is None else cascade.first,
             last=0 if cascade is None else cascade.last,
+            firsts=int(u.max(initial=-1)) + 1,
+            seconds=n_machines - int(v.min(initial=n_machines)),
             n_blocks=len(blocks),
             blocks=blocks,
             pair_at=pair_at,
@@ -153,6 +160,7 @@ class Cascade(NamedTuple):
             steps=_flat(steps.repeat(2, axis=2), dtype),
             shorter=_flat(shorter, dtype),
             times=_flat(np.stack([times, times[:, ::-1]]), dtype),
+            lanes=_flat(-np.eye(LANES, dtype=np.int64), dtype),
             root=root.astype(dtype),
         )
 
@@ -244,29 +252,29 @@ class Cascade(NamedTuple):
         m = self.height
         ends = (n + LANES - 1) // LANES * LANES  # a row of children for each machine
         spare = ends + m * LANES
-        free = spare + LANES  # a row of masks for each job
-        left = free + n * LANES  # places of the unscheduled jobs
+        own_job = spare + LANES  # a row of masks for each job: zeros but in its lane
+        left = own_job + n * LANES  # places of the unscheduled jobs
         other = left + n  # the side that all children have, by machine, and lanes
         own = other + m + LANES  # the same of each child
         marks = at + self.lb1.node_lanes
         estimates = marks + (n + LANES) // LANES * LANES
         limit = splat(ub, like)
         enough = splat(floor, like)
-        for k in range(m):
+        machines = self.seconds if side else self.firsts
+        others = self.firsts if side else self.seconds
+        for k in range(others):
             machine = k if side else m - 1 - k
             work[other + machine] = nodes[at + 2 * k + 1 - side]
         for begin in range(0, count, LANES):
             used = min(LANES, count - begin)
-            for k in range(m):
-                store(work, ends + k * LANES, like)
             for lane in range(used):
                 row = (side * n + jobs[first + kept[begin + lane]]) * m
                 view = own + lane * (m + LANES)
                 end = 0
-                for k in range(m):
+                for k in range(machines):
                     machine = m - 1 - k if side else k
-                    start = int64(nodes[at + 2 * k + side])
-                    end = max(end, start) + int64(self.times[row + k])
+                    end = max(end, int64(nodes[at + 2 * k + side]))
+                    end += int64(self.times[row + k])
                     work[view + machine] = end
                     work[ends + machine * LANES + lane] = end
             alive = (np.uint64(1) << np.uint64(used)) - np.uint64(1)
@@ -302,12 +310,10 @@ class Cascade(NamedTuple):
                         continue
                     if not ready:
                         ready = True
-                        for job in range(n):
-                            there = splat(nodes[marks + job], like)
-                            store(work, free + job * LANES, there)
                         for lane in range(used):
                             job = jobs[first + kept[begin + lane]]
-                            work[free + job * LANES + lane] = 0
+                            there = load(self.lanes, lane * LANES, like)
+                            store(work, own_job + job * LANES, there)
                     row = pair * n
                     places = 0
                     for place in range(n):
@@ -325,14 +331,15 @@ class Cascade(NamedTuple):
                     on_second = start
                     for place in range(places):
                         step = row + int64(work[left + place])
-                        here = load(work, free + self.order[step] * LANES, like)
+                        mask = load(work, own_job + self.order[step] * LANES, like)
                         step *= STEP
-                        reach = load_pair(self.steps, step + 2, like) & here
+                        reach = load_pair(self.steps, step + 2, like)
+                        reach = reach ^ (reach & mask)
                         on_second = maximum(on_second, on_first + reach)
-                        time = load_pair(self.steps, step, like) & here
-                        on_first = on_first + time
-                        time = load_pair(self.steps, step + 4, like) & here
-                        on_second = on_second + time
+                        time = load_pair(self.steps, step, like)
+                        on_first = on_first + (time ^ (time & mask))
+                        time = load_pair(self.steps, step + 4, like)
+                        on_second = on_second + (time ^ (time & mask))
                     best = maximum(best, on_second)
                     if used < LANES:
                         store(work, spare, on_second - start)
@@ -342,6 +349,13 @@ class Cascade(NamedTuple):
                 if less(best, limit) & alive == np.uint64(0):
                     break
             store(work, begin, best)
+            if ready:
+                for lane in range(used):
+                    job = jobs[first + kept[begin + lane]]
+                    store(work, own_job + job * LANES, like)
+            if used == LANES:  # the lane to spare
+                for k in range(m):
+                    work[ends + k * LANES + LANES - 1] = 0
 
 
 def _blocks(pairs: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

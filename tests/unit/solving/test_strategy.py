@@ -85,6 +85,6 @@ def test_the_bound_that_is_chosen_is_that_of_the_run(monkeypatch):
 
 
 def test_of_devices_that_are_not_known_the_bound_is_lb1():
-    choice = bound_for(plan_of(bound="auto"), engine=None)
+    choice = bound_for(plan_of(bound="auto"), engine=None, ready=lambda: False)
     assert choice.bound == "lb1"
     assert "not known" in choice.why
