@@ -3,13 +3,17 @@
 A tree is explored by turns with each bound, in one process on one device: wall time
 from the first slice to the proof, and the nodes. ``learned-1``, ``learned-2`` ... are
 cascades of the few pairs of machines that prune most in a sample of the tree, more with
-each; ``auto`` is what ``--bound auto`` takes there. A tree that is not over in time has
-its nodes so far, with a ``>``.
+each. A tree that is not over in time has its nodes so far, with a ``>``. With
+``--calls`` each run is a process, ``dpbb solve`` from its start to its end: there
+``auto`` has its price, too.
 """
 
 from __future__ import annotations
 
+import json
 import statistics
+import subprocess
+import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,12 +23,7 @@ from dpbb.bench.cpu import Machine
 from dpbb.engines.base import SLICE_S
 from dpbb.engines.registry import choose_engine
 from dpbb.errors import OptionError
-from dpbb.estimation.cascades import (
-    chosen_bound,
-    learned_pairs,
-    pair_bounds_of,
-    with_pairs,
-)
+from dpbb.estimation.cascades import learned_pairs, pair_bounds_of, with_pairs
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.options import LB1, TreeOptions
@@ -44,9 +43,13 @@ TREES = (*(f"ta{number:03}" for number in range(21, 31)), *VFR)
 """Instances at their best-known makespan, or at the value after the @."""
 
 
+Run = tuple[int, int, bool, float]
+"""Decomposed nodes, leaves, whether the tree is over, seconds."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
-    """All repetitions of one tree with one bound; ``choice_s``: of ``auto``."""
+    """All repetitions of one tree with one bound."""
 
     tree: str
     arm: str
@@ -54,7 +57,6 @@ class Row:
     decomposed: int
     leaves: int
     over: bool
-    choice_s: float
     seconds: tuple[float, ...]
 
 
@@ -67,8 +69,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--arms",
         nargs="+",
-        default=["lb1", "lb2", "auto"],
-        help="bounds, auto, learned (default: lb1 lb2 auto)",
+        default=["lb1", "lb2"],
+        help="bounds; learned; auto with --calls (default: lb1 lb2)",
+    )
+    parser.add_argument(
+        "--calls", action="store_true", help="time whole calls of dpbb solve"
     )
     parser.add_argument(
         "--most", type=float, default=60.0, help="seconds of a run (default: 60)"
@@ -92,9 +97,12 @@ def run(args: argparse.Namespace) -> int:
             raise OptionError(f"--trees: expected {name}@UB, as no value is known")
         else:
             ub = known.upper_bound
-        engine, _ = choose_engine(args.engine, problem, TreeOptions())
-        device = engine.devices(args.threads)[0]
-        found, same = _tree(args, tree, problem, ub, engine, device)
+        if args.calls:
+            found, same = _calls(args, tree, name, ub)
+        else:
+            engine, _ = choose_engine(args.engine, problem, TreeOptions())
+            device = engine.devices(args.threads)[0]
+            found, same = _tree(args, tree, problem, ub, engine, device)
         rows += found
         exact &= same
     if args.json is not None:
@@ -113,53 +121,77 @@ def _tree(
 ) -> tuple[list[Row], bool]:
     """Explore a tree with all arms by turns; also whether all counts agree."""
     _explored(engine, device, problem, ub, 0.5)  # compiles
-    nodes, _, _, took = _explored(engine, device, problem, ub, 2.0)
-    arms: dict[str, tuple[Problem[Any], float]] = {}
+    arms: dict[str, Problem[Any]] = {}
     for arm in args.arms:
-        began = time.perf_counter()
-        if arm == "auto":
-            choice = chosen_bound(
-                problem,
-                TreeOptions(),
-                ub,
-                engine=engine.name,
-                nodes_per_second=nodes / took,
-            )
-            arms[arm] = (
-                problem.with_bound(choice.bound),
-                time.perf_counter() - began,
-            )
-        elif arm == "learned":
-            bounds = pair_bounds_of(problem)
-            if bounds is None:
-                continue
-            sets = learned_pairs(problem, bounds, TreeOptions(), ub)
-            for number, pairs in enumerate(sets, 1):
-                arms[f"{arm}-{number}"] = with_pairs(problem, pairs), 0.0
-        else:
-            arms[arm] = problem.with_bound(arm), 0.0
-    for other, _ in arms.values():
+        if arm != "learned":
+            arms[arm] = problem.with_bound(arm)
+            continue
+        bounds = pair_bounds_of(problem)
+        sets = (
+            [] if bounds is None else learned_pairs(problem, bounds, TreeOptions(), ub)
+        )
+        for number, pairs in enumerate(sets, 1):
+            arms[f"{arm}-{number}"] = with_pairs(problem, pairs)
+    for other in arms.values():
         if bound_of(other) != LB1:
             _explored(engine, device, other, ub, 0.5)  # compiles
-    runs: dict[str, list[tuple[int, int, bool, float]]] = {arm: [] for arm in arms}
+    runs: dict[str, list[Run]] = {arm: [] for arm in arms}
     for _ in range(args.repeat):
-        for arm, (other, _) in arms.items():
+        for arm, other in arms.items():
             runs[arm].append(_explored(engine, device, other, ub, args.most))
+    bounds_of = {arm: bound_of(other) for arm, other in arms.items()}
+    return _rows(tree, engine.name, bounds_of, runs)
+
+
+def _calls(
+    args: argparse.Namespace, tree: str, name: str, ub: int
+) -> tuple[list[Row], bool]:
+    """Solve a tree with all arms by turns, a process each; the first ones compile."""
+    command = [sys.executable, "-m", "dpbb", "solve", name, "--cutoff", str(ub)]
+    command += ["--engine", args.engine, "--json", "--progress", "plain"]
+    command += ["--time-limit", str(args.most)]
+    if args.threads is not None:
+        command += ["--threads", str(args.threads)]
+    runs: dict[str, list[Run]] = {arm: [] for arm in args.arms}
+    bounds_of = {arm: arm for arm in args.arms}
+    for number in range(1 + args.repeat):
+        for arm in args.arms:
+            began = time.perf_counter()
+            done = subprocess.run(  # noqa: S603 (this program)
+                [*command, "--bound", arm], capture_output=True, text=True, check=False
+            )
+            seconds = time.perf_counter() - began
+            if not done.stdout:
+                raise OptionError(f"dpbb solve {name} --bound {arm}: {done.stderr}")
+            result = json.loads(done.stdout)
+            over = result["termination"] == "exhausted"
+            counts = result["decomposed"], result["leaves"]
+            if number:
+                runs[arm].append((*counts, over, seconds))
+            for line in done.stderr.splitlines():
+                if line.startswith("bound "):
+                    bounds_of[arm] = line.removeprefix("bound ")
+    return _rows(tree, args.engine, bounds_of, runs)
+
+
+def _rows(
+    tree: str, engine: str, bounds: dict[str, str], runs: dict[str, list[Run]]
+) -> tuple[list[Row], bool]:
+    """Print and return a row for each arm; also whether all counts agree."""
     first, rows, exact = 0.0, [], True
-    for arm, (other, choice_s) in arms.items():
-        done = [one[:3] for one in runs[arm]]
+    for arm, done in runs.items():
+        seconds = tuple(one[3] for one in done)
         over = all(one[2] for one in done)
-        exact &= not over or len(set(done)) == 1
-        seconds = tuple(one[3] for one in runs[arm])
-        middle = statistics.median(seconds) + choice_s
+        # what auto chooses may differ
+        exact &= not over or arm == "auto" or len({one[:3] for one in done}) == 1
+        middle = statistics.median(seconds)
         first = first or middle
-        rows.append(
-            Row(tree, arm, bound_of(other), *done[0][:2], over, choice_s, seconds)
-        )
+        decomposed, leaves = done[0][:2]
+        rows.append(Row(tree, arm, bounds[arm], decomposed, leaves, over, seconds))
         print(
-            f"{tree:18} {engine.name} {arm:10} {'' if over else '>'}{done[0][0]:>15,} "
+            f"{tree:18} {engine} {arm:10} {'' if over else '>'}{decomposed:>15,} "
             f"nodes  {middle:8.3f} s  {min(seconds):8.3f} to {max(seconds):8.3f}  "
-            f"{first / middle:5.2f} x  {bound_of(other)[:40]}",
+            f"{first / middle:5.2f} x  {bounds[arm][:80]}",
             flush=True,
         )
     return rows, exact
@@ -167,7 +199,7 @@ def _tree(
 
 def _explored(
     engine: Engine, device: Device, problem: Problem[Any], ub: int, most: float
-) -> tuple[int, int, bool, float]:
+) -> Run:
     """Explore a tree; decomposed nodes, leaves, whether it is over, and seconds."""
     session = engine.open(problem, TreeOptions(bound=bound_of(problem)), device, ub=ub)
     try:

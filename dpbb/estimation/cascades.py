@@ -34,7 +34,7 @@ NODES = 128
 SHARES = (0.5, 0.75, 0.9)
 """Of the children that some pair prunes, what the pairs of a cascade prune."""
 
-FIRST_SAMPLES, SAMPLES = 8, 64
+FIRST_SAMPLES, SAMPLES = 8, 32
 """Samples of a stratum: of a first look at LB1's tree, and of an estimate."""
 
 PROBES = 4
