@@ -18,12 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpbb.bench.lb2_scalar import scalar_rate
 from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.bounds import batch_cpu
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
+from dpbb.flowshop.models.pool import PoolFlowShop
+from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.kernels.compiling import compiled
 from dpbb.kernels.nvrtc import require_gpu
+from dpbb.options import TreeOptions
 
 if TYPE_CHECKING:
     import argparse
@@ -207,21 +210,21 @@ class _Size:
         n_jobs = self._shop.n_jobs
         few = max(64, SCALAR_NODES * 20 // n_jobs)
         nodes = random_nodes(n_jobs, few, seed=1)
-        steps = batch_cpu.Shop.of(self._shop.times, self._tables).steps
-        tables = np.array(self._shop.times), self._pairs, steps
-        expected = np.empty(few, np.int32)
-
-        def scalar() -> None:
-            _scalar_bounds(*tables, *nodes, expected)
-
-        one = self._time("one scalar core", few, scalar)
+        model = PoolFlowShop(
+            FlowShopProblem(self._shop, "lb2"), TreeOptions(bound="lb2")
+        )
+        rows, front, back = (part.astype(np.uint16) for part in nodes)
+        rates = [scalar_rate(model, (rows, front, back)) for _ in range(self._repeat)]
+        one = self._print("one scalar core", few, [rate for rate, _ in rates])
+        # on an empty side a tree's heads (tails) are those of all jobs
+        whole = (nodes[1] > 0) & (nodes[2] > 0)
         threads = len(os.sched_getaffinity(0))
         for n_threads in sorted({1, threads}):
             many = random_nodes(n_jobs, few * 16 * n_threads, seed=1)
             first = batch_cpu.bounds(
                 self._shop.times, self._tables, *nodes, strong=False, threads=1
             )
-            self._compare("SIMD", first, expected)
+            self._compare("SIMD", first[whole], rates[0][1][whole])
 
             def simd(
                 many: tuple[Any, ...] = many, n_threads: int = n_threads
@@ -291,6 +294,9 @@ class _Size:
             began = time.perf_counter()
             work()
             rates.append(count / (time.perf_counter() - began))
+        return self._print(how, count, rates)
+
+    def _print(self, how: str, count: int, rates: list[float]) -> float:
         median = statistics.median(rates)
         print(
             f"{self._size:<8}{how:<34}{count:>9}{median:>12.3e}{min(rates):>12.3e}"
@@ -305,71 +311,3 @@ class _Size:
         if not np.array_equal(found, expected):
             print(f"{self._size:<8}{how}: WRONG")
             self._exact = False
-
-
-def _scalar_loops(
-    times: Any,  # noqa: ANN401
-    pairs: Any,  # noqa: ANN401
-    steps: Any,  # noqa: ANN401
-    permutations: Any,  # noqa: ANN401
-    d1: Any,  # noqa: ANN401
-    d2: Any,  # noqa: ANN401
-    result: Any,  # noqa: ANN401
-) -> None:
-    """LB2 of nodes in scalar code, as the founding papers have it for a core."""
-    n_jobs, n_machines = times.shape
-    heads = np.empty(n_machines, np.int64)
-    tails = np.empty(n_machines, np.int64)
-    free = np.empty(n_jobs, np.bool_)
-    for node in range(len(permutations)):
-        n_front, end = d1[node], n_jobs - d2[node]
-        heads[:] = 0
-        tails[:] = 0
-        free[:] = False
-        for i in range(n_front):
-            last = np.int64(0)
-            for k in range(n_machines):
-                last = max(last, heads[k]) + times[permutations[node, i], k]
-                heads[k] = last
-        for i in range(n_jobs - 1, end - 1, -1):
-            last = np.int64(0)
-            for k in range(n_machines - 1, -1, -1):
-                last = max(last, tails[k]) + times[permutations[node, i], k]
-                tails[k] = last
-        if n_front < end and n_front == 0:
-            heads[:] = np.iinfo(np.int64).max
-        if n_front < end and end == n_jobs:
-            tails[:] = np.iinfo(np.int64).max
-        bound = np.int64(0)
-        for i in range(n_front, end):
-            job = permutations[node, i]
-            free[job] = True
-            total = np.int64(0)
-            if n_front == 0:
-                for k in range(n_machines):
-                    heads[k] = min(heads[k], total)
-                    total += times[job, k]
-            total = np.int64(0)
-            if end == n_jobs:
-                for k in range(n_machines - 1, -1, -1):
-                    tails[k] = min(tails[k], total)
-                    total += times[job, k]
-        for k in range(n_machines):
-            total = heads[k] + tails[k]
-            for i in range(n_front, end):
-                total += times[permutations[node, i], k]
-            bound = max(bound, total)
-        for pair in range(len(pairs)):
-            on_first, on_second = heads[pairs[pair, 0]], heads[pairs[pair, 1]]
-            for place in range(n_jobs):
-                if free[steps[pair, place, 0]]:
-                    on_first += steps[pair, place, 1]
-                    ready = on_first + steps[pair, place, 2]
-                    on_second = max(on_second, ready) + steps[pair, place, 3]
-            bound = max(bound, on_second + tails[pairs[pair, 1]])
-        result[node] = bound
-
-
-_scalar_bounds = compiled(
-    _scalar_loops, nogil=True, boundscheck=False, error_model="numpy"
-)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpbb.flowshop.models.pool import PoolFlowShop
+from dpbb.flowshop.models.pool import PoolFlowShop, read_ends
 from dpbb.kernels.compiling import entry, int64
 
 if TYPE_CHECKING:
@@ -58,35 +58,16 @@ def _bound(
     result: NDArray[np.int32],
 ) -> None:
     n_jobs, n_machines = tables.times.shape
-    heads = np.empty(n_machines, np.int32)
-    tails = np.empty(n_machines, np.int32)
-    remain = np.empty(n_machines, np.int32)
+    ends = np.empty(3 * n_machines, np.int32)
+    heads, tails = ends[:n_machines], ends[n_machines : 2 * n_machines]
+    remain = ends[2 * n_machines :]
     free = np.empty(n_jobs, np.bool_)
     for node in range(len(rows)):
-        n_front, end = int64(front[node]), n_jobs - int64(back[node])
-        heads[:] = 0
-        tails[:] = 0
-        remain[:] = 0
+        n_front, n_back = int64(front[node]), int64(back[node])
+        read_ends(tables, rows[node], n_front, n_back, ends)
         free[:] = False
-        for i in range(n_front):
-            last = np.int32(0)
-            for k in range(n_machines):
-                last = max(last, heads[k]) + tables.times[int64(rows[node, i]), k]
-                heads[k] = last
-        for i in range(n_jobs - 1, end - 1, -1):
-            last = np.int32(0)
-            for k in range(n_machines - 1, -1, -1):
-                last = max(last, tails[k]) + tables.times[int64(rows[node, i]), k]
-                tails[k] = last
-        for i in range(n_front, end):
-            job = int64(rows[node, i])
-            free[job] = True
-            for k in range(n_machines):
-                remain[k] += tables.times[job, k]
-        if n_front == 0:
-            heads[:] = tables.least_heads
-        if end == n_jobs:
-            tails[:] = tables.least_tails
+        for i in range(n_front, n_jobs - n_back):
+            free[int64(rows[node, i])] = True
         bound = int64(0)
         for k in range(n_machines):
             bound = max(bound, int64(heads[k]) + remain[k] + tails[k])

@@ -172,7 +172,7 @@ class PoolFlowShop:
 
 
 @helper
-def _read_ends(
+def read_ends(
     tables: PoolTables,
     row: NDArray[np.uint16],
     n_front: int,
@@ -269,7 +269,7 @@ def _branch(
     for node in range(len(rows)):
         n_front, n_back = int64(front[node]), int64(back[node])
         count = n_jobs - n_front - n_back
-        _read_ends(tables, rows[node], n_front, n_back, ends)
+        read_ends(tables, rows[node], n_front, n_back, ends)
         heads, tails = ends[:n_machines], ends[n_machines : 2 * n_machines]
         remain = ends[2 * n_machines :]
         columns = table[: n_machines * count].reshape(n_machines, count)

@@ -98,15 +98,18 @@ __device__ __forceinline__ void walk_pair(
     const int *tails, const int *remain, const u16 *child_of, const END *ends,
     int *bounds) {
   int on_first = 0, on_second = remain[v], best = NOTHING;
+  // The longest stay without a child's job, which is missing in `best`.
+  const auto bounded = [&](u16 child, int missing) {
+    if (child == PRUNED) return;
+    const int begin = side ? heads[u] : (int)ends[child * M + u];
+    const int follow = side ? (int)ends[child * M + v] : tails[v];
+    raise(bounds, child, begin + best - missing + follow);
+  };
   for (int x = 0; x < N; ++x) {
     const Step step = steps[x * PITCH + pair];
     const u16 child = child_of[step.job];
     if (child == SCHEDULED) continue;
-    if (child != PRUNED) {
-      const int begin = side ? heads[u] : (int)ends[child * M + u];
-      const int follow = side ? (int)ends[child * M + v] : tails[v];
-      raise(bounds, child, begin + best - (int)step.second + follow);
-    }
+    bounded(child, (int)step.second);
     on_first += (int)step.first;
     best = max(best, on_first + (int)step.lag + on_second);
     on_second -= (int)step.second;
@@ -118,11 +121,7 @@ __device__ __forceinline__ void walk_pair(
     const Step step = steps[x * PITCH + pair];
     const u16 child = child_of[step.job];
     if (child == SCHEDULED) continue;
-    if (child != PRUNED) {
-      const int begin = side ? heads[u] : (int)ends[child * M + u];
-      const int follow = side ? (int)ends[child * M + v] : tails[v];
-      raise(bounds, child, begin + best - (int)step.first + follow);
-    }
+    bounded(child, (int)step.first);
     on_second += (int)step.second;
     best = max(best, on_first + (int)step.lag + on_second);
     on_first -= (int)step.first;
