@@ -13,7 +13,7 @@ from dpbb.errors import OptionError
 from dpbb.flowshop.family import read_problem
 from dpbb.options import Strategy
 from dpbb.options.permutations import check_permutation
-from dpbb.problem import Scheduled
+from dpbb.problem import Scheduled, part_of
 from dpbb.progress import Progress
 from dpbb.solving.call import (
     check_client,
@@ -50,6 +50,8 @@ START_POLL_S = 0.02
 def solve(
     instance: Any,
     *,
+    front: Iterable[Any] = (),
+    back: Iterable[Any] = (),
     client: Any = None,
     options: SolveOptions | None = None,
     progress: Progress | StyleName | None = None,
@@ -64,6 +66,10 @@ def solve(
         Name (``"ta022"``), path, table of processing times (rows are jobs),
         ``FlowShopInstance``, or any ``Problem``. See
         ``read_instance`` for files of several instances and for other tables.
+    front, back
+        Of a flow shop: jobs that stay before and after all others, in their order, by
+        numbers or names. Only those between are sequenced; schedule, permutation and
+        makespan are those of the whole sequence, and so is ``initial``.
     client
         A ``distributed.Client`` of the cluster to explore on. Default: the cluster
         that the option ``scheduler`` names, else one of this call's own on this
@@ -101,7 +107,10 @@ def solve(
     >>> dpbb.solve([[3, 2], [1, 4], [2, 2]], verbosity="quiet").makespan
     9
     """
-    call = make_call(instance, client, options, {**changes}, progress, should_stop)
+    ends = front, back
+    call = make_call(
+        instance, client, options, {**changes}, progress, should_stop, ends
+    )
     result: Result = _run(call, client)
     return result
 
@@ -158,6 +167,8 @@ async def _explore_async(call: Call, client: Any) -> Result:
 def submit(
     instance: Any,
     *,
+    front: Iterable[Any] = (),
+    back: Iterable[Any] = (),
     client: Any = None,
     options: SolveOptions | None = None,
     progress: Progress | None = None,
@@ -171,7 +182,7 @@ def submit(
 
     Parameters
     ----------
-    instance, client, options, **changes
+    instance, front, back, client, options, **changes
         As in ``solve``.
     progress
         Shows the start heuristics; closed when the run is open.
@@ -186,8 +197,14 @@ def submit(
     InstanceError, OptionError, EngineUnavailable, ClusterError
         As ``solve``.
     """
-    call = make_call(instance, client, options, {**changes}, progress or Progress())
+    ends, shown = (front, back), progress or Progress()
+    call = make_call(instance, client, options, {**changes}, shown, ends=ends)
     call.detached = True
+    if call.here:
+        raise OptionError(
+            "workers: expected at least 1, as nobody waits for the run while it goes "
+            "on, got 0: use dpbb.solve"
+        )
     if call.options.strategy is Strategy.FROM_BELOW:
         raise OptionError(
             f"strategy: expected {Strategy.INCUMBENT}, as a run that is not waited for "
@@ -296,6 +313,7 @@ def evaluate(instance: Any, permutation: Iterable[Any]) -> Schedule:
     """
     problem = read_problem(instance)
     order = names_of(problem).numbers(permutation, "permutation")
+    order = part_of(problem, check_permutation(order))
     order = check_permutation(order, n_jobs=problem.n_jobs)
     if not isinstance(problem, Scheduled):
         raise OptionError(

@@ -38,7 +38,7 @@ from dpbb.errors import InstanceError, OptionError, shown
 from dpbb.options import LB1, Heuristics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -216,6 +216,36 @@ class Encodable(Protocol):
 
     def encode(self) -> dict[str, Any]:
         """Everything that makes the problem, as JSON values."""
+
+
+@runtime_checkable
+class PartOfSequence(Protocol):
+    """Its permutations are parts of longer sequences, whose ends are given.
+
+    People see and give the whole ones, by numbers of their own; trees, seats and
+    checkpoints have the problem's.
+    """
+
+    def with_ends(self, front: tuple[int, ...], back: tuple[int, ...]) -> Problem[Any]:
+        """Return the same problem with jobs that stay at the ends of every sequence.
+
+        Raises
+        ------
+        InstanceError
+            They are no jobs, or one comes twice, or no other is left.
+        """
+
+    def whole(self, permutation: Iterable[int]) -> tuple[int, ...]:
+        """Return the whole sequence that a permutation is a part of."""
+
+    def between(self, sequence: Sequence[int], what: str) -> tuple[int, ...]:
+        """Return the permutation that is a part of a whole sequence.
+
+        Raises
+        ------
+        OptionError
+            It is part of none such; ``what`` is what the message calls it.
+        """
 
 
 @runtime_checkable
@@ -437,6 +467,28 @@ def costs_of(
     if isinstance(problem, EvaluatesAll):
         return np.asarray(problem.evaluate_all(permutations), np.int64)
     return np.array([problem.evaluate(row) for row in permutations], np.int64)
+
+
+def whole_of(problem: Problem[Any], permutation: Iterable[int]) -> tuple[int, ...]:
+    """Return the sequence that people know of a permutation: mostly itself."""
+    if isinstance(problem, PartOfSequence):
+        return problem.whole(permutation)
+    return tuple(permutation)
+
+
+def part_of(
+    problem: Problem[Any], sequence: Sequence[int], what: str = "permutation"
+) -> tuple[int, ...]:
+    """Return the permutation of a sequence that people know: mostly itself.
+
+    Raises
+    ------
+    OptionError
+        It does not have the ends that are given.
+    """
+    if isinstance(problem, PartOfSequence):
+        return problem.between(sequence, what)
+    return tuple(sequence)
 
 
 def root_bound(problem: Problem[Any]) -> int:

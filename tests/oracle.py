@@ -47,10 +47,15 @@ class Partial(NamedTuple):
 
 @dataclass(frozen=True)
 class TinyFlowShop:
-    """The permutation flow shop with LB1, by its definition, as a ``Problem``."""
+    """The permutation flow shop with LB1, by its definition, as a ``Problem``.
+
+    ``front`` and ``back`` are the times of jobs that are given there.
+    """
 
     times: tuple[tuple[int, ...], ...]
     name: str = field(default="tiny-flowshop-makespan", init=False)
+    front: tuple[tuple[int, ...], ...] = field(default=(), kw_only=True)
+    back: tuple[tuple[int, ...], ...] = field(default=(), kw_only=True)
 
     @property
     def n_jobs(self):
@@ -58,7 +63,7 @@ class TinyFlowShop:
 
     @property
     def digest(self):
-        return repr(self.times).encode().hex()
+        return repr((self.times, self.front, self.back)).encode().hex()
 
     @property
     def job_kinds(self):
@@ -66,7 +71,14 @@ class TinyFlowShop:
 
     @property
     def trivial_ub(self):
-        return sum(map(sum, self.times)) + 1
+        return sum(map(sum, (*self.times, *self.front, *self.back))) + 1
+
+    def best_orders(self):
+        """Least makespan and the set of all permutations that have it."""
+        orders = permutations(range(self.n_jobs))
+        spans = {order: self.evaluate(order) for order in orders}
+        best = min(spans.values())
+        return best, {order for order, span in spans.items() if span == best}
 
     def root_state(self):
         return Partial()
@@ -81,25 +93,40 @@ class TinyFlowShop:
         return np.array([self.child_bound(state, job, back=back) for job in jobs])
 
     def evaluate(self, permutation):
-        return makespan(self.times, [int(job) for job in permutation])
+        rows = [*self.front, *(self.times[job] for job in permutation), *self.back]
+        return makespan(rows, range(len(rows)))
+
+    def heads(self, prefix):
+        """End of the prefix on each machine; without one when a first job may begin."""
+        machines = range(len(self.times[0]))
+        ends = []
+        for last in [prefix[-1:]] if prefix else [(job,) for job in range(self.n_jobs)]:
+            rows = [*self.front, *(self.times[job] for job in (*prefix[:-1], *last))]
+            order = range(len(rows))
+            ends.append([makespan([r[: k + 1] for r in rows], order) for k in machines])
+            if not prefix:
+                ends[-1] = [ends[-1][k] - rows[-1][k] for k in machines]
+        return [min(column) for column in zip(*ends, strict=True)]
+
+    def tails(self, suffix):
+        """The mirror image of ``heads``."""
+        return self.mirrored().heads(suffix[::-1])[::-1]
+
+    def mirrored(self):
+        """Return the shop with jobs and machines in reverse."""
+        times, front, back = (
+            tuple(row[::-1] for row in rows)
+            for rows in (self.times, self.back[::-1], self.front[::-1])
+        )
+        return TinyFlowShop(times, front=front, back=back)
 
     def child_bound(self, state, job, *, back):
         """LB1 of the child that adds the job: max over machines of e + R + B."""
         if back:  # the mirror image: jobs and machines in reverse
-            mirrored = TinyFlowShop(tuple(row[::-1] for row in self.times))
             turned = Partial(state.suffix[::-1], state.prefix[::-1])
-            return mirrored.child_bound(turned, job, back=False)
+            return self.mirrored().child_bound(turned, job, back=False)
         times, machines = self.times, range(len(self.times[0]))
-        if state.prefix:
-            front = [
-                makespan([r[: k + 1] for r in times], state.prefix) for k in machines
-            ]
-        else:
-            front = [min(sum(row[:k]) for row in times) for k in machines]
-        if state.suffix:
-            back_ = [makespan([r[k:] for r in times], state.suffix) for k in machines]
-        else:
-            back_ = [min(sum(row[k + 1 :]) for row in times) for k in machines]
+        front, back_ = self.heads(state.prefix), self.tails(state.suffix)
         left = set(range(self.n_jobs)) - {*state.prefix, *state.suffix}
         bounds, start = [], 0
         for k in machines:
@@ -131,23 +158,15 @@ class TightFlowShop(TinyFlowShop):
         return f"cascade:{self.depths[0]}-{self.depths[-1]}:{pairs}"
 
     def tight_bound(self, state, job, *, back):
-        times, machines = self.times, range(len(self.times[0]))
         child = self.extend(state, job, back=back)
         done = child.prefix + child.suffix
         if len(done) not in self.depths:
             return -1
         rest = [j for j in range(self.n_jobs) if j not in done]
-        heads = [min(sum(row[:k]) for row in times) for k in machines]
-        tails = [min(sum(row[k + 1 :]) for row in times) for k in machines]
-        if child.prefix:
-            heads = [
-                makespan([r[: k + 1] for r in times], child.prefix) for k in machines
-            ]
-        if child.suffix:
-            tails = [makespan([r[k:] for r in times], child.suffix) for k in machines]
+        heads, tails = self.heads(child.prefix), self.tails(child.suffix)
         return max(
             heads[u]
-            + min(longest_stay(times, u, v, order) for order in permutations(rest))
+            + min(longest_stay(self.times, u, v, order) for order in permutations(rest))
             + tails[v]
             for u, v in self.pairs
         )
@@ -311,4 +330,18 @@ def with_cascade(draw, shop):
     every = [*combinations(range(n_machines), 2)]
     pairs = draw(st.lists(st.sampled_from(every), min_size=1, unique=True))
     depths = tuple(range(first, last + 1))
-    return TightFlowShop(shop.times, depths=depths, pairs=tuple(pairs))
+    return TightFlowShop(
+        shop.times,
+        depths=depths,
+        pairs=tuple(pairs),
+        front=shop.front,
+        back=shop.back,
+    )
+
+
+@st.composite
+def with_given_ends(draw, shop):
+    """Draw up to two jobs before all others of a shop, and up to two after them."""
+    row = st.tuples(*[st.integers(0, 50)] * len(shop.times[0]))
+    front, back = (tuple(draw(st.lists(row, max_size=2))) for _ in range(2))
+    return replace(shop, front=front, back=back)

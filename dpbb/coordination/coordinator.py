@@ -39,7 +39,7 @@ from dpbb.coordination.saves import Saves
 from dpbb.coordination.snapshot import RunState
 from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError, StaleLeaseError
-from dpbb.problem import cost_of, root_bound
+from dpbb.problem import cost_of, part_of, root_bound
 from dpbb.result import TREE, Termination
 from dpbb.tree.work_unit import WorkUnit
 
@@ -468,8 +468,9 @@ class Coordinator:
         OptionError
             It is not one of all the problem's jobs, or has no cost.
         """
-        jobs = jobs_of(self.spec.problem, permutation)
-        value = cost_of(self.spec.problem, jobs)
+        problem = self.spec.problem
+        jobs = jobs_of(problem, part_of(problem, permutation))
+        value = cost_of(problem, jobs)
         if self.finished:
             return False
         try:

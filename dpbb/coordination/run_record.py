@@ -22,7 +22,7 @@ from dpbb.coordination.snapshot import (
     Snapshot,
 )
 from dpbb.errors import InvariantError
-from dpbb.problem import objective_of
+from dpbb.problem import objective_of, whole_of
 from dpbb.tree.counters import Counters
 from dpbb.tree.factoradic import n_leaves
 
@@ -217,7 +217,9 @@ class RunRecord:
             state=self.state,
             seconds=until - self.opened,
             value=incumbent.value,
-            permutation=incumbent.permutation,
+            permutation=None
+            if incumbent.permutation is None
+            else whole_of(self.spec.problem, incumbent.permutation),
             ub=incumbent.ub,
             lower_bound=self.lower_bound,
             gap=self.gap,

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 def decode(data: Mapping[str, Any]) -> FlowShopProblem:
     """Return an encoded problem; InstanceError if it is none.
 
-    Without the name of a bound it is LB1.
+    Without the name of a bound it is LB1, without given jobs there are none.
     """
     instance = FlowShopInstance(data["name"], data["times"])
-    return FlowShopProblem(instance, data.get("bound", LB1))
+    given = (tuple(data.get(side, ())) for side in ("front", "back"))
+    return FlowShopProblem(instance, data.get("bound", LB1), *given)
 
 
 def read_problem(source: Any, **how: Any) -> Problem[Any]:  # noqa: ANN401

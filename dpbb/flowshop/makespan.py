@@ -59,24 +59,41 @@ def completion_times(
     return ends
 
 
+def front_of(
+    times: NDArray[np.int64], sequence: Sequence[int] | NDArray[np.intp]
+) -> NDArray[np.int64]:
+    """Front of a prefix, shape (n_machines,); parameters as ``completion_times``."""
+    front = np.zeros(times.shape[1], dtype=np.int64)
+    for job in sequence:
+        front = append_job(front, times[job])
+    return front
+
+
 def makespan(
     times: NDArray[np.int64], sequence: Sequence[int] | NDArray[np.intp]
 ) -> int:
     """End of the last operation; 0 without jobs. Parameters as ``completion_times``."""
-    front = np.zeros(times.shape[1], dtype=np.int64)
-    for job in sequence:
-        front = append_job(front, times[job])
-    return int(front[-1])
+    return int(front_of(times, sequence)[-1])
 
 
 def makespans(
-    times: NDArray[np.int64], permutations: NDArray[np.intp]
+    times: NDArray[np.int64],
+    permutations: NDArray[np.intp],
+    front: NDArray[np.int64],
+    back: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Makespans of many sequences, shape (r,), of those of shape (r, length)."""
-    fronts = np.zeros((len(permutations), times.shape[1]), np.int64)
+    """Makespans of many sequences, shape (r,), of those of shape (r, length).
+
+    Parameters
+    ----------
+    front, back : ndarray of int64, shape (n_machines,)
+        Of what comes before and after them.
+    """
+    fronts = np.broadcast_to(front, (len(permutations), len(front)))
     for jobs in permutations.T:
         fronts = append_job(fronts, times[jobs])
-    return fronts[:, -1]
+    longest: NDArray[np.int64] = (fronts + back).max(axis=1)
+    return longest
 
 
 def schedule(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,23 +11,21 @@ import numpy as np
 from dpbb.flowshop.bounds import lb1, lb2
 from dpbb.flowshop.bounds.cascade import resolved
 from dpbb.flowshop.bounds.table import row_of
+from dpbb.flowshop.given import GivenEnds
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.makespan import (
     append_job,
-    heads,
     longest_makespan,
-    makespan,
     makespans,
     prepend_job,
     schedule,
-    tails,
 )
 from dpbb.options import LB1
 from dpbb.problems import load
 from dpbb.result.schedule import Schedule
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -61,6 +59,9 @@ class FlowShopState:
 class FlowShopProblem:
     """Minimize the makespan over the permutations of an instance's jobs.
 
+    With a given front or back, over those that begin and end with these jobs: then the
+    jobs of the problem are those between, numbered from 0 in ascending order.
+
     Parameters
     ----------
     instance
@@ -70,26 +71,44 @@ class FlowShopProblem:
         (``dpbb.flowshop.bounds.cascade``), or ``"cascade"``, which becomes the text of
         one; the cost does not depend on it. With a bound that tightens LB1 the problem
         has ``tighten``, too, see ``dpbb.problem.Tightens``.
+    front, back
+        Jobs of the instance that stay before and after all others, in their order.
+    given
+        The same, with what follows from it.
+    times : ndarray of int64, shape (n_jobs, n_machines)
+        Of the problem's jobs.
     least_heads, least_tails : ndarray of int64, shape (n_machines,)
-        Minimum over all jobs of the time needed before (after) each machine: stands
-        in for the front (back) of an empty prefix (suffix) in bounds, and there only.
+        When the first one of any of these jobs can begin on each machine, after the
+        front; time from its end there to the end of everything. They are the front
+        (back) of an empty prefix (suffix).
     """
 
     instance: FlowShopInstance
     bound: str = LB1
+    front: tuple[int, ...] = ()
+    back: tuple[int, ...] = ()
+    given: GivenEnds = field(init=False, repr=False, compare=False)
+    times: NDArray[np.int64] = field(init=False, repr=False, compare=False)
     least_heads: NDArray[np.int64] = field(init=False, repr=False, compare=False)
     least_tails: NDArray[np.int64] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        times = self.instance.times
+        object.__setattr__(self, "front", tuple(self.front))
+        object.__setattr__(self, "back", tuple(self.back))
+        given = GivenEnds(self.instance, self.front, self.back)
+        times = self.instance.times[given.jobs] if given else self.instance.times
         row_of(self.bound)
         bound = resolved(self.bound, *times.shape)
         object.__setattr__(self, "bound", bound)
         tighten = row_of(bound).tighten
         if tighten is not None:
-            object.__setattr__(self, "tighten", load(tighten)(self.instance, bound))
-        object.__setattr__(self, "least_heads", heads(times).min(axis=0))
-        object.__setattr__(self, "least_tails", tails(times).min(axis=0))
+            object.__setattr__(self, "tighten", load(tighten)(times, bound))
+        begin = append_job(given.heads, times) - times
+        after = append_job(given.tails[::-1], times[:, ::-1])[:, ::-1] - times
+        object.__setattr__(self, "given", given)
+        object.__setattr__(self, "times", times)
+        object.__setattr__(self, "least_heads", begin.min(axis=0))
+        object.__setattr__(self, "least_tails", after.min(axis=0))
 
     @property
     def name(self) -> str:
@@ -102,8 +121,8 @@ class FlowShopProblem:
         return "makespan"
 
     def with_bound(self, bound: str) -> FlowShopProblem:
-        """Return the problem of the same instance with another bound."""
-        return FlowShopProblem(self.instance, bound)
+        """Return the same problem with another bound."""
+        return replace(self, bound=bound)
 
     @property
     def instance_name(self) -> str:
@@ -112,8 +131,8 @@ class FlowShopProblem:
 
     @property
     def n_jobs(self) -> int:
-        """Number of jobs, at least 1."""
-        return self.instance.n_jobs
+        """Number of jobs, at least 1; given ones are none of them."""
+        return len(self.times)
 
     @property
     def n_machines(self) -> int:
@@ -123,12 +142,12 @@ class FlowShopProblem:
     @property
     def best_known(self) -> BestKnown | None:
         """Published bounds on the optimum of a benchmark instance."""
-        return self.instance.best_known
+        return None if self.given else self.instance.best_known
 
     @property
     def digest(self) -> str:
-        """Digest of the instance."""
-        return self.instance.digest
+        """Digest of the instance, and of the given jobs if there are any."""
+        return self.given.digest
 
     @property
     def trivial_ub(self) -> int:
@@ -139,27 +158,41 @@ class FlowShopProblem:
     def root_bound(self) -> int:
         """LB1 of the empty partial schedule."""
         return lb1.one_machine_bound(
-            self.least_heads, self.least_tails, self.instance.times.sum(axis=0)
+            self.least_heads, self.least_tails, self.times.sum(axis=0)
         )
 
     @cached_property
     def least_cost(self) -> int:
         """LB2 of the empty partial schedule, whatever the bound of the tree."""
-        return lb2.root_bound(self.instance.times)
+        return lb2.root_bound(self.times, self.least_heads, self.least_tails)
 
     @cached_property
     def job_kinds(self) -> NDArray[np.intp]:
         """Jobs of the same processing times have the same number."""
-        return np.unique(self.instance.times, axis=0, return_inverse=True)[1].ravel()
+        return np.unique(self.times, axis=0, return_inverse=True)[1].ravel()
 
     @property
     def names(self) -> Names:
-        """What people call jobs and machines."""
+        """What people call the jobs and machines of the instance."""
         return self.instance.names
+
+    def with_ends(
+        self, front: tuple[int, ...], back: tuple[int, ...]
+    ) -> FlowShopProblem:
+        """Return the problem of the jobs between; see ``PartOfSequence``."""
+        return replace(self, front=front, back=back)
+
+    def whole(self, permutation: Iterable[int]) -> tuple[int, ...]:
+        """Return the whole sequence; see ``dpbb.problem.PartOfSequence``."""
+        return self.given.whole(permutation)
+
+    def between(self, sequence: Sequence[int], what: str) -> tuple[int, ...]:
+        """Return the part of a whole one; see ``dpbb.problem.PartOfSequence``."""
+        return self.given.between(sequence, what)
 
     def root_state(self) -> FlowShopState:
         """State of the empty partial schedule."""
-        remain = self.instance.times.sum(axis=0)
+        remain = self.times.sum(axis=0)
         return FlowShopState(self.least_heads, self.least_tails, remain)
 
     def child_bounds(
@@ -167,7 +200,7 @@ class FlowShopProblem:
     ) -> NDArray[np.int64]:
         """LB1 of the children; see ``dpbb.problem.Problem.child_bounds``."""
         front, tail, remain = state.front, state.back, state.remain
-        times = self.instance.times[jobs]
+        times = self.times[jobs]
         if back:
             return lb1.child_bounds(
                 tail[::-1], front[::-1], remain[::-1], times[:, ::-1]
@@ -176,7 +209,7 @@ class FlowShopProblem:
 
     def extend(self, state: FlowShopState, job: int, *, back: bool) -> FlowShopState:
         """State of the child that appends ``job`` to the prefix (or the suffix)."""
-        times = self.instance.times[job]
+        times = self.times[job]
         remain = state.remain - times
         if back:
             tail = prepend_job(state.back, times)
@@ -186,16 +219,17 @@ class FlowShopProblem:
 
     def evaluate(self, permutation: NDArray[np.intp]) -> int:
         """Makespan of a complete permutation of shape (n_jobs,)."""
-        return makespan(self.instance.times, permutation)
+        return int(self.evaluate_all(np.asarray(permutation)[None])[0])
 
     def evaluate_all(self, permutations: NDArray[np.intp]) -> NDArray[np.int64]:
         """Makespans, shape (r,), of permutations of shape (r, n_jobs)."""
-        return makespans(self.instance.times, permutations)
+        return makespans(self.times, permutations, self.given.heads, self.given.tails)
 
     def schedule(self, permutation: Sequence[int] | NDArray[np.intp]) -> Schedule:
-        """Semi-active schedule of a complete permutation."""
-        start, end = schedule(self.instance.times, permutation)
-        order = tuple(int(job) for job in permutation)
+        """Semi-active schedule of a complete permutation, with the given jobs."""
+        jobs = tuple(int(job) for job in permutation)
+        order = self.whole(self.between(jobs, "permutation"))
+        start, end = schedule(self.instance.times, order)
         return Schedule(order, start, end, self.names)
 
     def facts(self) -> dict[str, int | float | str]:
@@ -209,14 +243,16 @@ class FlowShopProblem:
         }
 
     def encode(self) -> dict[str, Any]:
-        """Name, processing times and, other than LB1, the bound, as JSON values."""
+        """Name, processing times, given jobs and other bounds than LB1, as JSON."""
         data = {"name": self.instance.name, "times": self.instance.times.tolist()}
+        if self.given:
+            data |= {"front": list(self.front), "back": list(self.back)}
         return data if self.bound == LB1 else {**data, "bound": self.bound}
 
     def with_names(self, names: Names) -> FlowShopProblem:
         """Return the same problem with jobs and machines called so."""
         shop = FlowShopInstance(self.instance.name, self.instance.times, names)
-        return FlowShopProblem(shop, self.bound)
+        return replace(self, instance=shop)
 
     @property
     def heuristics(self) -> tuple[str, ...]:
@@ -229,7 +265,18 @@ class FlowShopProblem:
         """Return the best schedule that the start heuristics find in time."""
         from dpbb.flowshop.heuristics.in_time import incumbent_in_time
 
-        return incumbent_in_time(self.instance, search)
+        given = self.given
+        if not given:
+            return incumbent_in_time(self.instance, search)
+        jobs = search.initial
+        initial = None if jobs is None else given.in_shop(jobs).tolist()
+        ours = replace(
+            search,
+            initial=initial,
+            on_improvement=lambda one: search.on_improvement(given.out_of_shop(one)),
+        )
+        found = incumbent_in_time(given.shop, ours, given.kept)
+        return None if found is None else given.out_of_shop(found)
 
     @property
     def methods_beside(self) -> tuple[str, ...]:
@@ -244,7 +291,16 @@ class FlowShopProblem:
         """Improve a schedule beside the tree, see ``dpbb.problem.ImprovesBeside``."""
         from dpbb.flowshop.heuristics import improve_beside
 
-        return improve_beside(self.instance, method, beginning, search)
+        given = self.given
+        if not given:
+            return improve_beside(self.instance, method, beginning, search)
+        start = replace(beginning, permutation=given.in_shop(beginning.permutation))
+        ours = replace(
+            search,
+            on_improvement=lambda one: search.on_improvement(given.out_of_shop(one)),
+        )
+        found = improve_beside(given.shop, method, start, ours, given.kept)
+        return given.out_of_shop(found)
 
-    def __reduce__(self) -> tuple[type[FlowShopProblem], tuple[FlowShopInstance, str]]:
-        return FlowShopProblem, (self.instance, self.bound)
+    def __reduce__(self) -> tuple[type[FlowShopProblem], tuple[Any, ...]]:
+        return FlowShopProblem, (self.instance, self.bound, self.front, self.back)

@@ -192,10 +192,11 @@ class SolveOptions:
     )
     workers: int | None = row(
         None,
-        kinds.optional(kinds.whole(1, 1024), "one, or one for each GPU"),
+        kinds.optional(kinds.whole(0, 1024), "one, or one for each GPU"),
         Where.CLIENT,
         "worker processes of the embedded cluster; with GPUs: how many of those that "
-        "CUDA_VISIBLE_DEVICES leaves",
+        "CUDA_VISIBLE_DEVICES leaves; 0: no cluster is started, this process explores "
+        "with one thread, or as many as threads says",
     )
     scheduler: str | None = row(
         None,
@@ -493,6 +494,16 @@ class SolveOptions:
             raise OptionError(
                 "optima_file: expected together with all_optima, got it alone"
             )
+        if self.workers == 0:
+            named = ("checkpoint", "optima_file")
+            needs = [name for name in named if getattr(self, name) is not None]
+            if self.engine is EngineName.GPU:
+                needs.append("engine gpu")
+            if needs:
+                raise OptionError(
+                    f"workers: expected at least 1 with {needs[0]}, which takes a "
+                    "cluster, got 0"
+                )
         if self.scheduler is not None and self.workers is not None:
             raise OptionError(
                 "workers: expected without scheduler, as an existing cluster has its "

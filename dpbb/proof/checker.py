@@ -105,7 +105,7 @@ TREE = {"rule_version": int, "branching": str, "branching_ub": maybe(int)}
 TREE |= {"bound": str, "root_order": maybe([int])}
 SHOP = {
     "instance": {"name": str, "digest": str, "times": [[int]]}
-    | {"kind?": str, "bound?": str},
+    | {"kind?": str, "bound?": str, "front?": [int], "back?": [int]},
     "tree": TREE | {"n_jobs?": int, "trivial_ub?": int},
 }
 OTHER = {  # of another kind: what its books need; the family knows the rest
@@ -181,7 +181,8 @@ def size_of(certificate):
     """Jobs, and a value above the cost of every permutation."""
     if kind_of(certificate) == KIND:
         times = certificate["instance"]["times"]
-        return len(times), sum(map(sum, times)) + 1
+        given = len(sum(given_of(certificate), []))
+        return len(times) - given, sum(map(sum, times)) + 1
     return certificate["tree"]["n_jobs"], certificate["tree"]["trivial_ub"]
 
 
@@ -254,9 +255,9 @@ def paths_of(row, n_jobs):
 # -- the flow shop ---------------------------------------------------------------------
 
 
-def ends_of(times, order):
-    """When each machine is free after some jobs."""
-    ends = [0] * len(times[0])
+def ends_of(times, order, start=None):
+    """When each machine is free after some jobs, if it was at the start before them."""
+    ends = [*(start or [0] * len(times[0]))]
     for job in order:
         before = 0
         for machine, time in enumerate(times[job]):
@@ -271,6 +272,48 @@ def digest_of(times):
     content.update(struct.pack("<2q", len(times), len(times[0])))
     content.update(struct.pack(f"<{len(flat)}q", *flat))
     return content.hexdigest()
+
+
+def given_of(certificate):
+    """Jobs that stay at the front and at the back of every sequence, if any."""
+    instance = certificate["instance"]
+    return instance.get("front", []), instance.get("back", [])
+
+
+class Shop:
+    """The jobs between the given ones: what is sequenced; by default all jobs.
+
+    ``begin`` and ``follow`` are when machines are free after the given front, and what
+    the given back takes from there. ``heads`` and ``tails``: when the first one of any
+    of the jobs can begin, and what follows the last one. Tails are by the machines in
+    reverse.
+    """
+
+    def __init__(self, certificate):
+        self.all_times = certificate["instance"]["times"]
+        self.front, self.back = given_of(certificate)
+        given = {*self.front, *self.back}
+        self.jobs = [job for job in range(len(self.all_times)) if job not in given]
+        self.times = [self.all_times[job] for job in self.jobs]
+        self.mirror = [row[::-1] for row in self.times]
+        self.begin = ends_of(self.all_times, self.front)
+        all_mirror = [row[::-1] for row in self.all_times]
+        self.follow = ends_of(all_mirror, self.back[::-1])
+        self.heads = first_begin(self.times, self.begin)
+        self.tails = first_begin(self.mirror, self.follow)
+
+    def makespan(self, order):
+        """Makespan of the whole sequence, of which the given jobs are a part."""
+        between = [self.jobs[job] for job in order]
+        return ends_of(self.all_times, [*self.front, *between, *self.back])[-1]
+
+
+def first_begin(times, start):
+    """When the first one of any jobs can begin on each machine, at the earliest."""
+    ends = [ends_of(times, [job], start) for job in range(len(times))]
+    return [
+        min(e - p for e, p in zip(*column)) for column in zip(zip(*ends), zip(*times))
+    ]
 
 
 def canonical_of(times):
@@ -425,12 +468,15 @@ BEST_KNOWN = dict(
 def check_name(certificate):
     """Check that a benchmark has its own name, and no bound above a known schedule."""
     instance, bound = certificate["instance"], certificate["result"]["lower_bound"]
+    digest = digest_of(instance["times"])
     name = re.sub("(?<![0-9])0+(?=[0-9])", "", instance["name"].strip().upper())
     called = re.fullmatch("TA([0-9]+)", name)
     name = f"ta{called[1]:0>3}" if called else name.removesuffix("_GAP")
     known = BEST_KNOWN.get(name)
-    ok = known is None or known[0].hex() == instance["digest"][:16]
+    ok = known is None or known[0].hex() == digest[:16]
     expect(ok, f"it is called {name}, but has another digest")
+    if any(given_of(certificate)):
+        return  # the best sequence known need not have these ends
     canonical = canonical_of(instance["times"])[:8]
     for name, (_, any_order, best) in BEST_KNOWN.items():
         ok = any_order.hex() != canonical or bound <= best
@@ -442,16 +488,14 @@ class Tree:
 
     def __init__(self, certificate):
         tree = certificate["tree"]
-        self.times = certificate["instance"]["times"]
-        self.mirror = [row[::-1] for row in self.times]
+        self.shop = shop = Shop(certificate)
+        self.times, self.mirror = shop.times, shop.mirror
         self.n_jobs, n_machines = len(self.times), len(self.times[0])
         self.rule, self.branching_ub = tree["branching"], tree["branching_ub"]
         self.order = tuple(tree["root_order"] or range(self.n_jobs))
         self.all_optima = certificate["result"]["all_optima"]
         self.skips_copies = tree["rule_version"] == EQUAL_JOBS_RULES
         self.machines = range(n_machines)
-        self.heads = [min(sum(row[:k]) for row in self.times) for k in self.machines]
-        self.tails = [min(sum(row[:k]) for row in self.mirror) for k in self.machines]
         self.depths, pairs = cascade_of(tree["bound"], self.n_jobs, n_machines)
         sums = [[0, *accumulate(row)] for row in self.times]
         self.pairs = [(u, v, johnson(self.times, sums, u, v)) for u, v in pairs]
@@ -482,7 +526,7 @@ class Tree:
                 if len(jobs) == 1:
                     leaves += 1
                     closed[depth] += 1
-                    value = ends_of(self.times, [*prefix, *jobs, *suffix])[-1]
+                    value = self.shop.makespan([*prefix, *jobs, *suffix])
                     # of all optima one of ub - 1 is known
                     ok = not at_claim or value >= ub - self.all_optima
                     expect(ok, f"a schedule of makespan {value} below {ub} was missed")
@@ -540,11 +584,12 @@ class Tree:
         The side is that of LB1; then copies are closed, others below ``ub`` tightened.
         """
         jobs, prefix, suffix = node
-        front, back = self.heads, self.tails[::-1]
+        shop = self.shop
+        front, back = shop.heads, shop.tails[::-1]
         if prefix:
-            front = ends_of(self.times, prefix)
+            front = ends_of(self.times, prefix, shop.begin)
         if suffix:
-            back = ends_of(self.mirror, suffix[::-1])[::-1]
+            back = ends_of(self.mirror, suffix[::-1], shop.follow)[::-1]
         remain = [sum(self.times[job][k] for job in jobs) for k in self.machines]
         ahead = lower_bounds(front, back, remain, jobs, self.times)
         behind = lower_bounds(back[::-1], front[::-1], remain[::-1], jobs, self.mirror)
@@ -558,9 +603,10 @@ class Tree:
             for digit, job in enumerate(jobs):
                 begin, follow = front, back
                 if side:
-                    follow = ends_of(self.mirror, (*suffix[::-1], job))[::-1]
+                    order = (*suffix[::-1], job)
+                    follow = ends_of(self.mirror, order, shop.follow)[::-1]
                 else:
-                    begin = ends_of(self.times, (*prefix, job))
+                    begin = ends_of(self.times, (*prefix, job), shop.begin)
                 rest = {*jobs} - {job}
                 for pair in self.pairs:
                     if lower[digit] >= ub:
@@ -658,30 +704,41 @@ def leaves_below(closed, n_jobs):
     return sum(count * factorial(n_jobs - depth) for depth, count in closed)
 
 
-def check_times(certificate):
-    """Check the processing times and their digest; returns them."""
+def check_shop(certificate):
+    """Check the processing times, given jobs and their digest; returns the shop."""
     kind = kind_of(certificate)
     expect(kind == KIND, f"expected a problem of kind {KIND}, got {kind!a}")
     times = certificate["instance"]["times"]
     expect(times and times[0], "there are no processing times")
     expect(all(len(row) == len(times[0]) for row in times), "the times are no table")
+    own, given = digest_of(times), given_of(certificate)
+    if any(given):
+        jobs = sum(given, [])
+        ok = {*jobs} <= {*range(len(times))} and len({*jobs}) == len(jobs) < len(times)
+        expect(ok, "expected given jobs each once, and others between them")
+        content = hashlib.sha256(b"dpbb flow shop with given ends 1\n")
+        content.update(bytes.fromhex(own))
+        for jobs in given:
+            content.update(struct.pack(f"<{len(jobs) + 1}q", len(jobs), *jobs))
+        own = content.hexdigest()
     digest = certificate["instance"]["digest"]
-    expect(digest_of(times) == digest, "the digest is not that of the processing times")
+    expect(own == digest, "the digest is not that of the processing times")
     ok = sum(map(sum, times)) < MOST_TIME
     expect(ok, f"the times are together {MOST_TIME} or more")
-    return times
+    return Shop(certificate)
 
 
 def check_instance(certificate):
     """Digest of the times; the tree's options; cost of the schedule; the claim."""
-    times = check_times(certificate)
-    said = certificate["tree"].get("n_jobs", len(times))
-    expect(said == len(times), f"expected {len(times)} jobs, got {said}")
+    shop = check_shop(certificate)
+    n_jobs = len(shop.times)
+    said = certificate["tree"].get("n_jobs", n_jobs)
+    expect(said == n_jobs, f"expected {n_jobs} jobs, got {said}")
     bound = certificate["instance"].get("bound", "lb1")
     check_options(certificate, bound)
-    cascade_of(bound, len(times), len(times[0]))
-    check_equal_jobs(certificate)
-    check_claim(certificate, lambda order: ends_of(times, order)[-1], "makespan")
+    cascade_of(bound, n_jobs, len(shop.times[0]))
+    check_equal_jobs(certificate, shop.times)
+    check_claim(certificate, shop.makespan, "makespan")
     check_name(certificate)
 
 
@@ -701,9 +758,9 @@ def check_options(certificate, bound):
     expect(order is None or sorted(order) == jobs, "the root order is none of all jobs")
 
 
-def check_equal_jobs(certificate):
+def check_equal_jobs(certificate, times):
     """Rules of version 2 are for equal jobs, which are neighbors in the root order."""
-    tree, times = certificate["tree"], certificate["instance"]["times"]
+    tree = certificate["tree"]
     if tree["rule_version"] == EQUAL_JOBS_RULES:
         rows = [times[job] for job in tree["root_order"] or range(len(times))]
         kinds = 1 + sum(one != two for one, two in zip(rows, rows[1:]))
@@ -748,28 +805,20 @@ def check_root_claim(certificate, n_jobs, cost, bound, objective):
 
 def check_root(certificate):
     """Check a certificate without a tree; returns what it rests on."""
-    times = check_times(certificate)
-    bound = root_bound_of(times)
-    check_root_claim(
-        certificate,
-        len(times),
-        lambda order: ends_of(times, order)[-1],
-        bound,
-        "makespan",
-    )
+    shop = check_shop(certificate)
+    bound = root_bound_of(shop)
+    check_root_claim(certificate, len(shop.times), shop.makespan, bound, "makespan")
     check_name(certificate)
     return f"the root has the bound {bound}"
 
 
-def root_bound_of(times):
+def root_bound_of(shop):
     """LB1 of the root's children, and LB2 of the root: two machines at a time.
 
     Machines between two count as time lags; then Johnson's order is the best.
     """
+    times, mirror, heads, tails = shop.times, shop.mirror, shop.heads, shop.tails[::-1]
     jobs, machines = range(len(times)), range(len(times[0]))
-    mirror = [row[::-1] for row in times]
-    heads = [min(sum(row[:k]) for row in times) for k in machines]
-    tails = [min(sum(row[:k]) for row in mirror) for k in machines][::-1]
     remain = [sum(row[k] for row in times) for k in machines]
     bound = max(
         min(lower_bounds(heads, tails, remain, jobs, times)),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import platform
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 PACKAGES = ("dpbb", "numpy", "numba", "distributed")
 
 
+@cache
 def versions() -> tuple[tuple[str, str], ...]:
     """Return the versions of Python and of the packages that a result depends on."""
     found = [("python", platform.python_version())]

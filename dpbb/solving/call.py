@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpbb.cluster.storage.checkpoint_folder import resumed_id
 from dpbb.coordination.checkpoint import Checkpoint
-from dpbb.coordination.sections import to_bytes
+from dpbb.coordination.sections import from_bytes, to_bytes
 from dpbb.coordination.snapshot import WAITING_S, RunState
 from dpbb.engines.registry import explain_engines, is_replaced
 from dpbb.errors import (
@@ -48,13 +48,13 @@ from dpbb.result import Termination
 from dpbb.solving.certify import certified, certified_at_root
 from dpbb.solving.from_below import Step
 from dpbb.solving.plan import run_options, uncut_text
-from dpbb.solving.start import check_fit, make_plan, numbered
+from dpbb.solving.start import check_fit, make_plan, numbered, with_ends
 from dpbb.solving.strategy import bound_for, chosen_strategy
 from dpbb.text.files import check_writable
 from dpbb.tree.branching import tree_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
 
     from dpbb.cluster.client.optima_file import OptimaFile
@@ -126,11 +126,19 @@ class Call:
     spec_opened: RunSpec | None = None
     answered: Event = field(default_factory=Event)
 
+    @property
+    def here(self) -> bool:
+        """Whether this process explores, without a cluster."""
+        return self.options.workers == 0
+
     def client(
         self,
         given: Any,  # noqa: ANN401
     ) -> AbstractContextManager[Future[Any]]:
         """Get a client, in a thread while the heuristics run."""
+        if self.here:
+            self._choose_engine()
+            return _nothing(_done(None))
         if given is not None:
             return _background(lambda: _nothing(given))
         address, limit = self.options.scheduler, self.options.time_limit_s
@@ -193,11 +201,12 @@ class Call:
 
     def _choose_engine(self) -> None:
         """Fail now, not after the heuristics, when the engine cannot run here."""
-        from dpbb.engines.registry import choose_engine
+        from dpbb.engines.registry import choose_engine, engines_by_kind
 
-        engine, why = choose_engine(
-            str(self.options.engine), self.problem, self._warm_up_tree()
-        )
+        name = str(self.options.engine)
+        if self.here and self.options.engine is EngineName.AUTO:
+            name = engines_by_kind(name, self.problem, self._warm_up_tree())["cpu"]
+        engine, why = choose_engine(name, self.problem, self._warm_up_tree())
         self.engine = engine.name
         self.progress.note(f"engine {why}")
 
@@ -397,8 +406,6 @@ class Call:
 
     def open(self, plan: Plan, client: Any) -> Any:  # noqa: ANN401
         """Open the run; awaitable if the client is asynchronous."""
-        from dpbb.cluster.client.open import submit_run
-
         if self.embedded and self.engine is None:
             self._choose_engine()
         elif self.engine is None and self.former is None:
@@ -424,6 +431,13 @@ class Call:
             result = certified(spec, outcome, result)
             self.write_certificate(result)
             return result
+
+        if self.here:
+            from dpbb.solving.here import RunHere
+
+            before = None if saved is None else from_bytes(saved, problem=self.problem)
+            return RunHere(spec, self.options.threads or 1, make_result, before)
+        from dpbb.cluster.client.open import submit_run
 
         return submit_run(
             client,
@@ -490,6 +504,7 @@ def make_call(
     changes: dict[str, Any],
     progress: Progress | str | None,
     should_stop: Callable[[], bool] = lambda: False,
+    ends: tuple[Iterable[Any], Iterable[Any]] = ((), ()),
 ) -> Call:
     """Check everything that can be checked before anything is started."""
     began = time.monotonic()
@@ -502,7 +517,7 @@ def make_call(
         raise OptionError(f"should_stop: expected a function, got {should_stop!r}")
     chosen = (options or SolveOptions()).replace(**changes, **style_of(progress))
     check_client(client, chosen)
-    problem = read_problem(instance)
+    problem = with_ends(read_problem(instance), *ends)
     bound = chosen.bound
     if bound == AUTO_BOUND:  # until it is chosen
         bound = LB1 if isinstance(problem, HasBounds) else None
@@ -565,6 +580,12 @@ def _connect(address: str, limit: float | None) -> Iterator[Any]:
     with connect(address, limit) as client:
         client.sync(ensure_plugin, client)
         yield client
+
+
+def _done(value: Any) -> Future[Any]:  # noqa: ANN401
+    future: Future[Any] = Future()
+    future.set_result(value)
+    return future
 
 
 @contextmanager

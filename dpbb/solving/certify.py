@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpbb.problem import Encodable, instance_name_of
+from dpbb.problem import Encodable, instance_name_of, part_of
 from dpbb.problems import encoded
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
@@ -34,7 +34,7 @@ def certified_at_root(problem: Problem[Any], result: Result) -> Result:
             "status": str(result.status),
             "objective": result.objective,
             "makespan": result.makespan,
-            "permutation": result.permutation,
+            "permutation": _permutation(problem, result),
             "lower_bound": result.lower_bound,
             "seconds": result.seconds,
             "engine": result.engine,
@@ -42,6 +42,12 @@ def certified_at_root(problem: Problem[Any], result: Result) -> Result:
         },
     }
     return replace(result, certificate=Certificate(json.loads(json.dumps(content))))
+
+
+def _permutation(problem: Problem[Any], result: Result) -> tuple[int, ...] | None:
+    """Return the schedule by the numbers that the tree has, too."""
+    jobs = result.permutation
+    return None if jobs is None else part_of(problem, jobs)
 
 
 def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
@@ -76,7 +82,7 @@ def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
             "status": str(result.status),
             "objective": result.objective,
             "makespan": result.makespan,
-            "permutation": result.permutation,
+            "permutation": _permutation(problem, result),
             "lower_bound": result.lower_bound,
             "ub": result.lower_bound,
             # whether LB = makespan was explored, too: at bounds that are higher by 1

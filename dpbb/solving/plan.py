@@ -21,7 +21,7 @@ from dpbb.options import (
     SolveOptions,
     Tuning,
 )
-from dpbb.problem import Scheduled, n_machines_of, objective_of
+from dpbb.problem import Scheduled, n_machines_of, objective_of, whole_of
 from dpbb.result import (
     Improvement,
     Proof,
@@ -370,9 +370,8 @@ class Plan:
                 bound, proof = plan.lower_bound, plan.proof_of_bound
         if self.options.all_optima:
             known["n_optima"] = 0 if makespan is None else outcome.n_optima
-            known["optima"] = (
-                () if optima is None else tuple(map(tuple, optima.tolist()))
-            )
+            rows = () if optima is None else optima.tolist()
+            known["optima"] = tuple(whole_of(self.problem, row) for row in rows)
         return self._result(
             outcome.termination, proof, makespan, permutation, bound, **known
         )
@@ -427,11 +426,13 @@ class Plan:
             proof=proof,
             makespan=makespan,
             lower_bound=bound,
-            permutation=permutation,
+            permutation=None
+            if permutation is None
+            else whole_of(self.problem, permutation),
             seconds=time.monotonic() - self.began,
             instance=self.name,
             digest=self.problem.digest,
-            n_jobs=self.problem.n_jobs,
+            n_jobs=len(whole_of(self.problem, range(self.problem.n_jobs))),
             n_machines=n_machines,
             options=self.options,
             versions=versions(),

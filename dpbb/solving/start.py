@@ -15,10 +15,12 @@ from dpbb.options.permutations import check_permutation
 from dpbb.problem import (
     Encodable,
     HasHeuristics,
+    PartOfSequence,
     StartSearch,
     bound_of,
     check_numbers,
     cost_of,
+    part_of,
     proving_bound,
 )
 from dpbb.problems import decoded, encoded, family_of, holds_problem
@@ -29,7 +31,7 @@ from dpbb.text.labels import names_of
 from dpbb.tree.branching import refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from dpbb.problem import Incumbent, Problem
 
@@ -42,6 +44,30 @@ prove much, and a tree is several times as large at an upper bound one unit high
 
 JOB_LISTS = ("initial", "root_order")
 """Options whose jobs may be given by their names."""
+
+
+def with_ends(
+    problem: Problem[Any], front: Iterable[Any], back: Iterable[Any]
+) -> Problem[Any]:
+    """Return a problem with jobs that stay at its ends, given by number or name.
+
+    Raises
+    ------
+    OptionError
+        There is no job of a name; or the problem has no ends to give.
+    InstanceError
+        See ``PartOfSequence.with_ends``.
+    """
+    names = names_of(problem)
+    given = names.numbers(front, "front"), names.numbers(back, "back")
+    if not any(given):
+        return problem
+    if not isinstance(problem, PartOfSequence):
+        raise OptionError(
+            f"front, back: expected a problem whose sequences may have given ends, "
+            f"such as a flow shop, got one of kind {problem.name!r}"
+        )
+    return problem.with_ends(*given)
 
 
 def numbered(problem: Problem[Any], options: SolveOptions) -> SolveOptions:
@@ -58,6 +84,8 @@ def numbered(problem: Problem[Any], options: SolveOptions) -> SolveOptions:
         jobs = getattr(options, name)
         if jobs is not None:
             changed[name] = check_permutation(names.numbers(jobs, name), name)
+    if options.initial is not None:
+        changed["initial"] = part_of(problem, changed["initial"], "initial")
     return options.replace(**changed)
 
 

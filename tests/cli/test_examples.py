@@ -40,6 +40,7 @@ SAYS = {
         "359 decomposed, 6 leaves",
         "18-27      27-28        1-6       6-10      30-37      10-18",
     ),
+    "11_windows.py": ("NEH has makespan 3167", "no window of 9 jobs gets better"),
     "10_job_shop_tabu.py": ("ft06: makespan 55 after", "best known 55 (optimal)"),
 }
 

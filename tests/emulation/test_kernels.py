@@ -93,6 +93,23 @@ def test_counts_are_those_of_the_naive_tree(gpu, rule):
         assert total.counters.closed.tolist() == expected.closed()
 
 
+@pytest.mark.parametrize("longest", [9, 2 * NARROW_LIMIT])
+def test_the_root_begins_where_given_jobs_end(gpu, longest):
+    rng = random.Random(longest)
+    for n_front, n_back in ((2, 0), (0, 1), (1, 2)):
+        rows = random_shop(rng, 6 + n_front + n_back, 3, longest).times
+        between, back = rows[n_front : n_front + 6], rows[n_front + 6 :]
+        problem = TinyFlowShop(between, front=rows[:n_front], back=back)
+        best, orders = problem.best_orders()
+        expected = naive_tree(problem, TreeOptions(), best)
+        assert counted(gpu.explore(problem, TreeOptions(), best)) == (
+            len(expected.decomposed),
+            len(expected.leaves),
+        )
+        found = gpu.explore(problem, TreeOptions(), best + 1).best
+        assert tuple(found.permutation.tolist()) in orders
+
+
 @pytest.mark.parametrize("longest", [9, 2500, 2 * NARROW_LIMIT])
 @pytest.mark.parametrize("branching_ub", [50_000, 2**31 + 5, 2**33])
 def test_minbranch_with_a_value_above_all_bounds(gpu, longest, branching_ub):

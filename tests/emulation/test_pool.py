@@ -54,6 +54,13 @@ def test_nodes(placement, refactor):
     check(problem, TreeOptions(bound=bound), settings)
 
 
+@pytest.mark.parametrize("bound", ["lb1", "lb2"])
+def test_given_jobs(bound):
+    whole = shop(2, bound, n_jobs=9, n_machines=5)
+    problem = whole.with_ends((3, 8), (0,))
+    check(problem, TreeOptions(bound=bound), PoolSettings(pool_size=64), NODES)
+
+
 def test_more_machines_and_jobs_than_a_warp_has_lanes():
     for n_jobs, n_machines in ((6, 40), (34, 3)):
         problem = shop(3, "lb2", n_jobs, n_machines)

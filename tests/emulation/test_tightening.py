@@ -67,6 +67,25 @@ def test_counts_are_those_of_the_naive_tree(gpu, longest):
         assert total.counters.closed.tolist() == expected.closed()
 
 
+def test_given_jobs_are_before_and_after_the_pairs(gpu):
+    rng = random.Random(7)
+    for n_front, n_back in ((1, 0), (0, 2), (1, 1)):
+        rows = random_shop(rng, 6 + n_front + n_back, 4, 40).times
+        between, back = rows[n_front : n_front + 6], rows[n_front + 6 :]
+        shop = TightFlowShop(
+            between,
+            depths=(1, 2, 3, 4),
+            pairs=((0, 3), (1, 2)),
+            front=rows[:n_front],
+            back=back,
+        )
+        best, _ = shop.best_orders()
+        tree = TreeOptions(bound=shop.bound)
+        expected = naive_tree(shop, tree, best)
+        total = gpu.explore(shop, tree, best)
+        assert total.counters.closed.tolist() == expected.closed()
+
+
 @pytest.mark.parametrize(("name", "ub", "bound", "decomposed"), TREES)
 def test_counts_are_those_of_the_reference_engine(gpu, name, ub, bound, decomposed):
     if steals(gpu) and decomposed > 2000:

@@ -15,7 +15,7 @@ from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.options import Tuning
 from dpbb.tree import Counters, WorkUnit, n_leaves
-from tests.oracle import TinyFlowShop, problems, with_cascade
+from tests.oracle import TinyFlowShop, problems, with_cascade, with_given_ends
 
 
 @dataclass(frozen=True)
@@ -127,20 +127,20 @@ class Subject:
     def problems(self, max_jobs=7):
         """Strategy of small problems, of shapes that the engine is tested on.
 
-        Half of them have a cascade of bounds.
+        Half of them have a cascade of bounds, some have given jobs at their ends.
         """
         shops = problems(max_jobs=max_jobs)
         if self.spec.shapes is not None:
             few = [shape for shape in self.spec.shapes if shape[0] <= max_jobs]
             shops = st.sampled_from(few).flatmap(lambda shape: problems(shape=shape))
+        shops |= shops.flatmap(with_given_ends)
         return shops | shops.flatmap(with_cascade)
 
     @contextmanager
     def session(self, problem, tree, unit=None, **options):
         """Open a session and load the unit, by default the whole tree."""
         if isinstance(problem, TinyFlowShop):
-            shop = FlowShopInstance("tiny", problem.times)
-            problem = FlowShopProblem(shop, tree.bound)
+            problem = shop_of(problem, tree.bound)
         assert self.engine.supports(problem, tree) is None
         session = self.engine.open(
             problem, tree, self.device, tuning=self.spec.tuning, **options
@@ -161,6 +161,14 @@ class Subject:
         with self.session(problem, tree, unit, **options) as session:
             ub = problem.trivial_ub if ub is None else ub
             return explore_to_end(session, ub, slice_s)
+
+
+def shop_of(tiny, bound):
+    """Return a shop of the oracle as dpbb has it: given jobs are outside, in order."""
+    shop = FlowShopInstance("tiny", (*tiny.front, *tiny.times, *tiny.back))
+    first, last = len(tiny.front), shop.n_jobs - len(tiny.back)
+    ends = tuple(range(first)), tuple(range(last, shop.n_jobs))
+    return FlowShopProblem(shop, bound, *ends)
 
 
 def churn(subject, problem, tree, ub, rng, *, slice_s, all_optima=False):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dpbb.options import TreeOptions
 from dpbb.tree import Interval, WorkUnit, n_leaves
-from tests.oracle import RULES, best_orders, naive_tree, trees
+from tests.oracle import RULES, naive_tree, trees
 from tests.parity.subject import SEEDS, churn
 
 
@@ -22,7 +22,7 @@ def cases(draw, engine, max_jobs=7, rules=RULES):
     """
     problem = draw(engine.problems(max_jobs=max_jobs))
     tree = draw(trees(problem, rules=rules))
-    best, _ = best_orders(problem.times)
+    best, _ = problem.best_orders()
     all_optima = draw(st.booleans())
     ub = best + 1 if all_optima else best - draw(st.integers(0, 3))
     return problem, tree, ub, all_optima
@@ -99,7 +99,7 @@ def test_stops_donations_and_reloads_change_no_count(engine, data, seed):
 def test_a_cutoff_that_no_schedule_beats_is_proved(engine, data):
     """Infeasible cutoff: all is explored and nothing is found."""
     problem = data.draw(engine.problems())
-    best, _ = best_orders(problem.times)
+    best, _ = problem.best_orders()
     ub = data.draw(st.integers(0, best))
     total = engine.explore(problem, TreeOptions(), ub)
     assert total.best is None

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dpbb.options import BranchingRule, TreeOptions
 from dpbb.tree import Counters, WorkUnit, n_leaves
-from tests.oracle import TinyFlowShop, best_orders, makespan, trees
+from tests.oracle import TinyFlowShop, best_orders, trees
 from tests.parity.subject import SEEDS, better, churn
 
 
@@ -16,7 +16,7 @@ def is_found(candidate, problem, value):
     order = [int(job) for job in candidate.permutation]
     return (
         sorted(order) == list(range(problem.n_jobs))
-        and makespan(problem.times, order) == candidate.value == value
+        and problem.evaluate(order) == candidate.value == value
     )
 
 
@@ -25,7 +25,7 @@ def is_found(candidate, problem, value):
 def test_the_optimum_is_found_without_an_upper_bound(engine, data):
     """Live UB: the engine starts from trivial_ub and proves what it finds."""
     problem = data.draw(engine.problems())
-    best, _ = best_orders(problem.times)
+    best, _ = problem.best_orders()
     total = engine.explore(problem, data.draw(trees(problem)))
     assert is_found(total.best, problem, best)
     assert total.counters.closed_leaves == n_leaves(problem.n_jobs)
@@ -35,7 +35,7 @@ def test_the_optimum_is_found_without_an_upper_bound(engine, data):
 @given(data=st.data())
 def test_a_better_permutation_is_below_the_given_upper_bound(engine, data):
     problem = data.draw(engine.problems())
-    best, _ = best_orders(problem.times)
+    best, _ = problem.best_orders()
     ub = best + data.draw(st.integers(1, 5))
     total = engine.explore(problem, data.draw(trees(problem)), ub)
     assert is_found(total.best, problem, best)
@@ -46,7 +46,7 @@ def test_a_better_permutation_is_below_the_given_upper_bound(engine, data):
 def test_an_upper_bound_that_falls_from_outside_prunes(engine, data, seed):
     """Either the optimum is found, or a ub that it does not beat came first."""
     problem = data.draw(engine.problems(max_jobs=6))
-    best, _ = best_orders(problem.times)
+    best, _ = problem.best_orders()
     tree = data.draw(trees(problem))
     rng = Random(seed)
     found, counters, least = None, Counters.zero(problem.n_jobs), problem.trivial_ub
@@ -75,7 +75,7 @@ def test_an_upper_bound_that_falls_from_outside_prunes(engine, data, seed):
 def test_the_optimum_survives_stops_donations_and_reloads(engine, data, seed):
     """No leaf gets lost, whoever explores it and whatever the ub is by then."""
     problem = data.draw(engine.problems(max_jobs=6))
-    best, _ = best_orders(problem.times)
+    best, _ = problem.best_orders()
     tree = data.draw(trees(problem))
     rng = Random(seed)
     _, found, _ = churn(engine, problem, tree, problem.trivial_ub, rng, slice_s=0)
@@ -87,7 +87,7 @@ def test_the_optimum_survives_stops_donations_and_reloads(engine, data, seed):
 def test_all_optima_are_found_each_once(engine, data):
     """Prune only LB > UB: exactly the permutations of least makespan remain."""
     problem = data.draw(engine.problems(max_jobs=6))
-    best, orders = best_orders(problem.times)
+    best, orders = problem.best_orders()
     ub = best + data.draw(st.integers(1, 3)) if data.draw(st.booleans()) else None
     slice_s = data.draw(st.sampled_from((0, 0.2)))
     tree = data.draw(trees(problem, copies=True))

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from dpbb.options import TreeOptions
 from dpbb.tree import Interval, WorkUnit, n_leaves
-from tests.oracle import TinyFlowShop, best_orders, leaf_costs, trees
+from tests.oracle import TinyFlowShop, leaf_costs, trees
 
 PROBLEM = TinyFlowShop(((3, 9), (8, 1), (4, 4), (6, 2)))
 
@@ -42,7 +42,7 @@ def test_remaining_changes_nothing(engine, data):
     """Looking at what is open, as often as one likes, changes neither it nor counts."""
     problem = data.draw(engine.problems(max_jobs=5))
     tree = data.draw(trees(problem))
-    ub = best_orders(problem.times)[0] + 1  # with all_optima: it does not fall
+    ub = problem.best_orders()[0] + 1  # with all_optima: it does not fall
     seen = []
     for looks in (0, 2):
         decomposed, exhausted = 0, False

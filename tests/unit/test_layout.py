@@ -16,6 +16,7 @@ EXCEPTIONS = {
     "engines/test_refusals.py": "of all engines",
     "jobshop/test_cuda_sources.py": "of its CUDA sources",
     "proof/test_forgeries.py": "of what every verifier of certificates refuses",
+    "proof/test_given_jobs.py": "of both checkers, on shops with given jobs",
     "test_seams.py": "of who names flow shops",
     "tree/test_blocks.py": "one property of several modules of tree",
 }

@@ -42,9 +42,15 @@ class Shop(NamedTuple):
     steps: NDArray[np.int64]  # (n_pairs, n_jobs, 4): job, time on u, lag, time on v
 
     @classmethod
-    def of(cls, times: NDArray[np.int64], tables: JohnsonTables) -> Shop:
-        """Return the arrays of an instance, in integers that hold its bounds."""
-        narrow = longest_makespan(times) <= np.iinfo(np.int16).max
+    def of(
+        cls, times: NDArray[np.int64], tables: JohnsonTables, most: int | None = None
+    ) -> Shop:
+        """Return the arrays of an instance, in integers that hold its bounds.
+
+        No bound is above ``most``; default: the longest makespan.
+        """
+        most = longest_makespan(times) if most is None else most
+        narrow = most <= np.iinfo(np.int16).max
         parts = (tables.order, tables.first, tables.lag, tables.second)
         steps = np.stack(parts, axis=2).astype(np.int64)
         table = times.astype(np.int16 if narrow else np.int32)
@@ -190,6 +196,7 @@ def read_side(
     other: Any,  # noqa: ANN401
     first: int,
     used: int,
+    start: NDArray[np.int32],
     backwards: bool,
     strong: bool,
 ) -> None:
@@ -201,12 +208,14 @@ def read_side(
         Number of jobs that are fixed on this side and on the other one.
     first, used
         The nodes.
+    start : ndarray of int32, shape (n_machines,)
+        Where the first job of a side begins.
     """
     n_jobs, n_machines = shop.times.shape
     ends = block.tails if backwards else block.heads
     times, columns = pointer_of(shop.times), pointer_of(block.columns)
     for at in range(n_machines * LANES):
-        ends[at] = 0
+        ends[at] = start[at // LANES]
         block.least[at] = np.iinfo(block.least.dtype).max
     for place in range(n_jobs):
         some = wanted = False
@@ -296,6 +305,7 @@ def _bound_nodes(
     count = len(permutations)
     n_jobs, n_machines = shop.times.shape
     no_limit = int64(np.iinfo(block.bounds.dtype).max)
+    nothing = np.zeros(n_machines, np.int32)
     for first in range(0, count, LANES):
         for at in range(n_jobs * LANES):
             block.free[at] = 0
@@ -311,8 +321,9 @@ def _bound_nodes(
             valid = mark_free(block, lane, jobs, int64(d1[node]), int64(d2[node]))
             block.valid[lane] = 1 if valid else 0
         nodes = (int64(first), int64(used))
-        read_side(shop, block, permutations, d1, d2, *nodes, False, strong)
-        read_side(shop, block, permutations, d2, d1, *nodes, True, strong)
+        here = (shop, block, permutations)
+        read_side(*here, d1, d2, *nodes, nothing, False, strong)
+        read_side(*here, d2, d1, *nodes, nothing, True, strong)
         bound_machines(shop, block)
         bound_pairs(shop, block, no_limit)
         for lane in range(used):

@@ -23,14 +23,13 @@ import numpy as np
 from dpbb.errors import OptionError, shown
 from dpbb.flowshop.bounds import lb1
 from dpbb.flowshop.bounds.cascade import cascade_of
-from dpbb.flowshop.makespan import append_job, heads, tails
+from dpbb.flowshop.makespan import append_job
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from dpbb.flowshop.instance import FlowShopInstance
     from dpbb.flowshop.problem import FlowShopState
 
 NOTHING = -(2**40)
@@ -204,16 +203,22 @@ def spans_without(tables: JohnsonTables, jobs: NDArray[np.intp]) -> NDArray[np.i
     return spans
 
 
-def root_bound(times: NDArray[np.int64]) -> int:
+def root_bound(
+    times: NDArray[np.int64], begin: NDArray[np.int64], follow: NDArray[np.int64]
+) -> int:
     """LB2 of the empty partial schedule; LB1 alone where ``MOST_STEPS`` is passed.
 
     On two machines it is the least makespan, that of Johnson's order.
+
+    Parameters
+    ----------
+    begin, follow : ndarray of int64, shape (n_machines,)
+        When the jobs can begin on each machine, and what follows them.
     """
-    bound = lb1.root_bound(times)
+    bound = lb1.one_machine_bound(begin, follow, times.sum(axis=0))
     n_jobs, n_machines = times.shape
     if n_jobs * n_machines * (n_machines - 1) // 2 > MOST_STEPS:
         return bound
-    begin, follow = heads(times).min(axis=0), tails(times).min(axis=0)
     every = machine_pairs(n_machines)
     for u in range(n_machines - 1):  # not at once: half a gigabyte for large shops
         tables = JohnsonTables.of(times, every[every[:, 0] == u])
@@ -228,12 +233,13 @@ class TwoMachineBounds:
 
     Parameters
     ----------
+    times : ndarray of int64, shape (n_jobs, n_machines)
+        Processing times.
     bound
         ``"lb2"`` or the text of a cascade.
     """
 
-    def __init__(self, instance: FlowShopInstance, bound: str) -> None:
-        times = instance.times
+    def __init__(self, times: NDArray[np.int64], bound: str) -> None:
         cascade = cascade_of(bound, *times.shape)
         self._depths = range(0)
         if cascade is not None:

@@ -25,7 +25,7 @@ class FlowShopBound:
     Parameters
     ----------
     tighten
-        Path of a function or class: ``tighten(instance, bound)`` is what the problem
+        Path of a function or class: ``tighten(times, bound)`` is what the problem
         has as its method of this name, see ``dpbb.problem.Tightens``; ``bound`` is the
         whole text. None: LB1 alone.
     models

@@ -69,7 +69,7 @@ class Root(NamedTuple):
         suffix: NDArray[np.intp],
     ) -> Root:
         """Return the node with a prefix and a suffix, in the order of the schedule."""
-        times = problem.instance.times
+        times = problem.times
         least = problem.least_heads, problem.least_tails[::-1]
         ends, idle = np.array(least), np.zeros((2, times.shape[1]), np.int64)
         for side, (order, rows) in enumerate(

@@ -19,11 +19,20 @@ if TYPE_CHECKING:
 
 
 def improve_beside(
-    instance: FlowShopInstance, method: str, beginning: Beginning, limits: BesideSearch
+    instance: FlowShopInstance,
+    method: str,
+    beginning: Beginning,
+    limits: BesideSearch,
+    given: tuple[int, int] = (0, 0),
 ) -> Incumbent:
     """Improve a schedule beside the tree.
 
     See ``dpbb.problem.ImprovesBeside``.
+
+    Parameters
+    ----------
+    given
+        So many jobs at the front and the back stay where they are in any case.
 
     Raises
     ------
@@ -41,6 +50,7 @@ def improve_beside(
             on_improvement=limits.on_improvement,
             should_stop=limits.should_stop,
             on_bound=limits.on_bound,
+            kept=given,
         )
         if found is not None:
             return found
@@ -51,12 +61,13 @@ def improve_beside(
         raise OptionError(f"method: expected one of {', '.join(beside)}, got {method}")
     proved = beginning.value <= limits.lower_bound
     start = Incumbent(beginning.value, beginning.permutation, "start", proved)
+    first, last = beginning.kept if row.keeps else (0, 0)
     search = Search(
         instance,
         lower_bound=limits.lower_bound,
         deadline=limits.deadline,
         seed=limits.seed,
-        kept=beginning.kept if row.keeps else (0, 0),
+        kept=(given[0] + first, given[1] + last),
         on_improvement=limits.on_improvement,
         should_stop=limits.should_stop,
         on_bound=limits.on_bound,

@@ -76,6 +76,7 @@ def first_incumbent(
     should_stop: Callable[[], bool] | None = None,
     on_bound: Callable[[int], None] = lambda _bound: None,
     on_note: Callable[[str], None] = lambda _text: None,
+    kept: tuple[int, int] = (0, 0),
 ) -> Incumbent | None:
     """Find a good schedule quickly.
 
@@ -114,6 +115,9 @@ def first_incumbent(
     on_note
         Called in this thread with what is waited for longer than a second, and with
         an empty text when that is over.
+    kept
+        So many of the first jobs of the instance are the front of every schedule, in
+        their order, and so many of the last ones the back.
 
     Notes
     -----
@@ -145,6 +149,7 @@ def first_incumbent(
         on_improvement=on_improvement,
         should_stop=should_stop,
         on_bound=on_bound,
+        kept=kept,
     )
     incumbent = None
     if initial is not None:

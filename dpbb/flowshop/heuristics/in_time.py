@@ -39,11 +39,12 @@ class _End(NamedTuple):
 
 
 def incumbent_in_time(
-    instance: FlowShopInstance, search: StartSearch
+    instance: FlowShopInstance, search: StartSearch, kept: tuple[int, int] = (0, 0)
 ) -> Incumbent | None:
     """Return what ``first_incumbent`` finds until ``search.end``, or soon after.
 
-    The functions of ``search`` are called in this thread.
+    The functions of ``search`` are called in this thread. ``kept`` is that of
+    ``first_incumbent``.
 
     Returns
     -------
@@ -51,6 +52,16 @@ def incumbent_in_time(
         The best so far; if the end came before any, the best of ``initial``, the jobs
         in their own order and in Palmer's.
     """
+    at_once = Search(
+        instance,
+        lower_bound=search.lower_bound or 0,
+        kept=kept,
+        on_improvement=search.on_improvement,
+    )
+    if search.method == Heuristics.NONE:
+        if search.initial is None:
+            return None
+        return improve(at_once, None, search.initial, "initial")
     # texts are notes, numbers are bounds
     events: SimpleQueue[Incumbent | str | int | BaseException | _End] = SimpleQueue()
     stop = Event()
@@ -73,6 +84,7 @@ def incumbent_in_time(
                 should_stop=stop.is_set,
                 on_bound=events.put,
                 on_note=events.put,
+                kept=kept,
             )
             events.put(_End(found))
         except BaseException as error:  # noqa: BLE001 (raised by whoever waits)
@@ -116,11 +128,9 @@ def incumbent_in_time(
         stop.set()
         thread.join(STOP_S)  # it looks at the stop every few milliseconds
     if best is None:
-        at_once = Search(instance, lower_bound=0, on_improvement=search.on_improvement)
         if search.initial is not None:
             best = improve(at_once, None, search.initial, "initial")
-        if search.method != Heuristics.NONE:
-            best = palmer(at_once, best)
+        best = palmer(at_once, best)
     return best
 
 

@@ -20,11 +20,14 @@ def johnson(search: Search, start: Incumbent | None = None) -> Incumbent:
     """Return a best schedule of a shop of up to ``MOST_MACHINES`` machines.
 
     Source: Johnson, Naval Research Logistics Quarterly 1(1), 1954. On one machine
-    all orders cost the same.
+    all orders cost the same. That the first and the last jobs are kept changes nothing:
+    with F and B before and after, the makespan is the larger one of two values that
+    no order changes and of F_0 + max over jobs k of (sum of p_0 up to k + sum of p_1
+    from k on) + B_1, which the rule minimizes.
     """
-    instance = search.instance
-    order = list(range(instance.n_jobs))
-    if instance.n_machines == MOST_MACHINES:
-        tables = JohnsonTables.of(instance.times, machine_pairs(MOST_MACHINES))
-        order = tables.order[0].tolist()
+    times = search.instance.times
+    order, between = search.free_places()
+    if times.shape[1] == MOST_MACHINES:
+        tables = JohnsonTables.of(times[between], machine_pairs(MOST_MACHINES))
+        order[between] = order[between][tables.order[0]]
     return replace(improve(search, start, order, "johnson"), proved=True)

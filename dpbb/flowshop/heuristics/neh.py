@@ -24,19 +24,26 @@ def neh(search: Search, start: Incumbent | None = None) -> Incumbent:
     """Insert the jobs by decreasing total time, each at its best position. O(n^2 m).
 
     At a limit ``start`` is returned; without one the jobs that are left follow in their
-    order.
+    order. The jobs that are kept are those of ``start``, else the first and the last
+    ones.
     """
     times = machine_times(search)
-    order = np.argsort(-search.instance.times.sum(axis=1), kind="stable")
-    sequence = order[:0]
+    work = search.instance.times.sum(axis=1)
+    whole, between = search.free_places(start)
+    jobs = np.sort(whole[between])
+    order = jobs[np.argsort(-work[jobs], kind="stable")]
+    first, last = search.kept
+    sequence = np.concatenate([whole[:first], whole[len(whole) - last :]])
     for done, job in enumerate(order):
         if search.over:
             if start is not None:
                 return start
-            sequence = np.concatenate([sequence, order[done:]])
+            end = len(sequence) - last
+            sequence = np.concatenate([sequence[:end], order[done:], sequence[end:]])
             break
         tried = insertion(times, sequence, job)
-        ties = np.flatnonzero(tried.makespans == tried.makespans.min())
+        makespans = tried.makespans[first : len(sequence) - last + 1]
+        ties = first + np.flatnonzero(makespans == makespans.min())
         best = ties[0]
         if len(ties) > 1:
             best = ties[added_idle_time(times, sequence, job, tried, ties).argmin()]

@@ -31,19 +31,22 @@ def plain_search(search: Search, start: Incumbent | None = None) -> Incumbent:
     best = neh(search) if start is None else start
     times = machine_times(search)
     rng = np.random.default_rng(search.seed)
-    n_jobs = search.instance.n_jobs
+    first, last = search.kept
+    jobs = np.sort(best.permutation[search.free_places()[1]])
+    n_jobs = len(jobs)
     left = search.iterations
     sequence, value = best.permutation, best.value
 
     def inserted(rest: Jobs, job: int) -> tuple[Jobs, int]:
         makespans = insertion(times, rest, job).makespans
+        makespans = makespans[first : len(rest) - last + 1]
         least = makespans.min()
-        at = rng.choice(np.flatnonzero(makespans == least))
+        at = first + rng.choice(np.flatnonzero(makespans == least))
         return np.concatenate([rest[:at], [job], rest[at:]]), int(least)
 
     while n_jobs > 1 and not best.proved:
         improved = False
-        for job in rng.permutation(n_jobs):
+        for job in jobs[rng.permutation(n_jobs)]:
             if search.over or left == 0:
                 return best
             left = None if left is None else left - 1
@@ -55,7 +58,7 @@ def plain_search(search: Search, start: Incumbent | None = None) -> Incumbent:
                 best = improve(search, best, sequence, "insertion")
         if not improved:
             sequence = best.permutation
-            out = rng.choice(n_jobs, min(REMOVED, n_jobs - 1), replace=False)
+            out = rng.choice(jobs, min(REMOVED, n_jobs - 1), replace=False)
             rest = sequence[~np.isin(sequence, out)]
             for job in out:
                 rest, value = inserted(rest, job)

@@ -77,6 +77,17 @@ class Search:
             return True
         return self.should_stop is not None and self.should_stop()
 
+    def free_places(
+        self, start: Incumbent | None = None
+    ) -> tuple[NDArray[np.intp], slice]:
+        """Return a sequence with the kept jobs where they stay, and all other places.
+
+        Those kept are the ends of ``start``, or of the jobs in their own order.
+        """
+        n_jobs = self.instance.n_jobs
+        jobs = np.arange(n_jobs) if start is None else np.array(start.permutation)
+        return jobs, slice(self.kept[0], n_jobs - self.kept[1])
+
     def latest(self, own: Incumbent) -> Incumbent:
         """Return a better incumbent than one's own if there is one elsewhere."""
         if self.elsewhere is None:

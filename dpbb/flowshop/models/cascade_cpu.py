@@ -25,7 +25,6 @@ import numpy as np
 
 from dpbb.flowshop.bounds.cascade import cascade_of
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
-from dpbb.flowshop.makespan import longest_makespan
 from dpbb.flowshop.models.lb1_cpu import Lb1
 from dpbb.kernels import models
 from dpbb.kernels.compiling import int64
@@ -99,8 +98,8 @@ class Cascade(NamedTuple):
         A two-machine bound may be any that is no more than a makespan, and an estimate
         of it no more than two of them.
         """
-        times = problem.instance.times
-        longest = 2 * longest_makespan(times) + int(times.sum(axis=1).max())
+        times = problem.times
+        longest = 2 * problem.trivial_ub + int(times.sum(axis=1).max())
         if longest < np.iinfo(np.int16).max:
             return Lb1.narrowest_dtype(problem, ub)
         if longest < np.iinfo(np.int32).max:
@@ -119,7 +118,7 @@ class Cascade(NamedTuple):
     ) -> Cascade:
         """Tables of an instance; no bound may pass the largest value of ``dtype``."""
         lb1 = Lb1.of(problem, root_order, dtype)
-        n_jobs, n_machines = problem.instance.times.shape
+        n_jobs, n_machines = problem.times.shape
         times = lb1.times
         cascade = cascade_of(problem.bound, n_jobs, n_machines)
         pairs = machine_pairs(n_machines, () if cascade is None else cascade.pairs)
@@ -133,7 +132,7 @@ class Cascade(NamedTuple):
         stays = (tables.first.cumsum(axis=1) + tables.lag + from_here).max(axis=1)
         marks = np.zeros(-(-(n_jobs + 1) // LANES) * LANES, np.int64)
         marks[:n_jobs] = -1
-        estimates = np.full(len(pair_at), -longest_makespan(times))
+        estimates = np.full(len(pair_at), -problem.trivial_ub)
         estimates[here] = stays[pair_at[here]]
         root = np.concatenate([lb1.root, marks, estimates])
         steps = np.stack([tables.first, tables.first + tables.lag, tables.second], 2)

@@ -91,7 +91,7 @@ class Lb1(NamedTuple):
         all differences of prefix sums are less in size. The largest value itself means
         "no child", so it stays free.
         """
-        times = problem.instance.times
+        times = problem.times
         parent = max(problem.root_bound, min(ub, problem.trivial_ub))
         limit = parent + int(times.sum(axis=1).max())
         for dtype in (np.int16, np.int32):
@@ -109,7 +109,7 @@ class Lb1(NamedTuple):
         dtype: DTypeLike,
     ) -> Lb1:
         """Tables of an instance; no bound may pass the largest value of ``dtype``."""
-        times = problem.instance.times
+        times = problem.times
         if root_order is not None:
             times = times[np.array(root_order, np.intp)]
         n_jobs, n_machines = times.shape

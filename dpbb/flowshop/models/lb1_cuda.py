@@ -56,7 +56,7 @@ class Lb1:
     @staticmethod
     def obstacle(problem: FlowShopProblem) -> str | None:
         """Why no kernels are made for the instance, at whatever upper bound."""
-        n_jobs, n_machines = problem.instance.times.shape
+        n_jobs, n_machines = problem.times.shape
         if n_jobs > MAX_JOBS or n_machines > MAX_MACHINES:
             return (
                 f"engine gpu takes up to {MAX_JOBS} jobs and {MAX_MACHINES} machines, "
@@ -67,7 +67,7 @@ class Lb1:
     @classmethod
     def of(cls, problem: FlowShopProblem, ub: int) -> Lb1:
         """Return the model for costs below ``ub``."""
-        n_jobs, n_machines = problem.instance.times.shape
+        n_jobs, n_machines = problem.times.shape
         tightens = cascade_of(problem.bound, n_jobs, n_machines) is not None
         return cls(n_jobs, n_machines, needs_wide(problem, ub), tightens)
 
@@ -126,7 +126,7 @@ class Lb1:
         root : ndarray of uint32, shape (state_words,)
             The root's fronts, backs and remaining work.
         """
-        times = problem.instance.times[order].astype(np.int64)
+        times = problem.times[order].astype(np.int64)
         packed = pack_pairs(times, times[:, ::-1], wide=self.wide)
         rows = np.zeros((self.n_jobs, self.row_words), np.uint32)
         rows[:, : packed.shape[1]] = packed
@@ -155,7 +155,7 @@ def largest_value(problem: FlowShopProblem, ub: int) -> int:
     root whatever its bound), and fronts do not fall from machine to machine, so
     the bound of a child exceeds that by at most the child's own work.
     """
-    longest = int(problem.instance.times.sum(axis=1).max())
+    longest = int(problem.times.sum(axis=1).max())
     return max(ub, problem.root_bound + 1) + longest
 
 

@@ -58,6 +58,8 @@ class PoolFlowShop:
     ----------
     tables, shop
         What compiled code reads; ``shop`` has the pairs of machines.
+    most
+        Above every makespan.
     first, last
         Depths of the children that two-machine bounds tighten; none if there are no
         pairs.
@@ -66,7 +68,7 @@ class PoolFlowShop:
     """
 
     def __init__(self, problem: FlowShopProblem, tree: TreeOptions) -> None:
-        times = problem.instance.times
+        times = problem.times
         kinds = problem.job_kinds if tree.skips_copies else np.arange(len(times))
         if tree.root_order is not None:
             order = np.array(tree.root_order, np.intp)
@@ -80,7 +82,8 @@ class PoolFlowShop:
             self.first, self.last = cascade.first, cascade.last
             self.pairs = np.array(cascade.pairs, np.intp)
         self.johnson = JohnsonTables.of(times, self.pairs)
-        self.shop = batch_cpu.Shop.of(times, self.johnson)
+        self.most = problem.trivial_ub
+        self.shop = batch_cpu.Shop.of(times, self.johnson, self.most)
         self.compares = fixed_side(tree.branching, 0) is None
         self.tables = PoolTables(
             np.ascontiguousarray(times, np.int32),
@@ -166,8 +169,8 @@ class PoolFlowShop:
         result = np.empty(len(rows), np.int32)
         block = batch_cpu.Block.of(self.shop)
         limit = min(ub, int(np.iinfo(block.bounds.dtype).max))
-        empty = self.tables.least_heads, self.tables.least_tails
-        _bound(self.shop, block, rows, front, back, *empty, limit, result)
+        ends = self.tables.least_heads, self.tables.least_tails
+        _bound(self.shop, block, rows, front, back, *ends, limit, result)
         return result
 
 
@@ -181,7 +184,9 @@ def read_ends(
 ) -> None:
     """Write front, back and remain of a node, one after the other."""
     n_jobs, n_machines = tables.times.shape
-    ends[:] = 0
+    ends[:n_machines] = tables.least_heads
+    ends[n_machines : 2 * n_machines] = tables.least_tails
+    ends[2 * n_machines :] = 0
     for i in range(n_front):
         job = int64(row[i])
         last = np.int32(0)
@@ -198,10 +203,6 @@ def read_ends(
         job = int64(row[i])
         for k in range(n_machines):
             ends[2 * n_machines + k] += tables.times[job, k]
-    if n_front == 0:
-        ends[:n_machines] = tables.least_heads
-    if n_back == 0:
-        ends[n_machines : 2 * n_machines] = tables.least_tails
 
 
 @helper
@@ -330,8 +331,9 @@ def _bound(
             block.bounds[lane] = 0
             block.valid[lane] = 1
         nodes = (int64(first), int64(used))
-        batch_cpu.read_side(shop, block, rows, front, back, *nodes, False, False)
-        batch_cpu.read_side(shop, block, rows, back, front, *nodes, True, False)
+        here = (shop, block, rows)
+        batch_cpu.read_side(*here, front, back, *nodes, least_heads, False, False)
+        batch_cpu.read_side(*here, back, front, *nodes, least_tails, True, False)
         for lane in range(used):
             node = first + lane
             for k in range(n_machines):

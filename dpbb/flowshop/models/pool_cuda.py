@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dpbb.errors import OptionError
-from dpbb.flowshop.makespan import longest_makespan
 from dpbb.kernels.nvrtc import load_module, require_gpu
 
 if TYPE_CHECKING:
@@ -93,7 +92,6 @@ def nodes_shared_bytes(tables: Tables, placement: str) -> int:
 
 def parents_defines(shop: PoolFlowShop, warps: int) -> dict[str, int | str]:
     """Return the macros of ``pool_parents.cu``."""
-    longest = longest_makespan(shop.times)
     johnson = shop.johnson
     parts = (johnson.order, johnson.first, johnson.lag, johnson.second)
     widest = max([shop.n_jobs, *(int(part.max(initial=0)) for part in parts)])
@@ -106,7 +104,7 @@ def parents_defines(shop: PoolFlowShop, warps: int) -> dict[str, int | str]:
         "RULE": shop.tables.rule,
         "TIME": C_TYPES[_narrowest(shop.times).itemsize],
         "STEP": "u16" if widest < 1 << 16 else "u32",
-        "END": "u16" if longest < 1 << 16 else "u32",
+        "END": "u16" if shop.most <= 1 << 16 else "u32",
     }
 
 

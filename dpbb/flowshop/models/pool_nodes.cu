@@ -77,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) bound_pool(
   int rm[M], qm[M], remain[M];
   u32 left[WORDS];
 #pragma unroll UNROLLED
-  for (int k = 0; k < M; ++k) rm[k] = qm[k] = remain[k] = 0;
+  for (int k = 0; k < M; ++k) rm[k] = heads[k], qm[k] = tails[k], remain[k] = 0;
   for (int w = 0; w < WORDS; ++w) left[w] = 0;
   for (int i = 0; i < front; ++i) {
     const TIME *const times = ptm + row[i] * M;

@@ -73,8 +73,11 @@ def test_many_makespans_at_a_time():
     rng = np.random.default_rng(7)
     times = rng.integers(0, 99, (6, 4))
     rows = np.array([rng.permutation(6) for _ in range(50)])
-    assert makespans(times, rows).tolist() == [makespan(times, row) for row in rows]
-    assert makespans(times, rows[:0]).tolist() == []
+    zero = np.zeros(times.shape[1], np.int64)
+    assert makespans(times, rows, zero, zero).tolist() == [
+        makespan(times, row) for row in rows
+    ]
+    assert makespans(times, rows[:0], zero, zero).tolist() == []
 
 
 def test_makespan_of_nothing_is_zero():

@@ -72,8 +72,8 @@ def known_here(monkeypatch):
 def deal(content, ub):
     """Books as of a run at one bound whose first seat kept but the last child."""
     content = copy.deepcopy(content)
-    times = content["instance"]["times"]
-    n_jobs, tree = len(times), checker.Tree(content)
+    tree = checker.Tree(content)
+    n_jobs = tree.n_jobs
     total = list(tree.explore([[]], ub, 10**6, at_claim=False))
     rows = []
     for digit in range(n_jobs):

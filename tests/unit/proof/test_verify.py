@@ -139,4 +139,8 @@ def test_the_bounds_of_the_root_are_those_of_the_solver():
         for longest in (1, 5, 99):
             times = rng.integers(0, longest + 1, (n_jobs, n_machines))
             problem = FlowShopProblem(FlowShopInstance("any", times))
-            assert checker.root_bound_of(times.tolist()) == proving_bound(problem)
+            for front, back in ((), ()), ((n_jobs - 1,), ()), ((0, 3), (2,)):
+                if len({*front, *back}) < n_jobs > max(front, default=0):
+                    window = problem.with_ends(front, back)
+                    shop = checker.Shop({"instance": window.encode()})
+                    assert checker.root_bound_of(shop) == proving_bound(window)

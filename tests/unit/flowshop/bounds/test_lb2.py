@@ -15,7 +15,6 @@ from dpbb.flowshop.bounds.lb2 import (
     TwoMachineBounds,
     machine_pairs,
     pair_bounds,
-    root_bound,
     spans_without,
 )
 from dpbb.flowshop.bounds.nodes import Nodes
@@ -26,6 +25,10 @@ from tests.oracle import makespan
 
 def shop_of(tiny):
     return FlowShopInstance("shop", np.array(tiny.times))
+
+
+def root_bound(times):
+    return FlowShopProblem(FlowShopInstance("shop", times)).least_cost
 
 
 def test_pairs_by_name():
@@ -139,7 +142,7 @@ def test_what_is_below_the_ub_does_not_depend_on_it(tiny, ub):
 
 def test_a_bound_of_one_machine_has_nothing_to_add():
     times = np.array([[3], [4], [2]])
-    bound = TwoMachineBounds(FlowShopInstance("one", times), "lb2")
+    bound = TwoMachineBounds(times, "lb2")
     problem = FlowShopProblem(FlowShopInstance("one", times))
     jobs = np.arange(3)
     loose = problem.child_bounds(problem.root_state(), jobs, back=False)

@@ -55,14 +55,14 @@ class LeastEnds:
     head, and the least tail follows.
     """
 
-    instance: FlowShopInstance
+    times: NDArray[np.int64]
     bound: str = "least"
 
     def __call__(self, state, jobs, bounds, ub, *, back) -> NDArray[np.int64]:
         tight = bounds.copy()
         for child in np.flatnonzero(bounds < ub):
-            times = self.instance.times[jobs[child]]
-            rest = self.instance.times[np.delete(jobs, child)]
+            times = self.times[jobs[child]]
+            rest = self.times[np.delete(jobs, child)]
             front = state.front if back else append_job(state.front, times)
             tail = prepend_job(state.back, times) if back else state.back
             heads = least(front, rest)
@@ -122,7 +122,7 @@ def test_the_bound_of_this_test_is_one(data):
     jobs, root = np.arange(len(times)), problem.root_state()
     for back in (False, True):
         loose = problem.child_bounds(root, jobs, back=back)
-        found = LeastEnds(problem.instance)(root, jobs, loose, 999, back=back)
+        found = LeastEnds(problem.times)(root, jobs, loose, 999, back=back)
         for job, bound in enumerate(found):
             costs = [
                 problem.evaluate(np.array(order, np.intp))

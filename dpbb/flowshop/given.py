@@ -1,0 +1,158 @@
+"""Jobs at both ends of a sequence that are given: only those between are sequenced.
+
+What the jobs between feel of them are two vectors: when each machine is free after the
+given front, and how long the given back takes from its start on each machine to the end
+of everything. A schedule of the jobs between starts from the one, and ends in the
+other; so does the root of the tree, and nothing below it knows of the given jobs.
+
+A front, however many jobs it has, acts as one job whose times are the differences of
+its vector, as that does not fall from machine to machine; a back as well. So
+heuristics, which can keep jobs at the ends of a sequence, keep one at each end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpbb.errors import InstanceError, OptionError, shown
+from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.flowshop.makespan import front_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from dpbb.problem import Incumbent
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GivenEnds:
+    """A shop with jobs that stay at the front and at the back of the sequence.
+
+    Parameters
+    ----------
+    instance
+        The whole shop.
+    front, back
+        The given jobs in the order of the sequence; there may be none.
+    jobs : ndarray of intp, shape (k,)
+        Those between, ascending: the tree's job i is ``jobs[i]``.
+    heads, tails : ndarray of int64, shape (n_machines,)
+        When each machine is free after the front; time from the start of the back on
+        each machine to the end of everything.
+
+    Raises
+    ------
+    InstanceError
+        A given job that is none or comes twice, or no job is left between.
+    """
+
+    instance: FlowShopInstance
+    front: tuple[int, ...] = ()
+    back: tuple[int, ...] = ()
+    jobs: NDArray[np.intp] = field(init=False)
+    heads: NDArray[np.int64] = field(init=False)
+    tails: NDArray[np.int64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        n_jobs, times = self.instance.n_jobs, self.instance.times
+        free = np.ones(n_jobs, bool)
+        for side, given in ("front", self.front), ("back", self.back):
+            for job in given:
+                if type(job) is not int or not 0 <= job < n_jobs:
+                    raise InstanceError(
+                        f"{side}: expected jobs 0 to {n_jobs - 1}, got {shown(job)}"
+                    )
+                if not free[job]:
+                    raise InstanceError(
+                        f"{side}: expected every given job once, got job {job} again"
+                    )
+                free[job] = False
+        if not free.any():
+            raise InstanceError(
+                f"front, back: expected at least one of {n_jobs} jobs between them, "
+                "got all as given"
+            )
+        object.__setattr__(self, "jobs", np.flatnonzero(free))
+        object.__setattr__(self, "heads", front_of(times, self.front))
+        after = front_of(times[:, ::-1], self.back[::-1])
+        object.__setattr__(self, "tails", after[::-1])
+
+    def __bool__(self) -> bool:
+        return bool(self.front or self.back)
+
+    @property
+    def digest(self) -> str:
+        """That of the shop, and of what is given; without it the shop's."""
+        if not self:
+            return self.instance.digest
+        content = hashlib.sha256(b"dpbb flow shop with given ends 1\n")
+        content.update(bytes.fromhex(self.instance.digest))
+        for given in self.front, self.back:
+            content.update(np.array([len(given), *given], "<i8").tobytes())
+        return content.hexdigest()
+
+    def whole(self, permutation: Iterable[int]) -> tuple[int, ...]:
+        """Return the whole sequence, jobs by the shop's numbers."""
+        between = (int(self.jobs[job]) for job in permutation)
+        return (*self.front, *between, *self.back)
+
+    def between(self, sequence: Sequence[int], what: str) -> tuple[int, ...]:
+        """Return the tree's permutation of a whole sequence, or the one given.
+
+        One of as many jobs as the tree has is the tree's already.
+
+        Raises
+        ------
+        OptionError
+            It does not begin and end with the given jobs.
+        """
+        jobs = tuple(sequence)
+        if len(jobs) == len(self.jobs):
+            return jobs
+        n_front, end = len(self.front), len(jobs) - len(self.back)
+        if (jobs[:n_front], jobs[end:]) != (self.front, self.back):
+            raise OptionError(
+                f"{what}: expected a sequence that begins and ends with the given "
+                f"jobs {shown(self.front)} and {shown(self.back)}, got {shown(jobs)}"
+            )
+        between = np.searchsorted(self.jobs, jobs[n_front:end])
+        return tuple(between.tolist())
+
+    @property
+    def kept(self) -> tuple[int, int]:
+        """How many jobs of ``shop`` stay where they are, at its front and its back."""
+        return int(bool(self.front)), int(bool(self.back))
+
+    @property
+    def shop(self) -> FlowShopInstance:
+        """The jobs between, before them one for the front, after them one for the back.
+
+        Every sequence of them has its makespan as a part of the whole one.
+        """
+        first, last = self.kept
+        rows = [
+            np.diff(self.heads, prepend=0)[None][:first],
+            self.instance.times[self.jobs],
+            -np.diff(self.tails, append=0)[None][:last],
+        ]
+        return FlowShopInstance(self.instance.name, np.concatenate(rows))
+
+    def in_shop(self, permutation: ArrayLike) -> NDArray[np.intp]:
+        """Return the sequence of ``shop`` that a permutation of the tree is."""
+        first, last = self.kept
+        n_jobs = first + len(self.jobs) + last
+        sequence = np.arange(n_jobs)
+        sequence[first : n_jobs - last] = np.asarray(permutation, np.intp) + first
+        return sequence
+
+    def out_of_shop(self, found: Incumbent) -> Incumbent:
+        """Return a schedule of ``shop`` as one of the tree."""
+        first, last = self.kept
+        sequence = found.permutation[first : len(found.permutation) - last]
+        return replace(found, permutation=sequence - first)

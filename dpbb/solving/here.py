@@ -1,0 +1,149 @@
+"""A run explored in this process: nothing is started, so that short trees are short.
+
+The run is that of a cluster, with its coordinator and the work of one seat; in place
+of Dask there are a thread and function calls.
+"""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor, wait
+from threading import RLock
+from typing import TYPE_CHECKING
+
+from dpbb.cluster.worker.exploration import Exploration, SeatControl, SeatStatus
+from dpbb.cluster.worker.sessions import SeatSessions
+from dpbb.coordination.coordinator import Coordinator
+from dpbb.coordination.ledger import check_report
+from dpbb.coordination.messages import Seat, SeatId
+from dpbb.engines.base import Device
+from dpbb.errors import ClusterError
+from dpbb.result import Termination
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dpbb.coordination.checkpoint import Checkpoint
+    from dpbb.coordination.messages import Order, Report, RunSpec
+    from dpbb.coordination.outcome import Outcome
+    from dpbb.coordination.snapshot import Snapshot
+    from dpbb.result import Result
+
+SEAT = SeatId("here")
+
+
+class RunHere:
+    """As much of a ``Run`` as ``solve`` needs, without a cluster.
+
+    Parameters
+    ----------
+    spec
+        What to explore; its engine is one for cores.
+    threads
+        That explore.
+    make_result
+        Makes the result of what the run came to.
+    saved
+        Where the run goes on from.
+
+    Attributes
+    ----------
+    control
+        Hints to the seat.
+    """
+
+    dashboard: str | None = None
+
+    def __init__(
+        self,
+        spec: RunSpec,
+        threads: int,
+        make_result: Callable[[Outcome], Result],
+        saved: Checkpoint | None = None,
+    ) -> None:
+        self._spec = spec
+        self._make_result = make_result
+        self._coordinator = Coordinator(spec, now=time.monotonic(), saved=saved)
+        self._sessions = SeatSessions(Device("cpu", SEAT, threads=threads))
+        self._lock = RLock()  # the coordinator: the caller's thread and the seat's
+        self._pool = ThreadPoolExecutor(1, "dpbb-here")
+        self.control = SeatControl()
+        self._exploring = self._pool.submit(self._explore)
+
+    def __enter__(self) -> RunHere:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if not self._exploring.done():
+            self.stop()
+        self._pool.shutdown()
+        self._sessions.close()
+
+    def stream(self, interval_s: float) -> Iterator[Snapshot]:
+        """Snapshots at intervals, and a last one at the end."""
+        while not wait([self._exploring], interval_s).done:
+            with self._lock:
+                snapshot = self._coordinator.snapshot(time.monotonic())
+            yield snapshot
+        self._exploring.result()
+        yield self._coordinator.snapshot(time.monotonic())
+
+    def stop(self) -> None:
+        """End the run soon."""
+        with self._lock:
+            self._coordinator.request_stop(Termination.STOPPED, time.monotonic())
+
+    def outcome(self) -> Outcome:
+        """Return what the run came to.
+
+        Raises
+        ------
+        ClusterError
+            It failed.
+        """
+        outcome = self._coordinator.outcome()
+        if outcome.error is not None:
+            raise ClusterError(outcome.error)
+        return outcome
+
+    def result(self) -> Result:
+        """Return the result of the run."""
+        return self._make_result(self.outcome())
+
+    # -- the seat -------------------------------------------------------------------
+
+    def _explore(self) -> None:
+        coordinator, spec = self._coordinator, self._spec
+        with self._lock:
+            seat = Seat(SEAT, SEAT, self._sessions.device, spec.engine)
+            coordinator.add_seat(seat, time.monotonic(), told=False)
+        while not coordinator.finished:
+            with self._lock:
+                now = time.monotonic()
+                assignment = coordinator.assign(SEAT, now)
+                if assignment is None:
+                    coordinator.tick(now)
+                    continue
+                unit = assignment.unit, assignment.attempt
+                lease = coordinator.lease(*unit, SEAT, now)
+            with self._sessions.session(spec, lease.ub) as slot:
+                exploration = Exploration(spec, lease, slot.session, self)
+                slot.reusable = exploration.run()
+
+    def status(self) -> SeatStatus:
+        """See ``Link``; asked before every slice, so limits are looked at here."""
+        with self._lock:
+            self._coordinator.tick(time.monotonic())
+            if self._coordinator.nudges():
+                self.control.hint(ub=None, report_now=True)
+        return SeatStatus.OPEN
+
+    def report(self, report: Report) -> Order:
+        """See ``Link``."""
+        coordinator = self._coordinator
+        with self._lock:
+            now = time.monotonic()
+            checked = None
+            if coordinator.admit(report.lease, report.seq) is None and report.has_roots:
+                checked = check_report(coordinator.basis(report.lease), report)
+            return coordinator.on_report(report, checked, now)

@@ -1,0 +1,130 @@
+"""Solving in this process: the same run as on a cluster, and windows of a sequence."""
+
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpbb
+from dpbb.errors import InstanceError, OptionError
+from dpbb.proof.verify import verify
+from dpbb.result import Status, Termination
+from tests.oracle import makespan
+
+TIMES = np.random.default_rng(3).integers(1, 99, (10, 5))
+HERE = {"workers": 0, "progress": "none"}
+ENGINES = ("reference", "cpu", "pool")
+
+
+def best_between(front, back):
+    jobs = [job for job in range(len(TIMES)) if job not in (*front, *back)]
+    return min(
+        makespan(TIMES.tolist(), (*front, *order, *back))
+        for order in permutations(jobs)
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_no_cluster_is_started(engine, monkeypatch):
+    monkeypatch.setattr("dpbb.cluster.local.embedded_cluster", None)
+    whole = dpbb.solve(TIMES[:7], engine=engine, heuristics="neh", **HERE)
+    times = TIMES[:7].tolist()
+    assert whole.makespan == min(makespan(times, o) for o in permutations(range(7)))
+    assert (whole.engine, whole.seats) == (engine, ("here",))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("front", "back"), [((3, 1), (0, 8)), ((9, 2, 5, 6), ()), ((), (7, 4, 0))]
+)
+def test_jobs_between_given_ones_are_in_their_best_order(engine, front, back):
+    between = [job for job in range(10) if job not in (*front, *back)]
+    initial = (*front, *between, *back)
+    how = {"engine": engine, "heuristics": "none", **HERE}
+    result = dpbb.solve(TIMES, front=front, back=back, initial=initial, **how)
+    assert result.status is Status.OPTIMAL
+    assert result.makespan == best_between(front, back)
+    assert makespan(TIMES.tolist(), result.permutation) == result.makespan
+    assert result.permutation[: len(front)] == front
+    assert result.permutation[10 - len(back) :] == back
+    assert (result.n_jobs, result.schedule().makespan) == (10, result.makespan)
+
+
+def test_counts_do_not_depend_on_the_engine():
+    how = {"front": (3,), "back": (0,), "upper_bound": 10**4, "heuristics": "none"}
+    best = dpbb.solve(TIMES, **how, **HERE).makespan
+    how["upper_bound"] = best
+    results = [dpbb.solve(TIMES, **how, engine=name, **HERE) for name in ENGINES]
+    counts = {(one.decomposed, one.leaves) for one in results}
+    assert len(counts) == 1
+    assert results[0].decomposed > 10
+
+
+def test_all_optima_are_whole_sequences():
+    times = np.array([[3, 1], [1, 3], [2, 2], [2, 2], [1, 1]])
+    result = dpbb.solve(times, front=[4], all_optima=True, **HERE)
+    spans = {
+        (4, *order): makespan(times.tolist(), (4, *order))
+        for order in permutations(range(4))
+    }
+    best = min(spans.values())
+    assert set(result.optima) == {one for one, span in spans.items() if span == best}
+
+
+def test_jobs_may_be_named():
+    frame = pd.DataFrame(
+        {"cut": [3, 4, 6, 7], "glue": [9, 2, 5, 1]}, index=["lid", "box", "leg", "top"]
+    )
+    initial = ["top", "lid", "box", "leg"]
+    result = dpbb.solve(frame, front=["top"], back=["leg"], initial=initial, **HERE)
+    assert result.permutation[0] == 3
+    assert result.permutation[-1] == 2
+    assert "top, lid, box, leg" in result.summary()
+    with pytest.raises(OptionError, match="front, position 0: expected one of the"):
+        dpbb.solve(frame, front=["door"], **HERE)
+
+
+def test_a_certificate_is_of_the_shop_with_its_ends(tmp_path):
+    path = tmp_path / "window.json"
+    result = dpbb.solve(
+        TIMES, front=[3], back=[0], heuristics="neh", certificate=str(path), **HERE
+    )
+    again = verify(path, engine="reference")
+    assert again.ok, again.summary()
+    assert again.makespan == result.makespan
+    assert again.digest == result.digest != dpbb.read_instance(TIMES).digest
+
+
+def test_limits_hold():
+    shop = np.random.default_rng(0).integers(1, 99, (60, 20))
+    result = dpbb.solve(shop, node_limit=50, heuristics="neh", **HERE)
+    assert result.termination is Termination.NODE_LIMIT
+    asked = iter([False, False, False])
+    result = dpbb.solve(
+        shop, heuristics="none", should_stop=lambda: next(asked, True), **HERE
+    )
+    assert result.termination is Termination.STOPPED
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"checkpoint": "here"}, "workers: expected at least 1 with checkpoint"),
+        ({"engine": "gpu"}, "workers: expected at least 1 with engine gpu"),
+        ({"front": [1, 2], "initial": range(10)}, "initial: expected a sequence that"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(options, message):
+    with pytest.raises(OptionError, match=message):
+        dpbb.solve(TIMES, **options, **HERE)
+
+
+def test_a_run_that_is_not_waited_for_needs_a_cluster():
+    with pytest.raises(OptionError, match="workers: expected at least 1"):
+        dpbb.submit(TIMES, workers=0)
+
+
+def test_given_jobs_are_checked():
+    with pytest.raises(InstanceError, match="front: expected jobs 0 to 9, got 10"):
+        dpbb.solve(TIMES, front=[10], **HERE)
