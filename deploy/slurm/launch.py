@@ -35,6 +35,8 @@ ASKED = (signal.SIGINT, signal.SIGTERM)
 NO_SCHEDULER = 5
 """Exit code of dpbb: the scheduler did not answer, or was lost."""
 
+KEY = "key.pem"
+
 ROLES = ("scheduler", "worker", "client")
 
 
@@ -48,8 +50,8 @@ def private_folder(prefix: str) -> Iterator[Path]:
         No other job's, and the same for all tries of one: a try that was killed has
         left a scheduler's address that must not be used again.
     """
-    for left in Path.cwd().glob(f"{prefix}-*"):
-        shutil.rmtree(left, ignore_errors=True)
+    for key in Path.cwd().glob(f"{prefix}-*/{KEY}"):
+        shutil.rmtree(key.parent, ignore_errors=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{prefix}-", dir=Path.cwd()))
     try:
         yield folder
@@ -63,7 +65,7 @@ def use_tls(folder: Path) -> Security:
     Dask then refuses whoever does not have the key.
     """
     made = Security.temporary()
-    certificate, key = folder / "certificate.pem", folder / "key.pem"
+    certificate, key = folder / "certificate.pem", folder / KEY
     certificate.write_text(made.tls_ca_file)
     key.touch(mode=0o600)
     key.write_text(made.tls_scheduler_key)
