@@ -40,7 +40,10 @@ if TYPE_CHECKING:
 
 POLL_S = 0.2
 CLOSE_S = 10.0
-"""After the client the scheduler has so long to end, and then the workers."""
+"""After the client the scheduler has so long to end, which saves open runs."""
+
+LEAVE_S = 3.0
+"""Workers that it knew end by themselves within this; others are asked to."""
 
 RETRY_S = 5.0
 """SLURM's controller is asked again so often, where it does not answer."""
@@ -132,7 +135,8 @@ def end(scheduler: subprocess.Popen[bytes], *workers: subprocess.Popen[bytes]) -
     """Close the scheduler, which closes the workers; kill what does not end."""
     if scheduler.poll() is None:
         scheduler.send_signal(signal.SIGINT)
-        wait_all(CLOSE_S, scheduler, *workers)
+        wait_all(CLOSE_S, scheduler)
+        wait_all(LEAVE_S, *workers)
     for srun in workers:
         srun.terminate()  # it cancels its step
     wait_all(CLOSE_S, *workers)
