@@ -151,7 +151,9 @@ class Buttons:
 
         self.save = button("save", "Save now")
         self.stop = button("stop", "Stop run")
-        self.message = Div(text="", stylesheets=[InlineStyleSheet(css=_STYLE)])
+        sheet = InlineStyleSheet(css=_STYLE)
+        # empty, it takes no line on a phone
+        self.message = Div(text="", visible=False, stylesheets=[sheet])
 
     def update(self, view: RunView) -> None:
         """Enable what can be done to a run."""
@@ -170,6 +172,7 @@ class Buttons:
             text = f"Controls are off: {refused}"
         css = ' class="bad"' if bad else ""
         _set(self.message, "text", f"<span{css}>{escape(text)}</span>" if text else "")
+        _set(self.message, "visible", bool(text))
 
     def _command(self, _name: str, _old: object, new: dict[str, list[str]]) -> None:
         """Act on a click; do not trust its content, which anyone can make up."""

@@ -187,9 +187,10 @@ def test_what_came_of_a_command_stands_with_its_run_only():
     buttons = Buttons(controls)
     assert "Stopped." in click(buttons, action="stop", key="secret", run="abc")
     buttons.update(view(run_id="other"))
-    assert buttons.message.text == ""
+    assert (buttons.message.text, buttons.message.visible) == ("", False)
     buttons.update(view())
     assert "Stopped." in buttons.message.text
+    assert buttons.message.visible
     controls.refused = "not here"
     buttons.update(view(run_id="other"))
     assert "Controls are off" in buttons.message.text
