@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import logging
 from dataclasses import replace
 from html import escape
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 UPDATE_MS = 1000
-CHARTS_EVERY = 2
-"""So many updates have the charts once: most of what a page costs is theirs."""
+WHOLE_EVERY = 2
+"""So many updates have all parts once: each message costs the scheduler some time."""
 COOKIE = "dpbb-theme"
 
 
@@ -67,10 +68,8 @@ PARTS: dict[str, Callable[[Look], Part]] = {
 }
 """All parts of the page by name; each is a document of its own too."""
 
-CHARTS = {
-    *("incumbent", "rate", "space", "eaten", "gantt", "depth", "seats", "donated"),
-}
-"""The parts that are no text."""
+LIVE = ("banner", "status", "events")
+"""The parts of every update."""
 
 ALONE: dict[str, Callable[[Look], Part]] = {
     "space": functools.partial(Strip, alone=True)
@@ -133,15 +132,17 @@ def show(
     viewer, pulse = Viewer(), Pulse()
     roots = {name: part.root for name, part in parts.items()}
     updates: list[Callable[[RunView], None]] = [part.update for part in parts.values()]
-    charts = [part.update for name, part in parts.items() if name in CHARTS]
+    live = [parts[name].update for name in LIVE if name in parts]
+    ticks = itertools.count(1)
 
     def tick() -> None:
-        refresh(with_charts=pulse.count % CHARTS_EVERY == 0)
+        refresh(whole=next(ticks) % WHOLE_EVERY == 0)
 
-    def refresh(*, with_charts: bool = True) -> None:
+    def refresh(*, whole: bool = True) -> None:
         runs = picker.refresh()
         view = feed.view(picker.run_id)
-        pulse.beat(picker)
+        if whole:
+            pulse.beat(picker)
         if only is None:
             first.show("" if runs else devices_html(feed.devices()))
             missing.show(_missing(picker))
@@ -155,9 +156,7 @@ def show(
             offset_s=viewer.offset_s,
         )
         doc.title = _title(view.snapshot, only)
-        for update in updates:
-            if update in charts and not with_charts:
-                continue
+        for update in updates if whole else live:
             try:
                 update(view)
             except Exception:
@@ -273,18 +272,18 @@ _CLOSED = "window.dpbbClosed && window.dpbbClosed();"
 
 
 class Pulse:
-    """A sign of life every second, with the run that the address is to name."""
+    """A sign of life every two seconds, with the run that the address is to name."""
 
     def __init__(self) -> None:
         self.source = ColumnDataSource({"run": [""], "empty": [True], "at": [0]})
-        self.count = 0
+        self._count = 0
 
     def beat(self, picker: Picker) -> None:
         """Tell the browser that the scheduler is there."""
-        self.count += 1
+        self._count += 1
         run = picker.run_id if picker.held else ""
         self.source.data = {
-            "run": [run], "empty": [not picker.run_id], "at": [self.count],
+            "run": [run], "empty": [not picker.run_id], "at": [self._count],
         }  # fmt: skip
 
     def follow(self, doc: Any, viewer: Viewer) -> None:  # noqa: ANN401

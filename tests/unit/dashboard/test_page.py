@@ -693,10 +693,10 @@ def test_what_does_not_change_is_not_sent():
     doc.on_change(sent.append)
     for _ in range(4):
         callback.callback()
-    assert len(sent) == 4  # that the scheduler is there
+    assert len(sent) == 2  # that the scheduler is there
 
 
-def test_charts_are_drawn_at_every_second_update_and_texts_at_each():
+def test_charts_are_drawn_at_every_second_update_and_the_status_at_each():
     feed = FakeFeed()
     feed.add("abc")
     doc = document(feed, FakeControls())
