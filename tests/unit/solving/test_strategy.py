@@ -88,3 +88,29 @@ def test_of_devices_that_are_not_known_the_bound_is_lb1():
     choice = bound_for(plan_of(bound="auto"), engine=None, ready=lambda: False)
     assert choice.bound == "lb1"
     assert "not known" in choice.why
+
+
+@pytest.mark.parametrize(
+    ("ready", "tree_s", "chosen"),
+    [(False, 0.0, "lb2"), (True, 0.0, "lb1"), (True, 1e9, "lb2")],
+)
+def test_a_choice_is_waited_for_while_it_costs_little(
+    monkeypatch, ready, tree_s, chosen
+):
+    """While a cluster starts, and then for a share of the time of LB1's tree."""
+    asked, ended = Event(), Event()
+
+    def chosen_bound(*_, on_estimate, **__):
+        on_estimate(tree_s)
+        (ended if chosen == "lb1" else asked).wait(60)
+        return Choice("lb2", "")
+
+    def is_ready():
+        asked.set()
+        return ready
+
+    monkeypatch.setattr("dpbb.estimation.cascades.chosen_bound", chosen_bound)
+    plan = plan_of(bound="auto", initial=ORDER)
+    found = bound_for(plan, engine="cpu", ready=is_ready)
+    ended.set()
+    assert found.bound == chosen
