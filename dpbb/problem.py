@@ -476,6 +476,14 @@ def whole_of(problem: Problem[Any], permutation: Iterable[int]) -> tuple[int, ..
     return tuple(permutation)
 
 
+def wholes_of(
+    problem: Problem[Any], permutations: NDArray[np.integer[Any]]
+) -> list[tuple[int, ...]]:
+    """Return the sequences of many permutations, of shape (r, n_jobs)."""
+    whole = problem.whole if isinstance(problem, PartOfSequence) else tuple
+    return [whole(row) for row in permutations.tolist()]
+
+
 def part_of(
     problem: Problem[Any], sequence: Sequence[int], what: str = "permutation"
 ) -> tuple[int, ...]:

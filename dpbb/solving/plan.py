@@ -21,7 +21,13 @@ from dpbb.options import (
     SolveOptions,
     Tuning,
 )
-from dpbb.problem import Scheduled, n_machines_of, objective_of, whole_of
+from dpbb.problem import (
+    Scheduled,
+    n_machines_of,
+    objective_of,
+    whole_of,
+    wholes_of,
+)
 from dpbb.result import (
     Improvement,
     Proof,
@@ -370,8 +376,9 @@ class Plan:
                 bound, proof = plan.lower_bound, plan.proof_of_bound
         if self.options.all_optima:
             known["n_optima"] = 0 if makespan is None else outcome.n_optima
-            rows = () if optima is None else optima.tolist()
-            known["optima"] = tuple(whole_of(self.problem, row) for row in rows)
+            known["optima"] = (
+                () if optima is None else tuple(wholes_of(self.problem, optima))
+            )
         return self._result(
             outcome.termination, proof, makespan, permutation, bound, **known
         )

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpbb.errors import DpbbError, OptionError
 from dpbb.options.permutations import check_permutation
-from dpbb.problem import objective_of
+from dpbb.problem import objective_of, part_of, wholes_of
 from dpbb.text.files import check_writable
 
 if TYPE_CHECKING:
@@ -103,10 +103,11 @@ class OptimaFile:
     def _is_of(self, line: bytes, value: int, cost: int | None) -> bool:
         """Whether a line is a permutation of a cost, evaluated if ``cost`` is None."""
         try:
-            jobs = check_permutation(
-                [int(word) for word in line.split()], n_jobs=self.problem.n_jobs
-            )
+            jobs = check_permutation([int(word) for word in line.split()])
+            jobs = part_of(self.problem, jobs)
         except (ValueError, OptionError):
+            return False
+        if len(jobs) != self.problem.n_jobs:
             return False
         if cost is None:
             cost = self.problem.evaluate(np.array(jobs, np.intp))
@@ -143,7 +144,7 @@ class OptimaFile:
         """
         if not self.begun or optima.value != self.value:
             self.begin(optima.value, optima.first)
-        rows = optima.permutations.tolist()
+        rows = wholes_of(self.problem, optima.permutations)
         if not rows:
             return
         self._write("".join(" ".join(map(str, row)) + "\n" for row in rows).encode())

@@ -9,6 +9,7 @@ from dpbb.cluster.client import optima_file
 from dpbb.cluster.client.optima_file import OptimaFile, OptimaWriter
 from dpbb.coordination.optima import Optima
 from dpbb.errors import ClusterError, DpbbError, OptionError
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from tests.oracle import TinyFlowShop
 
 SAME = TinyFlowShop(((1, 0), (1, 0), (1, 0)))
@@ -33,6 +34,19 @@ def test_better_value_starts_the_file_again(tmp_path):
     file.write(optima(8, first=1))
     assert path.read_text() == "1 0 2\n"
     assert (file.value, file.position, file.count) == (8, 1, 1)
+
+
+def test_sequences_are_whole_where_jobs_are_given(tmp_path):
+    shop = FlowShopInstance("same", np.ones((5, 1), int))
+    problem = FlowShopProblem(shop, front=(3,), back=(0,))
+    path = tmp_path / "optima.txt"
+    file = OptimaFile(path, problem)
+    file.write(optima(5, (0, 1, 2), (2, 0, 1)))
+    assert path.read_text() == "3 1 2 4 0\n3 4 1 2 0\n"
+    assert file.check(5, 2) == path.stat().st_size
+    path.write_text("1 3 2 4 0\n")
+    with pytest.raises(OptionError, match="got one with 0 of them"):
+        file.check(5, 1)
 
 
 def test_to_ask_in_vain_costs_no_disk(tmp_path, monkeypatch):
