@@ -35,7 +35,7 @@ SHOP = "job,cut,weld\ndoor,3,2\nframe,1,4\n"
         ),
         (("solve", "ta001", "--threads", "1025"), "whole number from 1 to 1024, got"),
         (("solve", "ta001", "--threads", "9" * 5000), "got '9999"),
-        (("solve", "ta001", "--workers", "0"), "--workers: expected a whole number"),
+        (("solve", "ta001", "--workers", "-1"), "--workers: expected a whole number"),
         (("solve", "ta001", "--engine", "tpu"), "--engine: expected one of auto, cpu"),
         (("solve", "ta001", "--branching", "best"), "--branching: expected one of min"),
         (("solve", "ta001", "--bound", "lb9"), "bound: expected one of lb1"),
@@ -189,7 +189,7 @@ def test_bad_scheduler_file_is_an_error(dpbb, tmp_path, content, code, message):
         file.write_text(content)
     ran = dpbb("solve", "ta002", "--scheduler", file, "-q", "--heuristics", "neh")
     assert ran.code == code
-    assert f"expected a Dask scheduler at {file}, got " in ran.err
+    assert f"expected a Dask scheduler at {file} (tls" in ran.err
     assert message in ran.err
 
 
