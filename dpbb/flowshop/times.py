@@ -110,6 +110,8 @@ def table_in(data: Any) -> tuple[Any, Names]:  # noqa: ANN401
         del columns[label]
     found = []
     for what, names in ((of_rows, rows), ("columns", columns)):
+        if any(one is None or (isinstance(one, float) and one != one) for one in names):
+            refuse(f"data frame, {what}", "a name for each", "a missing value")
         again = [name for name, times in Counter(names).items() if times > 1]
         if again:
             hint = "; reset_index(drop=True) counts anew" if what == "index" else ""

@@ -127,6 +127,7 @@ def test_names_in_json_say_whose_they_are(write):
         (pd.concat([pd.DataFrame(JOBS)] * 2), "index: .* got 0 .* reset_index"),
         (pd.DataFrame(JOBS, columns=["a", "b", "a"]), "columns: .* got 'a' more than"),
         (pd.DataFrame([["x", 1], ["x", 2]], columns=["job", "m"]), "column 'job': "),
+        (pd.DataFrame(JOBS, index=["a", np.nan]), "index: .* got a missing value"),
     ],
 )
 def test_names_of_a_data_frame_must_differ(frame, what):
