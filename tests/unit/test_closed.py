@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,6 @@ import numpy as np
 import pytest
 
 from dpbb.campaign.folder import CampaignFolder
-from dpbb.campaign.report import as_markdown
 from dpbb.problems import decoded
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
@@ -23,12 +23,36 @@ RECORDS = list(CampaignFolder(RESULTS).records().values())
 CLOSED = [record for record in RECORDS if record.proved]
 
 
-def test_the_table_is_that_of_the_records():
-    """If not: run ``dpbb campaign report results --write results/table.md``."""
-    records = sorted(
-        RECORDS, key=lambda one: (one.n_jobs, one.n_machines, one.instance)
-    )
-    assert (RESULTS / "table.md").read_text(encoding="utf-8") == as_markdown(records)
+@pytest.fixture(scope="module")
+def make():
+    """Return ``docs/make_closed.py`` as a module."""
+    path = ROOT / "docs/make_closed.py"
+    found = importlib.util.spec_from_file_location("make_closed", path)
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+def test_the_tables_are_those_of_the_records(make):
+    """If not: run ``python docs/make_closed.py``."""
+    for name, table in make.TABLES.items():
+        assert (RESULTS / name).read_text(encoding="utf-8") == table()
+
+
+def test_bounds_are_better_and_their_books_add_up(make):
+    found = make.records(make.BOUNDS)
+    assert found
+    for record in found:
+        file = make.BOUNDS / record.certificate
+        checked = verify(file, witnesses=0)
+        assert all(check.ok for check in checked.checks)
+        assert (checked.digest, checked.lower_bound) == (
+            record.digest, record.lower_bound
+        )  # fmt: skip
+        assert record.best_lower < record.lower_bound <= record.best_upper
+        assert f"lower bound {record.lower_bound}" in record.news
+    there = {file.name for file in (make.BOUNDS / "certificates").iterdir()}
+    assert there == {Path(record.certificate).name for record in found}
 
 
 def test_what_is_left_has_the_checkpoint_to_go_on_from():
