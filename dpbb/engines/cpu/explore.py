@@ -1,13 +1,13 @@
-"""The depth-first search of one explorer: the loop that takes all the time."""
+"""The depth-first search of explorers: the loop that takes all the time."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dpbb.engines.cpu.node import descend, enter, open_children, release, settle
-from dpbb.engines.cpu.sharing import STOPPED, share, take, unload
+from dpbb.engines.cpu.sharing import PATIENCE, STOPPED, share, take, unload
 from dpbb.engines.cpu.state import (
     DECOMPOSED,
     DEPTH,
@@ -21,7 +21,7 @@ from dpbb.engines.cpu.state import (
     UB,
 )
 from dpbb.kernels import models
-from dpbb.kernels.compiling import entry, helper
+from dpbb.kernels.compiling import entry, helper, inlined, int64
 from dpbb.kernels.pointers import pointers
 from dpbb.kernels.scalar import (
     atomic_load,
@@ -45,17 +45,6 @@ def refilter(tables: Tables, explorer: Explorer, depth: int, ub: int) -> None:
                 is_open = True
         if is_open:
             explorer.least[level] = settle(tables, explorer, level, ub)
-
-
-@helper
-def follow_ub(
-    tables: Tables, explorer: Explorer, pool: Pool, depth: int, ub: int
-) -> int:
-    """Return the current upper bound; if it has fallen, prune the stack again."""
-    latest: int = atomic_load(pool.control, UB)
-    if latest < ub:
-        refilter(tables, explorer, depth, latest)
-    return min(latest, ub)
 
 
 @helper
@@ -104,14 +93,87 @@ def record_leaf(tables: Tables, explorer: Explorer, pool: Pool) -> None:
     explorer.counts[N_FOUND] = count + 1
 
 
+class Place(NamedTuple):
+    """Where an explorer is between two of its turns."""
+
+    depth: int  # of the path's node; negative: no work
+    word: int  # of its mask of open children
+    bits: np.uint64  # those of this word that are still open
+    looked: int  # open children of the child bounded last, LEAF or NOTHING
+
+
+NOTHING, LEAF = -1, -2
+
+
+@inlined
+def place_at(tables: Tables, explorer: Explorer, depth: int, word: int) -> Place:
+    """Return the place at a word of a level, with no child bounded."""
+    bits = np.uint64(0)
+    if depth >= 0:
+        bits = explorer.open[depth * tables.words + word]
+    return Place(depth, word, bits, int64(NOTHING))
+
+
+@inlined
+def follow(tables: Tables, explorer: Explorer, place: Place) -> Place:
+    """Go down to the child that was bounded last if it has open children."""
+    depth, word, bits, looked = place
+    if looked >= 0:
+        explorer.closed[depth + 2] += tables.n_jobs - depth - 1 - looked
+        if looked:
+            depth += 1
+            enter(tables, explorer, depth)
+            word = int64(0)
+            bits = explorer.open[depth * tables.words]
+        else:
+            release(explorer, depth)
+    return Place(depth, word, bits, int64(NOTHING))
+
+
+@inlined
+def turn(
+    tables: Tables, explorer: Explorer, pool: Pool, place: Place, ub: int
+) -> Place:
+    """Follow the child bounded last, and bound the children of the next open one."""
+    depth, word, bits, _ = follow(tables, explorer, place)
+    words = tables.words
+    while bits == np.uint64(0):
+        word += 1
+        if word == words:
+            depth -= 1
+            if depth < 0:
+                return Place(depth, word, bits, int64(NOTHING))
+            release(explorer, depth)
+            word = int64(0)
+        bits = explorer.open[depth * words + word]
+    bit = ctz(bits)
+    bits &= bits - np.uint64(1)
+    explorer.open[depth * words + word] = bits
+    slot = JOBS_PER_WORD * word + (bit >> 1)
+    side = bit & 1
+    if depth == tables.n_jobs - 2:
+        first = tables.first_slot[tables.table_of[depth]]
+        job = explorer.jobs[first + slot]
+        visit_leaf(tables, explorer, pool, job, side)
+        return Place(depth, word, bits, int64(LEAF))
+    descend(tables, explorer, depth, slot, side)
+    looked = open_children(tables, explorer, depth + 1, ub)
+    return Place(depth, word, bits, looked)
+
+
 @entry
 def explore(
     tables_in: Tables,
-    explorer_in: Explorer,
+    first_in: Explorer,
+    second_in: Explorer,
     pool_in: Pool,
     lane: np.signedinteger[Any],
 ) -> int:
     """Search until there is no work, or a stop.
+
+    Two explorers take turns. What one finds is looked at only when the other has had
+    its turn: the processor works on both at once, where the long chain of steps that
+    bounds a node, and the branches that depend on it, would leave it waiting.
 
     Returns
     -------
@@ -119,79 +181,64 @@ def explore(
         IDLE: nothing to do at the moment, call again; STOPPED; FINISHED.
     """
     tables = pointers(tables_in, lane)
-    explorer = pointers(explorer_in, lane)
+    first = pointers(first_in, lane)
+    second = pointers(second_in, lane)
     pool = pointers(pool_in, lane)
-    n = tables.n_jobs
-    words = tables.words
     control = pool.control
     poll = control[POLL]
-    depth = explorer.counts[DEPTH]
     ub = atomic_load(control, UB)
     nodes = 0
-    code = STOPPED
+    turns = 0
+    one = place_at(tables, first, first.counts[DEPTH], int64(0))
+    two = place_at(tables, second, second.counts[DEPTH], int64(0))
     while True:
-        if depth < 0:
-            depth = take(tables, explorer, pool, nodes > 0)
-            if depth < 0:
-                code = depth
-                depth = -1
-                break
-            ub = atomic_load(control, UB)
-        word = 0
-        bits = explorer.open[depth * words]
-        stopped = False
-        while True:
-            while bits == np.uint64(0):
-                word += 1
-                if word == words:
-                    depth -= 1
-                    if depth < 0:
-                        break
-                    release(explorer, depth)
-                    word = 0
-                bits = explorer.open[depth * words + word]
-            if depth < 0:
-                break
-            bit = ctz(bits)
-            bits &= bits - np.uint64(1)
-            explorer.open[depth * words + word] = bits
-            slot = JOBS_PER_WORD * word + (bit >> 1)
-            side = bit & 1
-            if depth == n - 2:
-                first = tables.first_slot[tables.table_of[depth]]
-                job = explorer.jobs[first + slot]
-                visit_leaf(tables, explorer, pool, job, side)
-                if explorer.counts[N_FOUND] + 1 == tables.leaf_capacity:
-                    atomic_store(control, STOP, 1)
-                    stopped = True
-                    break
-                ub = follow_ub(tables, explorer, pool, depth, ub)
-                bits = explorer.open[depth * words + word]
-                continue
-            descend(tables, explorer, depth, slot, side)
-            alive = open_children(tables, explorer, depth + 1, ub)
-            nodes += 1
-            shut = n - depth - 1 - alive
-            explorer.closed[depth + 2] += shut
-            if alive:
-                depth += 1
-                enter(tables, explorer, depth)
-                word = 0
-                bits = explorer.open[depth * words]
-            else:
-                release(explorer, depth)
-            if nodes & poll == 0:
-                if atomic_load(control, STOP):
-                    stopped = True
-                    break
-                ub = follow_ub(tables, explorer, pool, depth, ub)
-                if atomic_load(control, HUNGRY) > atomic_load(control, TOP):
-                    share(tables, explorer, pool, depth, ub)
-                bits = explorer.open[depth * words + word]
-        if stopped:
+        if one.depth >= 0:
+            one = turn(tables, first, pool, one, ub)
+            nodes += one.looked >= 0
+        if two.depth >= 0:
+            two = turn(tables, second, pool, two, ub)
+            nodes += two.looked >= 0
+        turns += 1
+        if (
+            turns & poll
+            and min(one.looked, two.looked) != LEAF
+            and max(one.depth, two.depth) >= 0
+        ):
+            continue
+        depth1, word1, _, _ = follow(tables, first, one)
+        depth2, word2, _, _ = follow(tables, second, two)
+        code = STOPPED
+        if max(first.counts[N_FOUND], second.counts[N_FOUND]) + 1 == (
+            tables.leaf_capacity
+        ):
+            atomic_store(control, STOP, 1)
             break
-    explorer.counts[DEPTH] = depth
-    explorer.counts[DECOMPOSED] += nodes
+        if nodes > 0 and atomic_load(control, STOP):
+            break
+        latest = atomic_load(control, UB)
+        if latest < ub:
+            refilter(tables, first, depth1, latest)
+            refilter(tables, second, depth2, latest)
+            ub = latest
+        if depth1 < 0:
+            depth1 = take(tables, first, pool, nodes > 0, int64(1))
+            word1 = int64(0)
+        if depth2 < 0:
+            depth2 = take(tables, second, pool, nodes > 0, int64(1))
+            word2 = int64(0)
+        if max(depth1, depth2) < 0:
+            depth1 = take(tables, first, pool, nodes > 0, int64(PATIENCE))
+            if depth1 < 0:
+                code = depth1
+                break
+        if atomic_load(control, HUNGRY) > atomic_load(control, TOP):
+            share(tables, first, pool, depth1, ub)
+            share(tables, second, pool, depth2, ub)
+        one = place_at(tables, first, depth1, word1)
+        two = place_at(tables, second, depth2, word2)
+    first.counts[DEPTH] = max(depth1, -1)
+    second.counts[DEPTH] = max(depth2, -1)
+    first.counts[DECOMPOSED] += nodes
     return code
 
 

@@ -1,4 +1,4 @@
-"""A session of the CPU engine: one explorer per thread, a pool between them."""
+"""A session of the CPU engine: two explorers per thread, a pool between all."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ if TYPE_CHECKING:
     from dpbb.problem import Beginning, Problem
 
 SLEEP_S = 0.0005
-"""An explorer that found no work for some microseconds looks again after this."""
+"""A thread that found no work for some microseconds looks again after this."""
+
+BY_TURNS = 2
+"""Explorers of a thread, see ``explore``."""
 
 
 class CpuSession:
@@ -54,7 +57,7 @@ class CpuSession:
     problem, tree
         What the tree is a function of.
     threads
-        Number of explorers, each with a thread of its own.
+        Number of threads, each with two explorers.
     ub
         Upper bound before the first call of ``advance``.
     all_optima
@@ -88,9 +91,11 @@ class CpuSession:
         self._all_optima = all_optima
         self._problem = problem
         self._all_threads = threads
-        self._explorers = [make_explorer(self._tables) for _ in range(threads)]
+        self._explorers = [
+            make_explorer(self._tables) for _ in range(BY_TURNS * threads)
+        ]
         self._walker = make_explorer(self._tables)
-        self._pool = SiblingPool(n_jobs, threads)
+        self._pool = SiblingPool(n_jobs, BY_TURNS * threads)
         self._pending = WorkUnit.empty(n_jobs)
         self._decomposed = 0
         self._n_open = 0
@@ -170,11 +175,13 @@ class CpuSession:
     def use_threads(self, threads: int | None) -> None:
         """Explore with so many threads; open nodes go to the pool, none is lost."""
         threads = self._all_threads if threads is None else max(1, threads)
-        if threads == len(self._explorers):
+        if BY_TURNS * threads == len(self._explorers):
             return
         self._export()
-        self._explorers = [make_explorer(self._tables) for _ in range(threads)]
-        self._pool.serve(threads)
+        self._explorers = [
+            make_explorer(self._tables) for _ in range(BY_TURNS * threads)
+        ]
+        self._pool.serve(BY_TURNS * threads)
         self._threads.shutdown(wait=True)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="dpbb-cpu")
 
@@ -184,10 +191,14 @@ class CpuSession:
 
     # -- parts of a slice ---------------------------------------------------------
 
+    def _idle(self, threads: int) -> list[Explorer]:
+        """Idle explorers of so many threads, those of a thread side by side."""
+        return [make_explorer(self._tables) for _ in range(BY_TURNS * threads)]
+
     def _compile(self) -> None:
         """Run every kernel once without work, so that no slice waits for Numba."""
         self._pool.control[DONE] = 1
-        self._run(self._walker)
+        self._run(self._walker, self._explorers[0])
         self._walk(WorkUnit.empty(self._tables.n_jobs))
         self._count_open()
         self._export()
@@ -221,7 +232,10 @@ class CpuSession:
         for explorer in self._explorers:
             explorer.counts[WAITING] = 0
         futures = [
-            self._threads.submit(self._run, explorer) for explorer in self._explorers
+            self._threads.submit(self._run, one, two)
+            for one, two in zip(
+                self._explorers[::2], self._explorers[1::2], strict=True
+            )
         ]
         try:
             wait(futures, timeout=max(0.0, deadline - time.perf_counter()))
@@ -231,11 +245,12 @@ class CpuSession:
         for future in futures:
             future.result()
 
-    def _run(self, explorer: Explorer) -> None:
-        """Run an explorer for a slice; it sleeps while there is no work."""
-        explorer_at = addresses(explorer)
+    def _run(self, one: Explorer, two: Explorer) -> None:
+        """Run two explorers for a slice; they sleep while there is no work."""
+        one_at = addresses(one)
+        two_at = addresses(two)
         while (
-            explore(self._tables_at, explorer_at, self._pool.address, self._lane)
+            explore(self._tables_at, one_at, two_at, self._pool.address, self._lane)
             == IDLE
         ):
             time.sleep(SLEEP_S)

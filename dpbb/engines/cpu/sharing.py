@@ -200,7 +200,9 @@ def replay(tables: Tables, explorer: Explorer, depth: int, ub: int) -> None:
 
 
 @helper
-def take(tables: Tables, explorer: Explorer, pool: Pool, worked: bool) -> int:
+def take(
+    tables: Tables, explorer: Explorer, pool: Pool, worked: bool, patience: int
+) -> int:
     """Find work for an empty explorer.
 
     A stop is obeyed by who has worked in this slice, so that even the shortest slice
@@ -213,7 +215,7 @@ def take(tables: Tables, explorer: Explorer, pool: Pool, worked: bool) -> int:
         when all explorers wait and the pool is empty.
     """
     control = pool.control
-    for _ in range(PATIENCE):
+    for _ in range(patience):
         top = atomic_load(control, TOP)
         if (worked or top == 0) and atomic_load(control, STOP):
             return STOPPED
