@@ -68,7 +68,7 @@ class CpuEngine:
         all_optima: bool = False,
         tuning: Tuning | None = None,
     ) -> CpuSession:
-        """Start a session with ``device.threads`` explorers.
+        """Start a session with ``device.threads`` threads.
 
         Compiles on the first call on a machine; tuning changes nothing here.
         """

@@ -319,5 +319,5 @@ class FakeHuge:
     root_bound = 2**35
 
     def __init__(self, problem):
-        self.instance = problem.instance
+        self.times = problem.times
         self.n_jobs = problem.n_jobs
