@@ -151,8 +151,13 @@ class Prospect:
         return Prospect([sample], ub, self.by_ub[fall:])
 
     def join(self, sample: Sample, by_ub: Sequence[float]) -> Prospect:
-        """Return the same with one estimate more."""
-        return Prospect([*self.samples, sample], self.ub, by_ub)
+        """Return the same with one estimate more.
+
+        Earlier ones that had more explored are left out: what a lost seat had done
+        since its last report is open again.
+        """
+        kept = [one for one in self.samples if one.explored <= sample.explored]
+        return Prospect([*kept, sample], self.ub, by_ub)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,12 @@ def test_estimates_that_agree_narrow_the_range_and_others_widen_it():
     assert one.left(200)[2] < apart.left(200)[1]
 
 
+def test_what_a_lost_seat_had_explored_is_open_again():
+    before = Prospect([sample(9000, 1, 10)], 99)
+    after = before.join(sample(500, 400, 2500), ())
+    assert after.left(500) == Prospect([sample(500, 400, 2500)], 99).left(500)
+
+
 def test_finished_subtrees_show_what_all_estimates_miss():
     """All miss a common part; the more is finished, the better that shows."""
     truth = 10_000
