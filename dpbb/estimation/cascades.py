@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from dpbb.options import TreeOptions
     from dpbb.problem import Problem
 
-NODES = 128
+NODES = 32
 """Nodes of a depth that are looked at to order pairs."""
 
 SHARES = (0.5, 0.75, 0.9)
 """Of the children that some pair prunes, what the pairs of a cascade prune."""
 
-FIRST_SAMPLES, SAMPLES = 8, 32
+FIRST_SAMPLES, SAMPLES = 8, 16
 """Samples of a stratum: of a first look at LB1's tree, and of an estimate."""
 
 PROBES = 4

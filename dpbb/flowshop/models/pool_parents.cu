@@ -33,16 +33,14 @@ struct Step {  // a job in Johnson's order of a pair
 };
 
 // One side of a partial schedule, a machine a lane: jobs pass through the lanes.
-// `start`: where the first one begins, the least head (tail) of all jobs.
 template <bool BACKWARDS>
 __device__ __forceinline__ void read_side(
-    int *ends, const int *start, int *passed, const u16 *row, int count,
-    const TIME *times) {
+    int *ends, int *passed, const u16 *row, int count, const TIME *times) {
   const int lane = (int)threadIdx.x % LANES;
   for (int base = 0; base < M; base += LANES) {
     const int step = base + lane;
     const int k = BACKWARDS ? M - 1 - step : step;
-    int end = step < M ? start[k] : 0;
+    int end = 0;
     for (int turn = 0; turn < count + LANES - 1; ++turn) {
       const int i = turn - lane;
       const int ahead = __shfl_sync(ALL_LANES, end, lane ? lane - 1 : 0);
@@ -100,18 +98,15 @@ __device__ __forceinline__ void walk_pair(
     const int *tails, const int *remain, const u16 *child_of, const END *ends,
     int *bounds) {
   int on_first = 0, on_second = remain[v], best = NOTHING;
-  // The longest stay without a child's job, which is missing in `best`.
-  const auto bounded = [&](u16 child, int missing) {
-    if (child == PRUNED) return;
-    const int begin = side ? heads[u] : (int)ends[child * M + u];
-    const int follow = side ? (int)ends[child * M + v] : tails[v];
-    raise(bounds, child, begin + best - missing + follow);
-  };
   for (int x = 0; x < N; ++x) {
     const Step step = steps[x * PITCH + pair];
     const u16 child = child_of[step.job];
     if (child == SCHEDULED) continue;
-    bounded(child, (int)step.second);
+    if (child != PRUNED) {
+      const int begin = side ? heads[u] : (int)ends[child * M + u];
+      const int follow = side ? (int)ends[child * M + v] : tails[v];
+      raise(bounds, child, begin + best - (int)step.second + follow);
+    }
     on_first += (int)step.first;
     best = max(best, on_first + (int)step.lag + on_second);
     on_second -= (int)step.second;
@@ -123,7 +118,11 @@ __device__ __forceinline__ void walk_pair(
     const Step step = steps[x * PITCH + pair];
     const u16 child = child_of[step.job];
     if (child == SCHEDULED) continue;
-    bounded(child, (int)step.first);
+    if (child != PRUNED) {
+      const int begin = side ? heads[u] : (int)ends[child * M + u];
+      const int follow = side ? (int)ends[child * M + v] : tails[v];
+      raise(bounds, child, begin + best - (int)step.first + follow);
+    }
     on_second += (int)step.second;
     best = max(best, on_first + (int)step.lag + on_second);
     on_first -= (int)step.first;
@@ -151,12 +150,14 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) branch_pool(
     const int depth = n_front + n_back, n_left = N - depth;
     const u16 *const middle = row + n_front;
     __syncwarp();
-    read_side<false>(front, least_heads, ahead, row, n_front, times);
-    read_side<true>(back, least_tails, ahead, row, n_back, times);
+    read_side<false>(front, ahead, row, n_front, times);
+    read_side<true>(back, ahead, row, n_back, times);
     for (int k = lane; k < M; k += LANES) {
       int total = 0;
       for (int i = 0; i < n_left; ++i) total += (int)times[middle[i] * M + k];
       remain[k] = total;
+      if (!n_front) front[k] = least_heads[k];
+      if (!n_back) back[k] = least_tails[k];
     }
     __syncwarp();
     const bool may_back = COMPARES || takes_back(nullptr, nullptr, 0, depth, 0);
@@ -201,7 +202,8 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) branch_pool(
         int end = 0;
         for (int turn = 0; turn < M; ++turn) {
           const int k = side ? M - 1 - turn : turn;
-          end = max(end, side ? back[k] : front[k]) + (int)times[job * M + k];
+          const int before = side ? (n_back ? back[k] : 0) : n_front ? front[k] : 0;
+          end = max(end, before) + (int)times[job * M + k];
           ends[child * M + k] = (END)end;
         }
       }
