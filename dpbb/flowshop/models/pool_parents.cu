@@ -33,14 +33,16 @@ struct Step {  // a job in Johnson's order of a pair
 };
 
 // One side of a partial schedule, a machine a lane: jobs pass through the lanes.
+// `start`: where the first one begins, the least head (tail) of all jobs.
 template <bool BACKWARDS>
 __device__ __forceinline__ void read_side(
-    int *ends, int *passed, const u16 *row, int count, const TIME *times) {
+    int *ends, const int *start, int *passed, const u16 *row, int count,
+    const TIME *times) {
   const int lane = (int)threadIdx.x % LANES;
   for (int base = 0; base < M; base += LANES) {
     const int step = base + lane;
     const int k = BACKWARDS ? M - 1 - step : step;
-    int end = 0;
+    int end = step < M ? start[k] : 0;
     for (int turn = 0; turn < count + LANES - 1; ++turn) {
       const int i = turn - lane;
       const int ahead = __shfl_sync(ALL_LANES, end, lane ? lane - 1 : 0);
@@ -150,14 +152,12 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) branch_pool(
     const int depth = n_front + n_back, n_left = N - depth;
     const u16 *const middle = row + n_front;
     __syncwarp();
-    read_side<false>(front, ahead, row, n_front, times);
-    read_side<true>(back, ahead, row, n_back, times);
+    read_side<false>(front, least_heads, ahead, row, n_front, times);
+    read_side<true>(back, least_tails, ahead, row, n_back, times);
     for (int k = lane; k < M; k += LANES) {
       int total = 0;
       for (int i = 0; i < n_left; ++i) total += (int)times[middle[i] * M + k];
       remain[k] = total;
-      if (!n_front) front[k] = least_heads[k];
-      if (!n_back) back[k] = least_tails[k];
     }
     __syncwarp();
     const bool may_back = COMPARES || takes_back(nullptr, nullptr, 0, depth, 0);
@@ -202,8 +202,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) branch_pool(
         int end = 0;
         for (int turn = 0; turn < M; ++turn) {
           const int k = side ? M - 1 - turn : turn;
-          const int before = side ? (n_back ? back[k] : 0) : n_front ? front[k] : 0;
-          end = max(end, before) + (int)times[job * M + k];
+          end = max(end, side ? back[k] : front[k]) + (int)times[job * M + k];
           ends[child * M + k] = (END)end;
         }
       }
