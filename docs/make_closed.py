@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from statistics import median
 
 from dpbb.campaign.folder import CampaignFolder, Record
 from dpbb.campaign.report import LEFT_COLUMNS, as_markdown, as_table, left
 from dpbb.campaign.sets import size_of
+from dpbb.result import Status
 
 RESULTS = Path(__file__).parents[1] / "results"
 BOUNDS = RESULTS / "bounds"
 MOST_HOURS = 1000.0
 """What seems to take longer is in ``open.csv`` alone."""
+
+TAILLARD = "ta-2-cores.csv"
+CLASS_COLUMNS = ("class", "instances", "proved", "median s", "longest s")
+HOW_COLUMNS = ("proof", "schedule by", "status", "instances", "median s")
 
 BOUND_COLUMNS = ("instance", "lower bound", "published", "best known", "nodes", "s")
 
@@ -44,27 +50,64 @@ def bounds() -> str:
     return as_table(BOUND_COLUMNS, rows)
 
 
+def rows_of(name: str) -> list[dict[str, str]]:
+    """Return the rows of a CSV report."""
+    with (RESULTS / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def taillard() -> str:
+    """Table of Taillard's instances by class."""
+    groups: dict[str, list[dict[str, str]]] = {}
+    for row in rows_of(TAILLARD):
+        groups.setdefault(row["size"], []).append(row)
+    groups = {size: groups[size] for size in sorted(groups, key=_by_size)}
+    rows = []
+    for size, group in {**groups, "all": rows_of(TAILLARD)}.items():
+        proved = [row for row in group if row["status"] == Status.OPTIMAL]
+        longest = max((float(row["seconds"]) for row in proved), default=None)
+        rows.append((size, len(group), len(proved), _median(proved), longest))
+    return as_table(CLASS_COLUMNS, rows)
+
+
+def _by_size(size: str) -> tuple[int, ...]:
+    return tuple(map(int, size.split("x")))
+
+
+def _median(rows: list[dict[str, str]]) -> float | None:
+    return median(float(row["seconds"]) for row in rows) if rows else None
+
+
+def ways() -> str:
+    """Table of what proved Taillard's instances, and what found their schedules."""
+    groups: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    for row in rows_of(TAILLARD):
+        found = row["found_by"].partition(",")[0]
+        groups.setdefault((row["proof"], found, row["status"]), []).append(row)
+    most = sorted(groups.items(), key=lambda item: -len(item[1]))
+    return as_table(HOW_COLUMNS, [(*way, len(g), _median(g)) for way, g in most])
+
+
 def estimates() -> list[Record]:
     """Return the estimates of what is open, without what was closed since."""
     done = {one.instance for one in records(RESULTS) if one.proved}
     found = []
-    with (RESULTS / "open.csv").open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            if row["instance"] in done:
-                continue
-            n_jobs, n_machines = size_of(row["instance"])
-            one = Record(
-                source=row["instance"],
-                instance=row["instance"],
-                digest="",
-                n_jobs=n_jobs,
-                n_machines=n_machines,
-                best_lower=int(row["best_lower"]),
-                best_upper=int(row["best_upper"]),
-                estimated=float(row["estimated"]),
-                low=float(row["low"]),
-                high=float(row["high"]),
-            )
+    for row in rows_of("open.csv"):
+        name = row["instance"]
+        n_jobs, n_machines = size_of(name)
+        one = Record(
+            source=name,
+            instance=name,
+            digest="",
+            n_jobs=n_jobs,
+            n_machines=n_machines,
+            best_lower=int(row["best_lower"]),
+            best_upper=int(row["best_upper"]),
+            estimated=float(row["estimated"]),
+            low=float(row["low"]),
+            high=float(row["high"]),
+        )
+        if name not in done:
             found.append(one)
     return found
 
@@ -75,7 +118,13 @@ def open_ones() -> str:
     return as_table(LEFT_COLUMNS, rows)
 
 
-TABLES = {"table.md": closed, "bounds/table.md": bounds, "open.md": open_ones}
+TABLES = {
+    "table.md": closed,
+    "bounds/table.md": bounds,
+    "open.md": open_ones,
+    "ta.md": taillard,
+    "ta-ways.md": ways,
+}
 
 if __name__ == "__main__":
     for name, make in TABLES.items():
