@@ -105,8 +105,7 @@ class Prospect:
         self._sizes: NDArray[np.float64] = last.explored + left
         precision = linear = square = np.zeros(N_CELLS)
         for one in self.samples:
-            # of what was lost with a seat, less is explored than was before
-            rest = left + max(0.0, last.explored - one.explored)
+            rest = left + (last.explored - one.explored)
             error = np.log(rest) - math.log(one.left)
             precision = precision + 1 / one.sd**2
             linear = linear + error / one.sd**2

@@ -100,11 +100,3 @@ def test_a_snapshot_has_the_range_in_nodes_and_seconds():
     shown = outlook.shown_on(later)  # 1 M a second over the last 40 s
     assert shown.left_s[0] == pytest.approx(shown.left_nodes[0] / 1e6, rel=0.01)
     assert outlook.shown_on(replace(later, ub=3)).left_s is None
-
-
-def test_nodes_that_were_lost_with_a_seat_leave_an_outlook():
-    """Then a later estimate knows of fewer explored nodes than the one before."""
-    low, middle, high = Prospect(
-        [sample(9000, 10, 20), sample(500, 400, 2500)], 99
-    ).left(500)
-    assert 0 <= low <= middle <= high < math.inf
