@@ -91,9 +91,7 @@ class CpuSession:
         self._all_optima = all_optima
         self._problem = problem
         self._all_threads = threads
-        self._explorers = [
-            make_explorer(self._tables) for _ in range(BY_TURNS * threads)
-        ]
+        self._explorers = self._idle(threads)
         self._walker = make_explorer(self._tables)
         self._pool = SiblingPool(n_jobs, BY_TURNS * threads)
         self._pending = WorkUnit.empty(n_jobs)
@@ -178,9 +176,7 @@ class CpuSession:
         if BY_TURNS * threads == len(self._explorers):
             return
         self._export()
-        self._explorers = [
-            make_explorer(self._tables) for _ in range(BY_TURNS * threads)
-        ]
+        self._explorers = self._idle(threads)
         self._pool.serve(BY_TURNS * threads)
         self._threads.shutdown(wait=True)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="dpbb-cpu")
