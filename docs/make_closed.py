@@ -24,7 +24,7 @@ TAILLARD = "ta-2-cores.csv"
 CLASS_COLUMNS = ("class", "instances", "proved", "median s", "longest s")
 HOW_COLUMNS = ("proof", "schedule by", "status", "instances", "median s")
 
-BOUND_COLUMNS = ("instance", "lower bound", "published", "best known", "nodes", "s")
+BOUND_COLUMNS = ("instance", "lower bound", "before", "best known", "nodes", "s")
 
 
 def records(folder: Path) -> list[Record]:
@@ -91,6 +91,7 @@ def ways() -> str:
 def estimates() -> list[Record]:
     """Return the estimates of what is open, without what was closed since."""
     done = {one.instance for one in records(RESULTS) if one.proved}
+    known = {one.instance: one.lower_bound for one in records(BOUNDS)}
     found = []
     for row in rows_of("open.csv"):
         name = row["instance"]
@@ -101,7 +102,7 @@ def estimates() -> list[Record]:
             digest="",
             n_jobs=n_jobs,
             n_machines=n_machines,
-            best_lower=int(row["best_lower"]),
+            best_lower=known.get(name) or int(row["best_lower"]),
             best_upper=int(row["best_upper"]),
             estimated=float(row["estimated"]),
             low=float(row["low"]),
@@ -118,7 +119,18 @@ def open_ones() -> str:
     return as_table(LEFT_COLUMNS, rows)
 
 
+def schedules() -> str:
+    """Best schedules of what was closed, as ``--schedules`` takes them."""
+    rows = (
+        f'{one.instance},{one.makespan},"{one.known_from}",'
+        + " ".join(map(str, one.permutation or ()))
+        for one in records(RESULTS)
+    )
+    return "\n".join(("name,makespan,ub_source,permutation", *rows, ""))
+
+
 TABLES = {
+    "schedules.csv": schedules,
     "table.md": closed,
     "bounds/table.md": bounds,
     "open.md": open_ones,
