@@ -87,6 +87,15 @@ class GivenEnds:
         return bool(self.front or self.back)
 
     @property
+    def name(self) -> str:
+        """Name of the shop, and what is given, jobs from 0."""
+        ends = ("front", self.front), ("back", self.back)
+        given = (
+            f", given {side} {' '.join(map(str, jobs))}" for side, jobs in ends if jobs
+        )
+        return self.instance.name + "".join(given)
+
+    @property
     def digest(self) -> str:
         """That of the shop, and of what is given; without it the shop's."""
         if not self:

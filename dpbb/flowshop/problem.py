@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpbb.errors import InstanceError
 from dpbb.flowshop.bounds import lb1, lb2
 from dpbb.flowshop.bounds.cascade import resolved
 from dpbb.flowshop.bounds.table import row_of
@@ -126,8 +127,8 @@ class FlowShopProblem:
 
     @property
     def instance_name(self) -> str:
-        """Name of the instance."""
-        return self.instance.name
+        """Name of the instance, and what is given at its ends."""
+        return self.given.name
 
     @property
     def n_jobs(self) -> int:
@@ -180,6 +181,11 @@ class FlowShopProblem:
         self, front: tuple[int, ...], back: tuple[int, ...]
     ) -> FlowShopProblem:
         """Return the problem of the jobs between; see ``PartOfSequence``."""
+        if self.given:
+            raise InstanceError(
+                "front, back: expected a problem without given ends, got "
+                f"{self.instance_name}"
+            )
         return replace(self, front=front, back=back)
 
     def whole(self, permutation: Iterable[int]) -> tuple[int, ...]:

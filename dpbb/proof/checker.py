@@ -280,6 +280,15 @@ def given_of(certificate):
     return instance.get("front", []), instance.get("back", [])
 
 
+def called(certificate):
+    """What a certificate is about: an instance by its name, and the given jobs."""
+    ends = zip(("front", "back"), given_of(certificate))
+    given = (
+        f", given {side} {' '.join(map(str, jobs))}" for side, jobs in ends if jobs
+    )
+    return certificate["instance"]["name"] + "".join(given)
+
+
 class Shop:
     """The jobs between the given ones: what is sequenced; by default all jobs.
 
@@ -1304,13 +1313,15 @@ def main():
     try:
         if is_of_root(certificate):
             check_form(certificate)
-            print(f"{PROVED}: {check_root(certificate)}")
+            found = check_root(certificate)
+            print(f"instance {called(certificate)!a}")
+            print(f"{PROVED}: {found}")
             return 0
         for name, check in STRUCTURE:
             parts = check(certificate)
             print(f"ok      {name}", flush=True)
         instance, result = certificate["instance"], certificate["result"]
-        print(f"instance {instance['name']!a}, digest {instance['digest']}")
+        print(f"instance {called(certificate)!a}, digest {instance['digest']}")
         print(f"claim    {result['status']}: nothing below {result['lower_bound']}")
         print(f"seed     {args.seed}", flush=True)
         most = args.nodes // 10 if args.most_nodes is None else args.most_nodes

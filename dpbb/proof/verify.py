@@ -271,7 +271,7 @@ def verify(
     known = content.get("instance")
     about = known if isinstance(known, dict) else {}
     return Verification(
-        _text(about.get("name")),
+        _called(about),
         _text(result.get("status")),
         _number(result.get("makespan")),
         _number(result.get("lower_bound")),
@@ -282,6 +282,14 @@ def verify(
         seed,
         _text(result.get("objective", "makespan")),
     )
+
+
+def _called(about: dict[str, Any]) -> str:
+    """Name of the instance; if jobs are given, with them."""
+    try:
+        return _text(checker.called({"instance": about}))
+    except (KeyError, TypeError):
+        return _text(about.get("name"))
 
 
 def _text(value: object) -> str:

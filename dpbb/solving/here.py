@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
 from threading import RLock
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from dpbb.result import Result
 
 SEAT = SeatId("here")
+FOR_EVER_S = 1e9
 
 
 class RunHere:
@@ -61,7 +63,8 @@ class RunHere:
         make_result: Callable[[Outcome], Result],
         saved: Checkpoint | None = None,
     ) -> None:
-        self._spec = spec
+        # nobody else could take over what the only seat is silent about
+        self._spec = spec = replace(spec, lease_timeout_s=FOR_EVER_S)
         self._make_result = make_result
         self._coordinator = Coordinator(spec, now=time.monotonic(), saved=saved)
         self._sessions = SeatSessions(Device("cpu", SEAT, threads=threads))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.errors import InstanceError, OptionError
+from dpbb.errors import InstanceError, OptionError, shown
 from dpbb.options import Heuristics, SolveOptions, TreeOptions
 from dpbb.options.permutations import check_permutation
 from dpbb.problem import (
@@ -59,6 +60,9 @@ def with_ends(
         See ``PartOfSequence.with_ends``.
     """
     names = names_of(problem)
+    for side, jobs in ("front", front), ("back", back):
+        if isinstance(jobs, str) or not isinstance(jobs, Iterable):
+            raise OptionError(f"{side}: expected a list of jobs, got {shown(jobs)}")
     given = names.numbers(front, "front"), names.numbers(back, "back")
     if not any(given):
         return problem

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import InstanceError, OptionError, shown
@@ -72,7 +73,9 @@ class Names:
 
     def _number(self, job: Any, number_of: dict[str, int], where: str) -> Any:  # noqa: ANN401
         if not isinstance(job, str) or job in number_of:
-            return number_of.get(job, job) if isinstance(job, str) else job
+            if isinstance(job, Integral) and not isinstance(job, bool):
+                return int(job)  # of NumPy, too
+            return number_of[job] if isinstance(job, str) else job
         if re.fullmatch(r"-?\d+", job.strip()) and len(job) <= MOST_DIGITS:
             return int(job)
         known = ", ".join(self.jobs[:5]) + (", ..." if len(self.jobs) > 5 else "")

@@ -51,6 +51,7 @@ def test_bounds_are_better_and_their_books_add_up(make):
         )  # fmt: skip
         assert record.best_lower < record.lower_bound <= record.best_upper
         assert f"lower bound {record.lower_bound}" in record.news
+        assert record.digest.startswith(checker.BEST_KNOWN[record.instance][0].hex())
     there = {file.name for file in (make.BOUNDS / "certificates").iterdir()}
     assert there == {Path(record.certificate).name for record in found}
 
@@ -69,6 +70,7 @@ def test_a_record_claims_what_its_schedule_and_its_certificate_show(record):
     content = Certificate.read(RESULTS / record.certificate).content
     problem = decoded({"kind": checker.KIND, **content["instance"]})
     assert problem.digest == record.digest
+    assert record.digest.startswith(checker.BEST_KNOWN[record.instance][0].hex())
     order = np.array(record.permutation, np.intp)
     assert problem.evaluate(order) == record.makespan == record.lower_bound
     claim = content["result"]

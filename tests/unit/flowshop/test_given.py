@@ -140,3 +140,15 @@ def test_what_cannot_be_given_is_refused(front, back, message):
 def test_a_sequence_with_other_ends_is_refused():
     with pytest.raises(OptionError, match=r"initial: expected a sequence that begins"):
         BETWEEN.between(range(9), "initial")
+
+
+def test_the_name_says_what_is_given():
+    assert BETWEEN.instance_name == "nine, given front 4 0, given back 7"
+    assert FlowShopProblem(SHOP).instance_name == "nine"
+
+
+def test_ends_are_given_once():
+    with pytest.raises(
+        InstanceError, match="without given ends, got nine, given front"
+    ):
+        BETWEEN.with_ends((), (1,))

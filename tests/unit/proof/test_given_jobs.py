@@ -110,6 +110,7 @@ def test_a_bound_of_the_root_counts_what_is_given(tmp_path, both):
     assert content["result"]["permutation"] == [0]
     holds, text = both(content)
     assert holds, text
+    assert text.count(", given front 0, given back 2") == 2  # what it is a proof of
     content["instance"]["front"] = [1]
     holds, text = both(content)
     assert not holds
