@@ -89,11 +89,11 @@ class GivenEnds:
     @property
     def name(self) -> str:
         """Name of the shop, and what is given, jobs from 0."""
-        ends = ("front", self.front), ("back", self.back)
-        given = (
-            f", given {side} {' '.join(map(str, jobs))}" for side, jobs in ends if jobs
-        )
-        return self.instance.name + "".join(given)
+        text = self.instance.name
+        for side, jobs in ("front", self.front), ("back", self.back):
+            if jobs:
+                text += f", given {side} {' '.join(map(str, jobs))}"
+        return text
 
     @property
     def digest(self) -> str:

@@ -281,12 +281,12 @@ def given_of(certificate):
 
 
 def called(certificate):
-    """What a certificate is about: an instance by its name, and the given jobs."""
-    ends = zip(("front", "back"), given_of(certificate))
-    given = (
-        f", given {side} {' '.join(map(str, jobs))}" for side, jobs in ends if jobs
-    )
-    return certificate["instance"]["name"] + "".join(given)
+    """Name of the instance that a certificate is about, and the given jobs."""
+    text = certificate["instance"]["name"]
+    for side, jobs in zip(("front", "back"), given_of(certificate)):
+        if jobs:
+            text += f", given {side} {' '.join(map(str, jobs))}"
+    return text
 
 
 class Shop:

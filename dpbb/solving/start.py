@@ -32,7 +32,7 @@ from dpbb.text.labels import names_of
 from dpbb.tree.branching import refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from dpbb.problem import Incumbent, Problem
 
