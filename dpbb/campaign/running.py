@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dpbb.campaign.schedules import KnownSchedule
+    from dpbb.coordination.checkpoint import Checkpoint
     from dpbb.coordination.snapshot import Snapshot
     from dpbb.options import SolveOptions
     from dpbb.problem import Problem
@@ -38,6 +39,9 @@ SMALL_NODES = 1e8
 """Trees of fewer nodes are explored side by side."""
 
 POLL_S = 0.5
+
+LEAST_S = 0.01
+"""Limit of what was killed when its time was up: its checkpoint becomes a result."""
 
 TOLD = 100
 """Instances that the page is told of."""
@@ -254,10 +258,7 @@ class Campaign:
         there = record.checkpoint is None or own.is_dir()
         checkpoint = str(own if there else record.checkpoint)
         certificate = self.folder.path / CERTIFICATES / f"{label}.json.gz"
-        limit = self.options.time_limit_s
-        changes: dict[str, Any] = {
-            "time_limit_s": None if limit is None else limit - record.limit_s
-        }
+        changes: dict[str, Any] = {}
         if self.certificates:
             certificate.parent.mkdir(exist_ok=True)
             changes["certificate"] = str(certificate)
@@ -267,7 +268,9 @@ class Campaign:
             record = replace(record, known_from=known.source)
         how: dict[str, Any] = {"progress": watch, "should_stop": self.should_stop}
         try:
-            if self._has(checkpoint, record):
+            saved = self._saved(checkpoint, record)
+            changes["time_limit_s"] = self._time_left(record, saved)
+            if saved is not None:
                 same = {
                     name: value
                     for name, value in self._given().items()
@@ -295,8 +298,16 @@ class Campaign:
         values = self.options.to_mapping()
         return {name: value for name, value in values.items() if value is not None}
 
-    def _has(self, checkpoint: str, record: Record) -> bool:
-        """Whether there is a checkpoint to go on from, on this machine or in a store.
+    def _time_left(self, record: Record, saved: Checkpoint | None) -> float | None:
+        """Seconds of an instance's limit that no attempt has had, killed ones too."""
+        limit = self.options.time_limit_s
+        if limit is None:
+            return None
+        spent = max(record.limit_s, 0.0 if saved is None else saved.seconds)
+        return max(limit - spent, LEAST_S)
+
+    def _saved(self, checkpoint: str, record: Record) -> Checkpoint | None:
+        """Return a checkpoint to go on from, on this machine or in a store, if any.
 
         Raises
         ------
@@ -304,7 +315,7 @@ class Campaign:
             It lies on another machine.
         """
         try:
-            load_checkpoint(checkpoint)
+            return load_checkpoint(checkpoint)
         except CheckpointError as error:
             host = record.checkpoint_host
             if record.checkpoint is not None and host not in (None, platform.node()):
@@ -312,8 +323,7 @@ class Campaign:
                     f"{record.instance}: expected its checkpoint at {checkpoint}, "
                     f"which lies on {host}: copy it here, or go on there ({error})"
                 ) from error
-            return False
-        return True
+            return None
 
     def _with_result(
         self, record: Record, result: Result, checkpoint: str, certificate: Path

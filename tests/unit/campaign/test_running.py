@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -69,6 +70,10 @@ def fake_result(seconds, status=Status.FEASIBLE):
     )  # fmt: skip
 
 
+def saved_after(seconds):
+    return SimpleNamespace(seconds=seconds)
+
+
 def test_unfinished_ones_go_on_with_a_larger_limit(tmp_path, shops, monkeypatch):
     calls = []
 
@@ -87,10 +92,28 @@ def test_unfinished_ones_go_on_with_a_larger_limit(tmp_path, shops, monkeypatch)
     assert (first.status, first.limit_s, first.attempts) == ("feasible", 10.0, 1)
     assert campaign(tmp_path, time_limit_s=10.0).run(one) == [first]
     assert calls == [("solve", 10.0)]
-    monkeypatch.setattr(running, "load_checkpoint", lambda _path: None)
+    monkeypatch.setattr(running, "load_checkpoint", lambda _path: saved_after(9.8))
     (last,) = campaign(tmp_path, time_limit_s=30.0).run(one)
     assert (last.status, last.seconds, last.attempts) == ("optimal", 30.0, 2)
     assert calls[1:] == [("resume", 20.0)]
+
+
+@pytest.mark.parametrize(("seconds", "rest"), [(7.0, 3.0), (12.0, running.LEAST_S)])
+def test_a_killed_attempt_counts_with_the_seconds_of_its_checkpoint(
+    tmp_path, shops, monkeypatch, seconds, rest
+):
+    """It has left no record of the time that it took."""
+    limits = []
+
+    def resume(checkpoint, *, time_limit_s, **_):
+        limits.append(time_limit_s)
+        return fake_result(10.0, Status.OPTIMAL)
+
+    monkeypatch.setattr(running.api, "resume", resume)
+    monkeypatch.setattr(running, "load_checkpoint", lambda _path: saved_after(seconds))
+    (record,) = campaign(tmp_path, time_limit_s=10.0).run(shops[-1:])
+    assert limits == [rest]
+    assert record.limit_s == 10.0
 
 
 def test_an_error_is_a_record_and_the_others_go_on(tmp_path, shops, monkeypatch):
@@ -157,7 +180,12 @@ def test_what_a_moved_folder_holds_goes_on(tmp_path, shops, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "campaign").rename(tmp_path / "elsewhere" / "campaign")
     asked = []
-    monkeypatch.setattr(running, "load_checkpoint", asked.append)
+
+    def load(path):
+        asked.append(path)
+        return saved_after(3.0)
+
+    monkeypatch.setattr(running, "load_checkpoint", load)
     monkeypatch.setattr(running.api, "resume", lambda *_, **__: results.pop(0))
     (record,) = campaign(tmp_path / "elsewhere", time_limit_s=9.0).run(one)
     assert asked == [str(tmp_path / "elsewhere" / "campaign" / "checkpoints" / label)]
