@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import os
 import platform
 import re
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.best_known import best_known_of_digest
+from dpbb.result import Status
 from dpbb.text.files import check_writable
 from dpbb.text.json_text import json_text
 
@@ -26,6 +28,12 @@ RECORDS, CHECKPOINTS, CERTIFICATES = "records", "checkpoints", "certificates"
 
 PROVED = ("optimal", "infeasible_cutoff")
 """States that nothing is left to do for."""
+
+STATES = ("estimated", "error", *Status)
+"""All states of records."""
+
+DOUBTFUL = "doubtful"
+"""State that a report gives to a record that does not hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +144,9 @@ class Record:
     @property
     def news(self) -> str:
         """What is better than the published bounds; empty if nothing is."""
-        found = []
+        found: list[str] = []
+        if self.status == DOUBTFUL:
+            return ""
         if self.best_upper is not None and (self.makespan or 2**63) < self.best_upper:
             found.append(f"upper bound {self.makespan} (was {self.best_upper})")
         if self.best_lower is not None and (self.lower_bound or 0) > self.best_lower:
@@ -193,7 +203,11 @@ class CampaignFolder:
             yield
 
     def records(self) -> dict[str, Record]:
-        """Return all records by the digests of their instances.
+        """Return all records by the digests of their instances; see ``by_file``."""
+        return {record.digest: record for record in self.by_file().values()}
+
+    def by_file(self) -> dict[Path, Record]:
+        """Return all records by their files.
 
         Raises
         ------
@@ -211,9 +225,11 @@ class CampaignFolder:
                 for name, kind in kinds.items():
                     if not _is_a(getattr(record, name), kind):
                         raise ValueError(f"{name}: {getattr(record, name)!r}"[:80])
+                if record.status not in STATES:
+                    raise ValueError(f"status: {record.status!r}"[:80])
             except (OSError, ValueError, TypeError, AttributeError) as error:
                 raise DpbbError(f"{file}: expected a record, got: {error}") from error
-            found[record.digest] = record
+            found[file] = record
         return found
 
     def save(self, record: Record) -> None:
@@ -239,8 +255,8 @@ def _is_a(value: Any, kind: Any) -> bool:  # noqa: ANN401
     if get_origin(kind) is tuple and isinstance(value, tuple):
         of_each = parts[:1] * len(value) if Ellipsis in parts else parts
         return len(of_each) == len(value) and all(map(_is_a, value, of_each))
-    if kind is float and isinstance(value, int):
-        return not isinstance(value, bool)
+    if kind is float and isinstance(value, int | float):
+        return not isinstance(value, bool) and math.isfinite(value)
     return isinstance(value, get_origin(kind) or kind) and not isinstance(value, bool)
 
 

@@ -28,6 +28,7 @@ def test_records_are_read_as_they_were_written(tmp_path):
         ("n_jobs", "20"), ("n_jobs", True), ("seconds", None), ("best_upper", [1]),
         ("permutation", [0, "1"]), ("trajectory", [[1.0, 2]]), ("digest", {}),
         ("options", []), ("versions", ["dpbb"]), ("energy_j", "5"),
+        ("seconds", float("nan")), ("low", float("inf")), ("status", "proved"),
     ],
 )  # fmt: skip
 def test_records_of_others_are_refused_where_a_type_is_wrong(tmp_path, name, value):

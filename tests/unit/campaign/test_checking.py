@@ -1,0 +1,72 @@
+"""Records that were changed by hand, and what a report says of them."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpbb.campaign.checking import doubt_of
+from dpbb.campaign.folder import CampaignFolder, Record
+from dpbb.cli import main
+from dpbb.flowshop.family import read_problem
+
+PROBLEM = read_problem("ta001")
+ORDER = tuple(range(20))
+VALUE = PROBLEM.evaluate(np.arange(20))
+GOOD = Record(
+    source="ta001", instance="ta001", digest=PROBLEM.digest, n_jobs=20, n_machines=5,
+    status="optimal", makespan=VALUE, permutation=ORDER, lower_bound=VALUE,
+    best_lower=VALUE - 1, best_upper=VALUE + 1, attempts=1,
+    certificate="certificates/ta001.json.gz",
+)  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = CampaignFolder(tmp_path)
+    (tmp_path / "certificates").mkdir()
+    (tmp_path / GOOD.certificate).write_bytes(b"")
+    folder.save(GOOD)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("changes", "doubt"),
+    [
+        ({}, ""),
+        ({"certificate": None}, ""),
+        ({"digest": "f" * 64}, ""),
+        ({"status": "estimated", "makespan": None, "permutation": None}, ""),
+        ({"certificate": "certificates/x"}, "its certificate certificates/x is not th"),
+        ({"makespan": None}, "it is optimal without a makespan"),
+        ({"permutation": ORDER[:-1]}, "its permutation is none of 20 jobs"),
+        ({"permutation": (*ORDER[:-1], 0)}, "its permutation is none of 20 jobs"),
+        ({"lower_bound": VALUE + 1}, "its lower bound"),
+        ({"lower_bound": VALUE - 1}, "it is optimal with makespan"),
+        ({"makespan": 9, "lower_bound": 9}, f"its permutation has makespan {VALUE}, n"),
+        ({"n_jobs": 2, "permutation": (0, 1)}, "its digest or size is not that of ta0"),
+    ],
+)
+def test_what_is_wrong_in_a_record_is_seen(folder, changes, doubt):
+    found = doubt_of(replace(GOOD, **changes), folder.path)
+    assert found.startswith(doubt)
+    assert bool(found) == bool(doubt)
+
+
+def test_a_report_counts_no_record_that_does_not_hold(folder, tmp_path, capsys):
+    assert main(["campaign", "report", str(tmp_path)]) == 0
+    assert f"- ta001: upper bound {VALUE} (was" in capsys.readouterr().out
+    file = tmp_path / "records" / "ta001.json"
+    values = json.loads(file.read_text())
+    file.write_text(json.dumps(values | {"makespan": 9, "lower_bound": 9}))
+    table = tmp_path / "all.csv"
+    assert main(["campaign", "report", str(tmp_path), "--write", str(table)]) == 1
+    out, err = capsys.readouterr()
+    assert f"{file}: its permutation has makespan {VALUE}, not 9; not counted" in err
+    assert "upper bound" not in out
+    assert out.splitlines()[-1].split() == [
+        *("|", "all", "|", "1", "|", "0", "|", "0", "|", "0", "|", "0", "|"),
+        *("0", "|", "0", "|", "-", "|"),
+    ]
+    assert "ta001,20x5,doubtful,9" in table.read_text()
