@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpbb import api
 from dpbb.campaign.folder import CERTIFICATES, CHECKPOINTS, CampaignFolder, Record
+from dpbb.campaign.schedules import named
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.errors import CheckpointError, DpbbError, InstanceError, OptionError
 from dpbb.estimation.estimating import estimate
@@ -95,7 +96,7 @@ class Campaign:
     estimate_s
         Seconds of sampling for each instance.
     schedules
-        Schedules to start from, by the names of their instances.
+        Schedules to start from, by the names of their instances as ``named`` has them.
     hint
         Explore below the best known makespan + 1 from the start, so that a schedule of
         that value is found and proved.
@@ -143,6 +144,12 @@ class Campaign:
         for source in sources:
             problem = read_problem(source, data_dir=self.data_dir)
             problems[problem.digest] = (source, problem)
+        names = {named(instance_name_of(one)) for _, one in problems.values()}
+        if self.schedules and not names & self.schedules.keys():
+            self.on_line(
+                f"--schedules: expected names such as {min(names)}, got none of an "
+                f"instance of this campaign, but such as {min(self.schedules)}"
+            )
         with self.folder.alone():
             records = self.folder.records()
             found = [
@@ -262,7 +269,7 @@ class Campaign:
         if self.certificates:
             certificate.parent.mkdir(exist_ok=True)
             changes["certificate"] = str(certificate)
-        known = self.schedules.get(record.instance)
+        known = self.schedules.get(named(record.instance))
         if known is not None:
             changes["initial"] = known.permutation
             record = replace(record, known_from=known.source)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpbb.errors import OptionError
+from dpbb.flowshop.best_known import benchmark_name
 from dpbb.options.permutations import check_permutation
 
 FROM = {"permutation": 0, "permutation_1based": 1}
@@ -24,8 +25,13 @@ class KnownSchedule:
     source: str
 
 
+def named(name: str) -> str:
+    """Return the name of an instance as its benchmark writes it: ``ta1`` is ta001."""
+    return benchmark_name(name) or name
+
+
 def read_schedules(path: str | Path) -> dict[str, KnownSchedule]:
-    """Return the schedules of a table by the names of their instances.
+    """Return the schedules of a table by the names of their instances; see ``named``.
 
     Parameters
     ----------
@@ -59,5 +65,6 @@ def read_schedules(path: str | Path) -> dict[str, KnownSchedule]:
                 f"{where}: expected the numbers of jobs, got {row[column]!r}"
             ) from error
         source = ", ".join(filter(None, (row.get("ub_source"), Path(path).name)))
-        found[row["name"]] = KnownSchedule(check_permutation(jobs, where), source)
+        order = check_permutation(jobs, where)
+        found[named(row["name"] or "")] = KnownSchedule(order, source)
     return found

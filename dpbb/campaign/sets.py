@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpbb.errors import OptionError
 from dpbb.flowshop.best_known import benchmark_name, best_known, best_known_names
-from dpbb.flowshop.formats import sources_in
+from dpbb.flowshop.formats import file_and_index, sources_in
 from dpbb.flowshop.taillard import TIME_SEEDS
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ def members(words: Sequence[str]) -> tuple[str, ...]:
     OptionError
         A word that is none of them, or nothing at all.
     InstanceError
-        A file that cannot be read; of several instances all are taken.
+        A file that cannot be read; of several instances all are taken, of ``FILE[3]``
+        this one.
     """
     found: dict[str, None] = {}
     for word in words:
@@ -64,7 +65,7 @@ def _members_of(word: str) -> list[str]:
         chosen = [one for one in names if _is_in(one, part)]
         if chosen:
             return chosen
-    elif Path(word).is_file():
+    elif Path(file_and_index(word)[0]).is_file():
         return sources_in(word)
     raise OptionError(f"SET: expected {ALLOWED}, got {word!r}")
 

@@ -103,23 +103,36 @@ def vrf_instance(canonical: str, place: Place, found: Any) -> FlowShopInstance: 
 def sources_in(file: str) -> list[str]:
     """Return what ``read_instance`` takes for each instance of a file, in their order.
 
+    ``"FILE[3]"`` is the one that it says.
+
     Raises
     ------
     InstanceError
-        The file cannot be read.
+        The file cannot be read, or has no such instance.
     """
-    _, tables, _ = _tables_of(file, None)
+    path, index = file_and_index(file)
+    _, tables, _ = _tables_of(path, None)
+    if index is not None:
+        _only(tables, path, index)
+        return [file]
     return (
         [file] if len(tables) == 1 else [f"{file}[{at}]" for at in range(len(tables))]
     )
 
 
+def file_and_index(name: str) -> tuple[str, int | None]:
+    """Return the file and the number that ``"FILE[3]"`` says; None of a whole file."""
+    numbered = _NUMBERED.fullmatch(name)
+    if numbered and not os.path.exists(name):
+        return numbered[1], int(numbered[2])
+    return name, None
+
+
 def _read_file(
     name: str, index: int | None, rows: Orientation | None
 ) -> FlowShopInstance:
-    numbered = _NUMBERED.fullmatch(name)
-    if numbered and index is None and not os.path.exists(name):
-        name, index = numbered[1], int(numbered[2])
+    if index is None:
+        name, index = file_and_index(name)
     stem, tables, by_default = _tables_of(name, rows)
     number, table = _only(tables, name, index)
     label = stem if len(tables) == 1 else f"{stem}[{number}]"

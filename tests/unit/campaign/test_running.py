@@ -206,6 +206,21 @@ def test_a_known_schedule_is_where_the_search_starts(tmp_path, shops):
     assert best.found_by == "table, best.csv"
 
 
+def test_a_table_in_which_nothing_matches_gets_a_word(tmp_path, shops):
+    lines = []
+    runs = campaign(tmp_path, lines, budget_s=0.0)
+    runs.schedules = {"shop6": KnownSchedule((0,), "best.csv")}
+    runs.run(shops[-1:])
+    assert lines[0] == (
+        "--schedules: expected names such as shop7, got none of an instance of this "
+        "campaign, but such as shop6"
+    )
+    runs.schedules["shop7"] = KnownSchedule((0,), "best.csv")
+    lines.clear()
+    runs.run(shops[-1:])
+    assert not [line for line in lines if line.startswith("--schedules")]
+
+
 def test_checkpoints_lie_on_the_schedulers_machine(tmp_path, shops, monkeypatch):
     monkeypatch.setattr(running, "host_of", {"tcp://far:1": "far"}.get)
     monkeypatch.setattr(running.api, "solve", lambda *_, **__: fake_result(3.0))

@@ -15,6 +15,10 @@ def test_tables_say_where_a_schedule_is_from(tmp_path):
     }
     file.write_text("permutation,name\n1 0,a\n")
     assert read_schedules(file) == {"a": KnownSchedule((1, 0), "best.csv")}
+    file.write_text("name,permutation\nta1,1 0\nvfr10_5_01_Gap,0 1\n")
+    assert list(read_schedules(file)) == ["ta001", "VFR10_5_1"]
+    file.write_text("permutation,name\n1 0\n")
+    assert list(read_schedules(file)) == [""]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import pytest
 
 from dpbb.campaign.sets import members
-from dpbb.errors import OptionError
+from dpbb.errors import InstanceError, OptionError
 from dpbb.flowshop.formats import read_instance
 
 
@@ -45,6 +45,12 @@ def test_all_instances_of_a_file_are_members(tmp_path):
     assert read_instance(first).times.tolist() == [[3], [4]]
     assert read_instance(second).times.tolist() == [[5], [6]]
     assert read_instance(second).name == "two[1]"
+    assert members([second]) == (second,)
+    assert members([second, str(file)]) == (second, first)
+    with pytest.raises(InstanceError, match="expected an index from 0 to 1, got 2"):
+        members([f"{file}[2]"])
+    with pytest.raises(OptionError, match="SET: expected names"):
+        members([f"{file}.none[0]"])
 
 
 @pytest.mark.parametrize(
