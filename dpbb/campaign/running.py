@@ -17,10 +17,12 @@ from dpbb.errors import CheckpointError, DpbbError, InstanceError, OptionError
 from dpbb.estimation.estimating import estimate
 from dpbb.estimation.result import USED_OPTIONS
 from dpbb.flowshop.family import read_problem
-from dpbb.options import AUTO_BOUND
+from dpbb.options import AUTO_BOUND, OPTIONS, SolveOptions
+from dpbb.options.rows import Where
 from dpbb.problem import best_known_of, bound_of, instance_name_of, n_machines_of
 from dpbb.progress.base import Progress
 from dpbb.result import Termination
+from dpbb.solving.resume import options_before, strategy_before
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from dpbb.campaign.schedules import KnownSchedule
     from dpbb.coordination.checkpoint import Checkpoint
     from dpbb.coordination.snapshot import Snapshot
-    from dpbb.options import SolveOptions
     from dpbb.problem import Problem
     from dpbb.result import Result
 
@@ -49,6 +50,9 @@ TOLD = 100
 
 CHOICES = ("strategy", "bound")
 """Options that a run may choose itself; it notes ``NAME VALUE: WHY`` then."""
+
+TAKEN = ("scheduler", "workers", "threads", "engine")
+"""Options that an instance takes anew when it goes on from a checkpoint."""
 
 OWN = ("checkpoint", "certificate")
 """Options that a campaign gives values of its own."""
@@ -281,8 +285,9 @@ class Campaign:
                 same = {
                     name: value
                     for name, value in self._given().items()
-                    if name in ("scheduler", "workers", "threads", "engine")
+                    if name in TAKEN
                 }
+                self.on_line(self._going_on(record, saved, changes.keys()))
                 result = api.resume(checkpoint, **how, **same, **changes)
             else:
                 checkpoint = str(own)
@@ -312,6 +317,28 @@ class Campaign:
             return None
         spent = max(record.limit_s, 0.0 if saved is None else saved.seconds)
         return max(limit - spent, LEAST_S)
+
+    def _going_on(
+        self, record: Record, saved: Checkpoint, changed: Collection[str]
+    ) -> str:
+        """Say with what an instance goes on, and which given options it does not take.
+
+        ``auto`` is none of them: a choice is made once.
+        """
+        before = options_before(saved).replace(strategy=strategy_before(saved))
+        values, default = before.to_mapping(), SolveOptions().to_mapping()
+        other = [
+            f"{OPTIONS[name].flag} {value}"
+            for name, value in self._given().items()
+            if name not in (*TAKEN, *changed)
+            and OPTIONS[name].where is not Where.CLIENT
+            and value not in (default[name], values[name], AUTO_BOUND)
+        ]
+        line = (
+            f"{record.instance:<14} goes on after {saved.seconds:.0f} s with bound "
+            f"{values['bound']}, strategy {values['strategy']}"
+        )
+        return f"{line}; not taken: {', '.join(other)}" if other else line
 
     def _saved(self, checkpoint: str, record: Record) -> Checkpoint | None:
         """Return a checkpoint to go on from, on this machine or in a store, if any.

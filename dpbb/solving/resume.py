@@ -118,6 +118,33 @@ def _check_file(name: str, saved: Checkpoint, options: SolveOptions) -> None:
         file.check(saved.value, saved.first_optimum)
 
 
+def options_before(saved: Checkpoint) -> SolveOptions:
+    """Return the options that a run goes on with, unless others are given."""
+    tree = saved.spec.tree
+    before: dict[str, Any] = {
+        **dict(saved.spec.request.get("options", {})),
+        "branching": tree.branching,
+        "branching_ub": tree.branching_ub,
+        "bound": tree.bound,
+        "root_order": tree.root_order,
+        "all_optima": saved.spec.options.all_optima,
+        "heuristic_threads": saved.spec.options.heuristic_threads,  # 0 with a cutoff
+    }
+    return SolveOptions.from_mapping(
+        {
+            name: value
+            for name, value in before.items()
+            if name not in OPTIONS or OPTIONS[name].resumed is not Resumed.ANEW
+        }
+    )
+
+
+def strategy_before(saved: Checkpoint) -> Strategy:
+    """Return what a run goes on as: one tree, or one of those from below."""
+    below = saved.spec.request.get("step") is not None
+    return Strategy.FROM_BELOW if below else Strategy.INCUMBENT
+
+
 def read_saved(
     source: str | Path, problem: Problem[Any] | None, changes: Mapping[str, Any]
 ) -> tuple[Checkpoint, SolveOptions]:
@@ -136,25 +163,9 @@ def read_saved(
         raise CheckpointError(
             f"{path}: expected a run that had not failed, got: {saved.error}"
         )
-    tree = saved.spec.tree
-    before: dict[str, Any] = {
-        **dict(saved.spec.request.get("options", {})),
-        "branching": tree.branching,
-        "branching_ub": tree.branching_ub,
-        "bound": tree.bound,
-        "root_order": tree.root_order,
-        "all_optima": saved.spec.options.all_optima,
-        "heuristic_threads": saved.spec.options.heuristic_threads,  # 0 with a cutoff
-    }
+    fixed = options_before(saved)
     if "://" not in path and Path(path).is_dir():  # it may have been moved
-        before["checkpoint"] = path
-    fixed = SolveOptions.from_mapping(
-        {
-            name: value
-            for name, value in before.items()
-            if name not in OPTIONS or OPTIONS[name].resumed is not Resumed.ANEW
-        }
-    )
+        fixed = fixed.replace(checkpoint=path)
     options = numbered(saved.spec.problem, fixed.replace(**changes))
     old_values, new_values = fixed.to_mapping(), options.to_mapping()
     for name, row in OPTIONS.items():
@@ -168,8 +179,7 @@ def read_saved(
             "certificate: expected a run that kept a journal from its start (option "
             f"certificate), got one that did not: {options.certificate}"
         )
-    below = saved.spec.request.get("step") is not None
-    strategy = Strategy.FROM_BELOW if below else Strategy.INCUMBENT
+    strategy = strategy_before(saved)
     if changes.get("strategy", strategy) != strategy:
         raise OptionError(
             f"strategy: expected {strategy}, as the run has it, got "

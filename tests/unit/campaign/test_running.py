@@ -17,7 +17,7 @@ from dpbb.campaign.running import Campaign
 from dpbb.campaign.schedules import KnownSchedule
 from dpbb.dashboard.feed import Overview
 from dpbb.errors import DpbbError, OptionError
-from dpbb.options import SolveOptions
+from dpbb.options import RunOptions, SolveOptions, TreeOptions
 from dpbb.result import Proof, Result, Status, Termination
 
 pytestmark = pytest.mark.cluster
@@ -70,8 +70,12 @@ def fake_result(seconds, status=Status.FEASIBLE):
     )  # fmt: skip
 
 
-def saved_after(seconds):
-    return SimpleNamespace(seconds=seconds)
+def saved_after(seconds, **request):
+    """What of a checkpoint a campaign looks at."""
+    spec = SimpleNamespace(
+        tree=TreeOptions(), options=RunOptions(), request={"options": {}, **request}
+    )
+    return SimpleNamespace(seconds=seconds, spec=spec)
 
 
 def test_unfinished_ones_go_on_with_a_larger_limit(tmp_path, shops, monkeypatch):
@@ -114,6 +118,46 @@ def test_a_killed_attempt_counts_with_the_seconds_of_its_checkpoint(
     (record,) = campaign(tmp_path, time_limit_s=10.0).run(shops[-1:])
     assert limits == [rest]
     assert record.limit_s == 10.0
+
+
+@pytest.mark.parametrize(
+    ("options", "request_", "said"),
+    [
+        ({}, {}, "strategy incumbent"),
+        (
+            {"bound": "lb1", "gap_limit": 0.1},
+            {},
+            "incumbent; not taken: --gap-limit 0.1",
+        ),
+        (
+            {
+                "bound": "lb2",
+                "strategy": "from-below",
+                "workers": 2,
+                "verbosity": "quiet",
+            },
+            {},
+            "strategy incumbent; not taken: --bound lb2, --strategy from-below",
+        ),
+        ({"bound": "auto", "strategy": "auto"}, {"step": 1}, "strategy from-below"),
+        ({"heuristics": "ig"}, {"options": {"heuristics": "ig"}}, "strategy incumbent"),
+    ],
+)
+def test_a_line_says_with_what_an_instance_goes_on(
+    tmp_path, shops, monkeypatch, options, request_, said
+):
+    saved = saved_after(7.4, **request_)
+    monkeypatch.setattr(running, "load_checkpoint", lambda _path: saved)
+    monkeypatch.setattr(
+        running.api, "resume", lambda *_, **__: fake_result(9.0, Status.OPTIMAL)
+    )
+    lines = []
+    runs = campaign(tmp_path, lines)
+    runs.options = SolveOptions(**options)
+    runs.run(shops[-1:])
+    (line,) = [line for line in lines if "goes on after" in line]
+    assert line.startswith("shop7          goes on after 7 s with bound lb1, strategy ")
+    assert line.endswith(said)
 
 
 def test_an_error_is_a_record_and_the_others_go_on(tmp_path, shops, monkeypatch):
