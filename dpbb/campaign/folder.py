@@ -219,7 +219,13 @@ class CampaignFolder:
         found = {}
         for file in sorted((self.path / RECORDS).glob("*.json")):
             try:
-                values = json.loads(file.read_text(encoding="utf-8"))
+                text = file.read_text(encoding="utf-8")
+                if not text.strip():
+                    raise ValueError(
+                        "nothing, as a crash of the machine may leave it; remove the "
+                        "file, and the campaign goes on from the instance's checkpoint"
+                    )
+                values = json.loads(text)
                 known = {name: _tuples(values[name]) for name in names & values.keys()}
                 record = Record(**known)
                 for name, kind in kinds.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import shutil
 import time
+from collections.abc import Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ from dpbb.result import Termination
 from dpbb.solving.resume import options_before, strategy_before
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from dpbb.campaign.schedules import KnownSchedule
@@ -129,8 +130,13 @@ class Campaign:
     _began: float = field(default_factory=time.monotonic)
     _host: str = field(default_factory=platform.node)
 
-    def run(self, sources: Sequence[str]) -> list[Record]:
+    def run(self, sources: Sequence[str] | Mapping[str, Problem[Any]]) -> list[Record]:
         """Solve what is not proved yet; returns the records of all, cheapest first.
+
+        Parameters
+        ----------
+        sources
+            Names and files, or what ``problems_of`` made of them.
 
         Raises
         ------
@@ -144,10 +150,9 @@ class Campaign:
                 raise OptionError(f"{name}: expected none, it is the campaign's own")
         if self.options.scheduler is not None:
             self._host = host_of(self.options.scheduler)
-        problems = {}
-        for source in sources:
-            problem = read_problem(source, data_dir=self.data_dir)
-            problems[problem.digest] = (source, problem)
+        if not isinstance(sources, Mapping):
+            sources = problems_of(sources, self.data_dir)
+        problems = {one.digest: (source, one) for source, one in sources.items()}
         names = {named(instance_name_of(one)) for _, one in problems.values()}
         if self.schedules and not names & self.schedules.keys():
             self.on_line(
@@ -412,6 +417,19 @@ class Campaign:
             versions=result.versions,
             error="",
         )
+
+
+def problems_of(
+    sources: Sequence[str], data_dir: str | None = None
+) -> dict[str, Problem[Any]]:
+    """Read the instances of names and files.
+
+    Raises
+    ------
+    InstanceError
+        See ``read_instance``.
+    """
+    return {source: read_problem(source, data_dir=data_dir) for source in sources}
 
 
 def overview(

@@ -98,15 +98,18 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError(
             f"--side-by-side: expected at least 1, got {args.side_by_side}"
         )
-    if args.estimate_time <= 0:
+    if args.budget is not None and not args.budget >= 0:
+        raise OptionError(f"--budget: expected a number >= 0, got {args.budget}")
+    if not 0 < args.estimate_time < float("inf"):
         raise OptionError(
             f"--estimate-time: expected a number > 0, got {args.estimate_time}"
         )
-    from dpbb.campaign.running import Campaign
+    from dpbb.campaign.running import Campaign, problems_of
     from dpbb.campaign.schedules import read_schedules
 
     options = SolveOptions.from_mapping(given_options(args))
-    sources = members(args.words)
+    problems = problems_of(members(args.words), args.data)
+    schedules = {} if args.schedules is None else read_schedules(args.schedules)
     with logging_to_stderr(options.verbosity), stopping() as asked:
         overview = Overview()
         campaign = Campaign(
@@ -115,15 +118,14 @@ def run(args: argparse.Namespace) -> int:
             side_by_side=args.side_by_side,
             budget_s=args.budget,
             estimate_s=args.estimate_time,
-            schedules={} if args.schedules is None else read_schedules(args.schedules),
+            schedules=schedules,
             hint=args.hint,
             certificates=not args.no_certificates,
-            data_dir=args.data,
             should_stop=asked,
             on_line=overview.line,
             on_state=overview.state,
         )
-        records = campaign.run(sources)
+        records = campaign.run(problems)
         overview.end()
     _show(records)
     return 0 if not asked() and all(record.proved for record in records) else 3
@@ -164,9 +166,9 @@ class Overview:
 def _report(paths: Sequence[Path], files: Sequence[str], data: str | None) -> int:
     from dpbb.campaign.checking import doubt_of
 
-    found: list[Record] = []
+    found: dict[str, Record] = {}
     doubts = 0
-    for path in paths:
+    for path in {path.resolve(): path for path in paths}.values():
         if not (path / RECORDS).is_dir():
             raise OptionError(f"report: expected the folder of a campaign, got {path}")
         for file, record in CampaignFolder(path).by_file().items():
@@ -175,8 +177,12 @@ def _report(paths: Sequence[Path], files: Sequence[str], data: str | None) -> in
                 doubts += 1
                 print(f"{file}: {doubt}; not counted", file=sys.stderr)
                 record = replace(record, status=DOUBTFUL, error=doubt)
-            found.append(record)
-    records = sorted(found, key=lambda one: (one.n_jobs, one.n_machines, one.instance))
+            other = found.get(record.digest)  # an instance counts once
+            if record.proved or other is None or other.status == DOUBTFUL:
+                found[record.digest] = record
+    records = sorted(
+        found.values(), key=lambda one: (one.n_jobs, one.n_machines, one.instance)
+    )
     if not records:
         raise OptionError(f"report: expected records in {paths[0]}, got none")
     from dpbb.campaign.report import FORMS, draw

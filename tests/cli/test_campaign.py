@@ -49,3 +49,20 @@ def test_a_killed_campaign_goes_on_in_a_moved_folder_to_the_last_node(tmp_path):
     assert (record["status"], record["lower_bound"]) == ("infeasible_cutoff", 2237)
     assert (tmp_path / "two" / record["certificate"]).is_file()
     assert not list((tmp_path / "two/checkpoints").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("ta001", "--budget", "-1"), "--budget: expected a number >= 0, got -1.0"),
+        (("ta001", "--budget", "nan"), "--budget: expected a number >= 0, got nan"),
+        (("ta001", "--estimate-time", "nan"), "--estimate-time: expected a number > 0"),
+        (("VFR10_5_1", "--data", "no/where"), "no/where"),
+        (("ta001", "--schedules", "no.csv"), "--schedules: expected a CSV table"),
+    ],
+)
+def test_bad_input_leaves_no_folder_behind(dpbb, tmp_path, words, said):
+    ran = dpbb("campaign", *words, "-o", tmp_path / "new")
+    assert ran.code == 2
+    assert said in ran.err
+    assert not (tmp_path / "new").exists()

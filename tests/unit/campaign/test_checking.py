@@ -54,6 +54,14 @@ def test_what_is_wrong_in_a_record_is_seen(folder, changes, doubt):
     assert bool(found) == bool(doubt)
 
 
+def test_a_report_counts_an_instance_once(folder, tmp_path, capsys):
+    other = CampaignFolder(tmp_path / "other")
+    other.save(replace(GOOD, status="feasible", lower_bound=9, certificate=None))
+    paths = (other.path, tmp_path, other.path / "..", tmp_path)
+    assert main(["campaign", "report", *map(str, paths)]) == 0
+    assert "| all | 1 | 1 |" in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_report_counts_no_record_that_does_not_hold(folder, tmp_path, capsys):
     assert main(["campaign", "report", str(tmp_path)]) == 0
     assert f"- ta001: upper bound {VALUE} (was" in capsys.readouterr().out

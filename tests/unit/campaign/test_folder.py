@@ -20,6 +20,9 @@ def test_records_are_read_as_they_were_written(tmp_path):
     (folder.path / "records" / "x.json").write_text('{"instance": 3}')
     with pytest.raises(DpbbError, match=r"x\.json: expected a record, got"):
         folder.records()
+    (folder.path / "records" / "x.json").write_text("")
+    with pytest.raises(DpbbError, match=r"x\.json: expected .* nothing.* remove the f"):
+        folder.records()
 
 
 @pytest.mark.parametrize(
