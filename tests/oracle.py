@@ -94,7 +94,7 @@ class TinyFlowShop:
 
     def evaluate(self, permutation):
         rows = [*self.front, *(self.times[job] for job in permutation), *self.back]
-        return makespan(rows, range(len(rows)))
+        return makespan(rows, range(len(rows))) if rows else 0
 
     def heads(self, prefix):
         """End of the prefix on each machine; without one when a first job may begin."""

