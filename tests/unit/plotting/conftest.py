@@ -16,14 +16,21 @@ def nothing_global_changes():
     assert dict(matplotlib.rcParams) == before
 
 
+@pytest.fixture(autouse=True)
+def _no_figures():
+    """Close what other tests in this process have left open."""
+    from matplotlib import pyplot
+
+    pyplot.close("all")
+
+
 @pytest.fixture
 def ax():
     """Axes of a figure that pyplot knows nothing of; it may not know of it later."""
     from matplotlib import pyplot
     from matplotlib.figure import Figure
 
-    before = pyplot.get_fignums()  # of other tests in this process
     figure = Figure(figsize=(7, 4), layout="constrained")
     yield figure.subplots()
     figure.canvas.draw()  # whatever is wrong with an artist shows now
-    assert pyplot.get_fignums() == before
+    assert pyplot.get_fignums() == []
