@@ -10,18 +10,11 @@ matplotlib.use("Agg")
 def nothing_global_changes():
     from matplotlib import pyplot
 
+    pyplot.close("all")  # what other tests in this process have left open
     before = dict(matplotlib.rcParams)
     yield
     pyplot.close("all")
     assert dict(matplotlib.rcParams) == before
-
-
-@pytest.fixture(autouse=True)
-def _no_figures():
-    """Close what other tests in this process have left open."""
-    from matplotlib import pyplot
-
-    pyplot.close("all")
 
 
 @pytest.fixture
