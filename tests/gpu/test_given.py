@@ -6,15 +6,17 @@ import numpy as np
 import pytest
 
 import dpbb
-from dpbb.errors import EngineUnavailable
 from dpbb.flowshop import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.kernels.nvrtc import require_gpu
 from dpbb.options import TreeOptions
 from dpbb.problem import StartSearch
 from tests.parity.subject import Subject, churn
 
-pytestmark = [pytest.mark.gpu, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.timeout(300),
+    pytest.mark.usefixtures("gpu"),
+]
 
 # instance, number of jobs in the window, its first position, bound
 WINDOWS = (
@@ -23,15 +25,6 @@ WINDOWS = (
     ("ta041", 14, 20, "lb2"),
     ("ta101", 12, 150, "lb1"),
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def device():
-    """Skip, with the reason, where there is no device."""
-    try:
-        require_gpu()
-    except EngineUnavailable as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="module", params=WINDOWS, ids=str)
