@@ -58,17 +58,24 @@ class Anybody(asyncssh.SSHServer):
     def begin_auth(self, username):
         return False
 
+async def hand_on(source, to):
+    while line := await source.readline():
+        to.write(line)
+
 async def serve(process):
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), asyncio.subprocess.PIPE)
+    pipes = dict.fromkeys(("stdout", "stderr"), asyncio.subprocess.PIPE)
     command = await asyncio.create_subprocess_shell(process.command, **pipes)
-    await process.redirect(command.stdin, command.stdout, command.stderr)
+    # all of it before the exit: what comes later costs the connection
+    await asyncio.gather(
+        hand_on(command.stdout, process.stdout), hand_on(command.stderr, process.stderr)
+    )
     process.exit(await command.wait())
 
 async def main():
     key = asyncssh.generate_private_key("ssh-ed25519")
     server = await asyncssh.listen(
         "127.0.0.1", 0, server_factory=Anybody, process_factory=serve,
-        server_host_keys=[key],
+        server_host_keys=[key], encoding=None,
     )
     print(server.get_port(), flush=True)
     await server.wait_closed()

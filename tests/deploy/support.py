@@ -1,10 +1,12 @@
 """What tests of scripts that solve share."""
 
 import time
+from contextlib import suppress
 
 import psutil
 
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
+from dpbb.errors import DpbbError
 
 ENDLESS = ("ta056", "--heuristics", "none", "--checkpoint-interval", "3600")
 """No checkpoint but the last: what is in it was given back at the end."""
@@ -28,6 +30,13 @@ def ends(processes):
         for end in process.net_connections("tcp")
         if end.status == psutil.CONN_LISTEN
     }
+
+
+def explored(checkpoint):
+    """Return how many nodes the newest checkpoint has behind it."""
+    with suppress(DpbbError):  # none yet
+        return load_checkpoint(str(checkpoint)).counters.decomposed
+    return 0
 
 
 def assert_saved(checkpoint):

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.slurm import own_slurm
-from tests.deploy.support import ENDLESS, assert_saved, ends, wait_until
+from tests.deploy.support import ENDLESS, assert_saved, ends, explored, wait_until
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy" / "slurm"
@@ -54,6 +54,8 @@ class Job:
     ----------
     log
         Its file; tries write it one after the other.
+    checkpoint
+        The folder that it saves to.
     """
 
     def __init__(self, slurm, folder, *arguments, script="runner.sbatch", **options):
@@ -66,12 +68,14 @@ class Job:
             *(DEPLOY / script, *arguments),
         )
         self.log = folder / f"dpbb-{self.number}.log"
+        self.checkpoint = folder / arguments[0]
 
     def task(self, number):
         """Return a task of this array as a job."""
         task = copy.copy(self)
         task.number = f"{self.number}_{number}"
         task.log = self.folder / f"dpbb-{self.number}-{number}.log"
+        task.checkpoint = self.checkpoint / str(number)
         return task
 
     def text(self):
@@ -80,13 +84,18 @@ class Job:
         return text.rpartition("resuming")[2]
 
     def until_busy(self, tries=0):
-        """Wait until a try explores the tree."""
+        """Wait until a try explores the tree, and some of what it did is saved.
+
+        One that has saved nothing is not queued again.
+        """
 
         def busy():
             text = self.log.read_text() if self.log.exists() else ""
             return text.count("resuming") == tries and len(ROW.findall(self.text())) > 1
 
         wait_until(busy, SLOW)
+        before = explored(self.checkpoint)
+        wait_until(lambda: explored(self.checkpoint) > before, SLOW)
 
     def until_again(self, tries):
         """Wait until the job was queued again, and explores."""
