@@ -7,6 +7,7 @@ Run it in the root of the repository when something is new there:
 from __future__ import annotations
 
 import csv
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -20,8 +21,13 @@ BOUNDS = RESULTS / "bounds"
 MOST_HOURS = 1000.0
 """What seems to take longer is in ``open.csv`` alone."""
 
-TAILLARD = "ta-2-cores.csv"
-CLASS_COLUMNS = ("class", "instances", "proved", "median s", "longest s")
+TAILLARD = ("ta-2-cores.csv", "ta-h200.csv")
+"""Taillard's instances on two cores, and on a GPU."""
+
+CLASS_COLUMNS = (
+    *("class", "instances", "proved on two cores", "median s", "longest s"),
+    *("run on an H200", "proved", "median s", "longest s"),
+)
 HOW_COLUMNS = ("proof", "schedule by", "status", "instances", "median s")
 
 BOUND_COLUMNS = ("instance", "lower bound", "before", "best known", "nodes", "s")
@@ -58,15 +64,18 @@ def rows_of(name: str) -> list[dict[str, str]]:
 
 def taillard() -> str:
     """Table of Taillard's instances by class."""
-    groups: dict[str, list[dict[str, str]]] = {}
-    for row in rows_of(TAILLARD):
-        groups.setdefault(row["size"], []).append(row)
-    groups = {size: groups[size] for size in sorted(groups, key=_by_size)}
+    tables = [rows_of(name) for name in TAILLARD]
+    sizes = sorted({row["size"] for row in tables[0]}, key=_by_size)
     rows = []
-    for size, group in {**groups, "all": rows_of(TAILLARD)}.items():
-        proved = [row for row in group if row["status"] == Status.OPTIMAL]
-        longest = max((float(row["seconds"]) for row in proved), default=None)
-        rows.append((size, len(group), len(proved), _median(proved), longest))
+    for size in (*sizes, "all"):
+        cells: list[object] = []
+        for table in tables:
+            group = [row for row in table if size in (row["size"], "all")]
+            tried = [row for row in group if int(row["attempts"])]
+            proved = [row for row in tried if row["status"] == Status.OPTIMAL]
+            longest = max((float(row["seconds"]) for row in proved), default=None)
+            cells += [len(tried), len(proved), _median(proved), longest]
+        rows.append((size, *cells))
     return as_table(CLASS_COLUMNS, rows)
 
 
@@ -78,10 +87,10 @@ def _median(rows: list[dict[str, str]]) -> float | None:
     return median(float(row["seconds"]) for row in rows) if rows else None
 
 
-def ways() -> str:
+def ways(name: str) -> str:
     """Table of what proved Taillard's instances, and what found their schedules."""
     groups: dict[tuple[str, ...], list[dict[str, str]]] = {}
-    for row in rows_of(TAILLARD):
+    for row in rows_of(name):
         found = row["found_by"].partition(",")[0]
         groups.setdefault((row["proof"], found, row["status"]), []).append(row)
     most = sorted(groups.items(), key=lambda item: -len(item[1]))
@@ -91,7 +100,8 @@ def ways() -> str:
 def estimates() -> list[Record]:
     """Return the estimates of what is open, without what was closed since."""
     done = {one.instance for one in records(RESULTS) if one.proved}
-    known = {one.instance: one.lower_bound for one in records(BOUNDS)}
+    both = records(BOUNDS) + records(RESULTS)
+    known = {one.instance: one.lower_bound for one in both}
     found = []
     for row in rows_of("open.csv"):
         name = row["instance"]
@@ -120,9 +130,9 @@ def open_ones() -> str:
 
 
 def schedules() -> str:
-    """Best schedules of what was closed, as ``--schedules`` takes them."""
+    """Schedules of what was closed, or better than known, for ``--schedules``."""
     rows = (
-        f'{one.instance},{one.makespan},"{one.known_from}",'
+        f'{one.instance},{one.makespan},"{one.found_by}",'
         + " ".join(map(str, one.permutation or ()))
         for one in records(RESULTS)
     )
@@ -135,7 +145,8 @@ TABLES = {
     "bounds/table.md": bounds,
     "open.md": open_ones,
     "ta.md": taillard,
-    "ta-ways.md": ways,
+    "ta-ways.md": partial(ways, TAILLARD[0]),
+    "ta-ways-h200.md": partial(ways, TAILLARD[1]),
 }
 
 if __name__ == "__main__":

@@ -83,7 +83,11 @@ def left(records: Sequence[Record]) -> list[tuple[Any, ...]]:
         hours = [size / speed / 3600 for size in sizes if size is not None]
         about, low, high = (hour <= AFFORDABLE_H for hour in hours)
         within = "yes" if about and high else "perhaps" if about or low else "no"
-        bounds = max(one.best_lower or 0, one.lower_bound or 0), one.best_upper
+        known = [value for value in (one.best_upper, one.makespan) if value]
+        bounds = (
+            max(one.best_lower or 0, one.lower_bound or 0),
+            min(known, default=None),
+        )
         nodes = one.decomposed + one.leaves
         row = (*(one.instance, one.size), *bounds, nodes or None, *sizes, *hours)
         rows.append((*row, within))

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpbb.campaign.checking import doubt_of
 from dpbb.campaign.folder import CampaignFolder
 from dpbb.problems import decoded
 from dpbb.proof import checker
@@ -56,9 +57,11 @@ def test_bounds_are_better_and_their_books_add_up(make):
     assert there == {Path(record.certificate).name for record in found}
 
 
-def test_what_is_left_has_the_checkpoint_to_go_on_from():
+def test_what_is_left_has_the_checkpoint_to_go_on_from_or_a_better_schedule():
     for record in RECORDS:
-        if not record.proved:
+        if not record.proved and "upper" in record.news:
+            assert doubt_of(record, RESULTS) == ""
+        elif not record.proved:
             assert (RESULTS / record.checkpoint).is_dir()
     named = {record.certificate for record in CLOSED}
     there = {f"certificates/{one.name}" for one in RESULTS.glob("certificates/*")}
