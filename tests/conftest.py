@@ -18,11 +18,12 @@ SHARED = Path(
 
 
 def pytest_collection_modifyitems(config, items):
-    """Run once more what waits for processes, on machines that others share.
+    """Begin with what is slow; run once more what waits for processes.
 
-    All else has to pass at the first try. The summary names every test that was run
-    again: its cause is to be looked for.
+    On machines that others share; all else has to pass at the first try. The summary
+    names every test that was run again: its cause is to be looked for.
     """
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     if not config.pluginmanager.hasplugin("rerunfailures"):
         return
     for item in items:

@@ -50,16 +50,20 @@ def test_python_runs_as_pasted(tmp_path):
     assert (tmp_path / "schedule.csv").is_file()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(ci=True)
 @pytest.mark.skipif(os.name != "posix" or not shutil.which("bash"), reason="no bash")
 def test_commands_run_as_pasted(tmp_path):
-    """One shell, but for what installs dpbb and tests it; a cluster of a free port."""
+    """One shell, but for what installs dpbb and tests it.
+
+    A cluster has a free port, and what takes as long as it is told has three seconds.
+    """
     (shop,) = snippets("text")
     (tmp_path / "shop.csv").write_text(shop, encoding="utf-8")
     commands = [text for text in snippets("bash") if "pip install" not in text]
     port = str(free_port())
     script = PROLOGUE + "\n".join(commands).replace("8786", port)
     script = script.replace("dask scheduler", f"dask scheduler --port {port}")
+    script = re.sub(r"(--time|--time-limit) \d+", r"\1 3", script)
     shell = subprocess.Popen(  # noqa: S603
         ["bash", "-c", script],  # noqa: S607
         cwd=tmp_path,

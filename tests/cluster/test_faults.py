@@ -245,7 +245,7 @@ async def submit_and_stop(client):
     await (await submit(client, tiny_spec())).close()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(ci=True)
 @pytest.mark.timeout(900)  # a minute on four quiet cores, processes start all the time
 def test_campaign_of_twenty_seeds():
     """The first of ``tests.worlds faults``: kills and all, and every count exact."""
@@ -257,7 +257,7 @@ def test_campaign_of_twenty_seeds():
     assert {"kill", "drain", "join"} <= faults
 
 
-@pytest.mark.slow
+@pytest.mark.slow(ci=True)
 @pytest.mark.timeout(600)
 def test_campaign_tells_a_wrong_count():
     """A tree that is said to have a node more is found out."""

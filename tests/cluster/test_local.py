@@ -35,7 +35,7 @@ from tests.parity.tables import GOLDEN, rows
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(ci=True)
 @pytest.mark.data
 @pytest.mark.skipif(not GOLDEN.is_file(), reason="no ../shared/golden here")
 @pytest.mark.parametrize(("workers", "threads"), [(1, 4), (4, 1)])

@@ -24,7 +24,7 @@ SHOPS += ((25, 3, 8, 0, 1),)  # sets of three words
 
 
 @pytest.fixture(scope="module", params=SHOPS, ids=str)
-def case(request):
+def case(gpu, request):
     """A shop in any order, its tree, its optimum, and the CPU engine's counts."""
     kinds, copies, n_machines, seed, unit = request.param
     rng = np.random.default_rng(seed)

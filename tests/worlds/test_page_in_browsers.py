@@ -15,7 +15,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(ci=True)
 def test_pages_are_live_and_counts_exact(tmp_path, capsys):
     file = tmp_path / "record.json"
     options = ("--tree", "ta030", "--repeat", "1", "--workers", "1", "--json", file)

@@ -18,7 +18,7 @@ def arguments(*texts):
     return parser.parse_args(texts)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(ci=True)
 @pytest.mark.timeout(600)
 def test_the_suite_shows_truth_and_estimate(capsys, tmp_path):
     file = tmp_path / "found.json"

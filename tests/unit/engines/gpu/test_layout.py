@@ -40,6 +40,15 @@ def shape_id(shape):
     return f"{model.described}-{shape.rule}-{kind}"
 
 
+def holds(text, options, checks):
+    """Compile with static assertions, which nothing has to be optimized for."""
+    asserted = (
+        f'static_assert({expression} == {value}, "{expression}");\n'
+        for expression, value in checks.items()
+    )
+    compile_unit(text + "".join(asserted), (*options, "-G"))
+
+
 def unit_of(arm, shape):
     return translation_unit(arm.exploration.sources(shape), shape.defines)
 
@@ -68,9 +77,7 @@ def test_layout_of_the_host_is_that_of_the_kernels(shape):
         ),
         **{stop.name: int(stop) for stop in Stop},
     }
-    for expression, value in checks.items():
-        text += f'static_assert({expression} == {value}, "{expression}");\n'
-    compile_unit(text, options)
+    holds(text, options, checks)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=shape_id)
@@ -82,9 +89,7 @@ def test_layout_of_explorers_that_steal(shape):
         "sizeof(Diver)": diver_bytes(shape),
         "sizeof(Intervals)": INTERVALS.itemsize,
     }
-    for expression, value in checks.items():
-        text += f'static_assert({expression} == {value}, "{expression}");\n'
-    compile_unit(text, options)
+    holds(text, options, checks)
 
 
 @pytest.mark.parametrize(
