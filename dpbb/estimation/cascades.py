@@ -62,13 +62,13 @@ class Cost(NamedTuple):
     pair: float
 
 
-COSTS = {"cpu": Cost(2.0, 1.5, 0.9), "gpu": Cost(5.0, 0.3, 0.2)}
+COSTS = {"cpu": Cost(2.0, 0.6, 0.4), "gpu": Cost(5.0, 0.3, 0.2)}
 """Engines that are not in here take LB1.
 
 Measured with ``dpbb bench cascade``, ta021 to ta027 at the optimum, VFR30_15_2 and
 VFR40_15_9: nodes of cascades of 1, 3, 5 and 10 pairs at all depths took 1.5, 2.1, 2.5
-and 3.2 times as long as those of LB1 on an H200; of 1, 3 and 5 pairs 2.9, 5.5 and 7
-times on a core.
+and 3.2 times as long as those of LB1 on an H200; of 1 and 3 pairs 2.0 and 2.8 times on
+a core with AVX-512 (processor time, ta021).
 """
 
 

@@ -233,16 +233,24 @@ def blend(typing_context: Any, mask: Any, a: Any, b: Any) -> Any:
 # -- across lanes --------------------------------------------------------------
 
 
-@intrinsic
-def reduce_min(typing_context: Any, a: Any) -> Any:
-    """Least lane, as a scalar of the element type."""
-    expect_vector(a, "operand")
+def _reduction(name: str, text: str) -> Any:
+    """Make an intrinsic that takes one of all lanes, as a scalar of the element."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        name = f"llvm.vector.reduce.smin.{suffix(a.llvm)}"
-        return call_llvm(builder, name, a.llvm.element, [arguments[0]])
+    def operation(typing_context: Any, a: Any) -> Any:
+        expect_vector(a, "operand")
 
-    return a.dtype(a), generate
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            full = f"llvm.vector.reduce.{text}.{suffix(a.llvm)}"
+            return call_llvm(builder, full, a.llvm.element, [arguments[0]])
+
+        return a.dtype(a), generate
+
+    operation.__name__ = operation.__qualname__ = name
+    return intrinsic(operation)
+
+
+reduce_min = _reduction("reduce_min", "smin")
+reduce_max = _reduction("reduce_max", "smax")
 
 
 @intrinsic

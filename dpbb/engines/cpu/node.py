@@ -255,17 +255,16 @@ def tighten_open(
         floor,
     )
     stay = 0
-    for child in range(count):
+    for child in range(count):  # no branch: whether a child stays is not foreseen
         slot = explorer.kept[child]
         bound = int64(explorer.work[child])
-        if bound < ub:
-            explorer.kept[stay] = slot
-            explorer.work[stay] = bound
-            stay += 1
-        else:
-            place = np.uint64(2 * (slot % JOBS_PER_WORD) + side)
-            at = depth * tables.words + slot // JOBS_PER_WORD
-            explorer.open[at] ^= np.uint64(1) << place
+        stays = int64(bound < ub)
+        explorer.kept[stay] = slot
+        explorer.work[stay] = bound
+        stay += stays
+        place = np.uint64(2 * (slot % JOBS_PER_WORD) + side)
+        at = depth * tables.words + slot // JOBS_PER_WORD
+        explorer.open[at] ^= np.uint64(1 - stays) << place
     return stay
 
 
