@@ -105,7 +105,7 @@ class Checked:
     exported_ancestors
         Owned ancestors of what remains and of all that was donated: what the seat's
         raw count of decomposed nodes is to be lessened by.
-    remaining_cells, donated_cells : ndarray of bool
+    remaining_cells : ndarray of bool
         For the span map.
     """
 
@@ -116,7 +116,6 @@ class Checked:
     donated_leaves: int
     exported_ancestors: int
     remaining_cells: NDArray[np.bool_]
-    donated_cells: NDArray[np.bool_]
 
 
 def check_full_report(basis: LeaseBasis, report: Report) -> Checked:
@@ -166,7 +165,6 @@ def check_full_report(basis: LeaseBasis, report: Report) -> Checked:
         donated_leaves=full.donated.leaves,
         exported_ancestors=exported,
         remaining_cells=cells_of(full.remaining),
-        donated_cells=cells_of(full.donated),
     )
 
 

@@ -254,25 +254,16 @@ reduce_max = _reduction("reduce_max", "smax")
 
 
 @intrinsic
-def reduce_add(typing_context: Any, a: Any) -> Any:
-    """Sum of all lanes as int64, exact."""
-    return _signed_sum(a, [1] * getattr(a, "lanes", 0))
-
-
-@intrinsic
 def reduce_pairs(typing_context: Any, a: Any) -> Any:
     """Sum of the even lanes less the sum of the odd lanes as int64, exact."""
-    return _signed_sum(a, [1, -1] * (getattr(a, "lanes", 0) // 2))
-
-
-def _signed_sum(a: Any, signs: list[int]) -> Any:
     expect_vector(a, "operand")
     # a sum of 16-bit lanes fits 32 bits: half the registers of 64
     width = 32 if a.dtype.bitwidth == 16 and a.lanes <= 2**15 else 64
     wide = ir.VectorType(ir.IntType(width), a.lanes)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        terms = builder.mul(builder.sext(arguments[0], wide), ir.Constant(wide, signs))
+        signs = ir.Constant(wide, [1, -1] * (a.lanes // 2))
+        terms = builder.mul(builder.sext(arguments[0], wide), signs)
         name = f"llvm.vector.reduce.add.{suffix(wide)}"
         total = call_llvm(builder, name, wide.element, [terms])
         return builder.sext(total, _I64) if width < 64 else total

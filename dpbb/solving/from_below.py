@@ -66,11 +66,6 @@ class Step:
         return self.proved + self.width
 
     @property
-    def exhausted_before(self) -> bool:
-        """Whether a tree has proved ``proved``, and not the bound of the root."""
-        return self.nodes > 0
-
-    @property
     def node_limit(self) -> int | None:
         """Decomposed nodes after which it is given up; None: the least step is not."""
         return None if self.width == 1 else max(FREE_NODES, PATIENCE * self.nodes)

@@ -163,13 +163,6 @@ class NodePool:
             return None
         return int(_least_bound(self._lists))
 
-    @property
-    def mean_unscheduled(self) -> float:
-        """Unscheduled jobs of a node, on average."""
-        at_depth = self._lists.at_depth
-        scheduled = float(at_depth @ np.arange(self._n_jobs)) / max(1, self.size)
-        return self._n_jobs - scheduled
-
     def push(self, batch: Batch) -> None:
         """Add nodes."""
         self._reserve(batch.size)

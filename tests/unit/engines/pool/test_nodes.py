@@ -42,7 +42,6 @@ def test_deepest_first_takes_the_least_bound_of_equal_depths():
     pool.push(nodes([20, 12, 12, 29], [3, 3, 2, 1]))
     assert taken(pool, 5, deepest=True) == [(12, 3), (20, 3), (12, 2)]
     assert pool.size == 1
-    assert pool.mean_unscheduled == 4.0
 
 
 def test_prune_counts_what_it_drops_but_never_the_root():
