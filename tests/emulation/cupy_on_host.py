@@ -27,6 +27,7 @@ FREE_BYTES = 1 << 28
 SHARED_BYTES = 99 * 1024
 UUID = "GPU-00000000-0000-0000-0000-000000000000"
 COMPILER = "g++"
+FLAGS = ("-std=c++17", "-O1", "-U_FORTIFY_SOURCE", "-fPIC", "-pthread", "-w")
 KERNEL = re.compile(
     r'extern "C" __global__ void(?:\s*__launch_bounds__\([^)]*\))?\s+(\w+)\('
 )
@@ -245,6 +246,14 @@ class Modules:
                 self._compile(code, options, library)
             return ctypes.CDLL(str(library))
 
+    def _header(self):
+        """What every unit begins with, compiled once for all of them."""
+        header = self._folder / "cuda.h"
+        if not header.exists():
+            shutil.copy(HERE / "cuda.h", header)
+            compile_for_host("-x", "c++-header", header, "-o", f"{header}.gch")
+        return header
+
     def _compile(self, code, options, library):
         sources = library.with_suffix("")
         sources.mkdir()
@@ -264,23 +273,15 @@ class Modules:
             for name in kernels
         ]
         unit = sources / "unit.cpp"
-        unit.write_text(f'#include "{HERE}/cuda.h"\n{code}\n{"".join(runs)}')
-        command = [
-            *(
-                COMPILER,
-                "-std=c++17",
-                "-O1",
-                "-U_FORTIFY_SOURCE",
-                "-fPIC",
-                "-shared",
-                "-pthread",
-                "-w",
-            ),
-            *(f"-I{sources}", str(unit), "-o", f"{library}.part"),
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-        assert done.returncode == 0, done.stderr[:5000]
+        unit.write_text(f'#include "{self._header()}"\n{code}\n{"".join(runs)}')
+        compile_for_host("-shared", f"-I{sources}", unit, "-o", f"{library}.part")
         Path(f"{library}.part").rename(library)
+
+
+def compile_for_host(*arguments):
+    command = [COMPILER, *FLAGS, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    assert done.returncode == 0, done.stderr[:5000]
 
 
 def modules(folder):
