@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 from dpbb.errors import OptionError
 from dpbb.flowshop.family import read_problem
 from dpbb.options import Strategy
-from dpbb.options.permutations import check_permutation
 from dpbb.problem import Scheduled, part_of
 from dpbb.progress import Progress
 from dpbb.solving.call import (
@@ -312,9 +311,7 @@ def evaluate(instance: Any, permutation: Iterable[Any]) -> Schedule:
         no schedules, but ``problem.evaluate``.
     """
     problem = read_problem(instance)
-    order = names_of(problem).numbers(permutation, "permutation")
-    order = part_of(problem, check_permutation(order))
-    order = check_permutation(order, n_jobs=problem.n_jobs)
+    order = part_of(problem, names_of(problem).numbers(permutation, "permutation"))
     if not isinstance(problem, Scheduled):
         raise OptionError(
             f"instance: expected a problem that has schedules, got one of kind "

@@ -36,6 +36,7 @@ import numpy as np
 
 from dpbb.errors import InstanceError, OptionError, shown
 from dpbb.options import LB1, Heuristics
+from dpbb.options.permutations import check_permutation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -244,7 +245,8 @@ class PartOfSequence(Protocol):
         Raises
         ------
         OptionError
-            It is part of none such; ``what`` is what the message calls it.
+            It is none of all jobs, or has other ends; ``what`` is what the message
+            calls it.
         """
 
 
@@ -492,11 +494,11 @@ def part_of(
     Raises
     ------
     OptionError
-        It does not have the ends that are given.
+        It is none of all jobs, or does not have the ends that are given.
     """
     if isinstance(problem, PartOfSequence):
         return problem.between(sequence, what)
-    return tuple(sequence)
+    return check_permutation(sequence, what, problem.n_jobs)
 
 
 def root_bound(problem: Problem[Any]) -> int:

@@ -33,6 +33,18 @@ def add_instance(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_ends(parser: argparse.ArgumentParser) -> None:
+    """Add the jobs that stay at the ends of the sequence."""
+    group = parser.add_argument_group("given jobs, of a flow shop")
+    for side, where in ("front", "before"), ("back", "after"):
+        group.add_argument(
+            f"--{side}",
+            metavar="JOBS",
+            help=f"jobs that stay {where} all others, in this order: numbers from 0 or "
+            "names, separated by commas; only those between are sequenced",
+        )
+
+
 def add_output(parser: argparse.ArgumentParser, help_text: str) -> None:
     """Add ``--output`` and ``--json``."""
     group = parser.add_argument_group("output")

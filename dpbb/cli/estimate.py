@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpbb.cli.arguments import add_instance, add_option
+from dpbb.cli.arguments import add_ends, add_instance, add_option
 from dpbb.cli.shared import flags_given, problem_of
 from dpbb.estimation.result import USED_OPTIONS
 from dpbb.options import OPTIONS
@@ -23,6 +23,7 @@ is not to be trusted."""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the instance, the tree and the effort."""
     add_instance(parser)
+    add_ends(parser)
     parser.add_argument(
         "--upper-bound",
         type=int,

@@ -8,8 +8,8 @@ import numpy as np
 
 from dpbb.cli.arguments import add_instance, add_output
 from dpbb.cli.shared import problem_of
-from dpbb.options.permutations import check_permutation, parse_permutation
-from dpbb.problem import cost_of, instance_name_of, objective_of
+from dpbb.options.permutations import parse_permutation
+from dpbb.problem import cost_of, instance_name_of, objective_of, part_of
 from dpbb.result.schedule import Schedule, table_of
 from dpbb.text.files import check_writable, whole_file
 from dpbb.text.json_text import json_text
@@ -40,8 +40,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output is not None:
         check_writable(args.output, "--output")
     order = parse_permutation(args.permutation, one_based=args.one_based)
-    order = names_of(problem).numbers(order, "permutation")
-    order = check_permutation(order, n_jobs=problem.n_jobs)
+    order = part_of(problem, names_of(problem).numbers(order, "permutation"))
     cost, objective = cost_of(problem, np.array(order, np.intp)), objective_of(problem)
     schedule = table_of(problem, order)
     if args.output is not None:

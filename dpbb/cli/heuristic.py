@@ -7,7 +7,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpbb.cli.arguments import add_instance, add_log_json, add_option, add_output
+from dpbb.cli.arguments import (
+    add_ends,
+    add_instance,
+    add_log_json,
+    add_option,
+    add_output,
+)
 from dpbb.cli.output import write_schedule
 from dpbb.cli.shared import flags_given, logging_to_stderr, problem_of, stopping
 from dpbb.options import OPTIONS, SolveOptions, Verbosity
@@ -33,6 +39,7 @@ file. Exit codes: 0 a schedule; 1 error; 2 bad input; 130 interrupted twice. Ctr
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the instance, the method, its limits and the output."""
     add_instance(parser)
+    add_ends(parser)
     group = parser.add_argument_group("search")
     group.add_argument(
         "--method",

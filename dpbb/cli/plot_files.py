@@ -223,16 +223,20 @@ def _with_schedule(result: Result, args: argparse.Namespace) -> Result:
     from dataclasses import replace
 
     from dpbb.flowshop.family import read_problem
+    from dpbb.flowshop.given import GivenEnds
     from dpbb.problem import Scheduled, instance_name_of
+    from dpbb.solving.start import with_ends
 
     hint = "the schedule of a result needs its instance: give it with --instance"
+    shop, *ends = GivenEnds.of_name(result.instance or "")
     try:
         problem = read_problem(
-            args.instance or result.instance,
+            args.instance or shop,
             index=args.index,
             orientation=args.orientation,
             data_dir=args.data,
         )
+        problem = with_ends(problem, *ends)
     except InstanceError as error:
         if args.instance:
             raise

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from dpbb.cli import EXIT_INTERRUPTED
 from dpbb.cli.output import write_schedule
-from dpbb.errors import UnwrittenError
+from dpbb.errors import OptionError, UnwrittenError
 from dpbb.options import OPTIONS, Verbosity
+from dpbb.options.permutations import jobs_in
 from dpbb.options.rows import read_toml
 from dpbb.progress.base import Progress
 from dpbb.result import Result, Status
@@ -149,15 +150,23 @@ def telling(target: str | None) -> Iterator[Told]:
 
 
 def problem_of(args: argparse.Namespace) -> Problem[Any]:
-    """Read the instance that the arguments name."""
+    """Read the instance that the arguments name, with the jobs that they give."""
     from dpbb.flowshop.family import read_problem
+    from dpbb.solving.start import with_ends
 
-    return read_problem(
+    problem = read_problem(
         args.instance,
         index=args.index,
         orientation=args.orientation,
         data_dir=args.data,
     )
+    ends = {}
+    for side in "front", "back":
+        text = getattr(args, side, None)
+        ends[side] = [] if text is None else jobs_in(text)
+        if text is not None and not ends[side]:
+            raise OptionError(f"--{side}: expected jobs, got {text!r}")
+    return with_ends(problem, **ends)
 
 
 class _StderrHandler(logging.Handler):

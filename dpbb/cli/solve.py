@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpbb.cli.arguments import (
+    add_ends,
     add_instance,
     add_on_end,
     add_options,
@@ -30,6 +31,7 @@ EPILOG = EXIT_CODES_TEXT
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the instance, the output and all options of a search."""
     add_instance(parser)
+    add_ends(parser)
     add_output(parser, "write the schedule (CSV: position, job, machine, start, end)")
     add_progress(parser)
     add_on_end(parser)

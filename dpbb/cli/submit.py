@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpbb.cli.arguments import add_instance, add_options
+from dpbb.cli.arguments import add_ends, add_instance, add_options
 from dpbb.cli.remote import address_of
 from dpbb.cli.shared import given_options, logging_to_stderr, problem_of
 from dpbb.coordination.snapshot import WAITING_S
@@ -29,6 +29,7 @@ optimal permutations."""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the instance and all options of a search."""
     add_instance(parser)
+    add_ends(parser)
     parser.add_argument("--config", metavar="FILE", help="TOML file, table [solve]")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     add_options(parser)

@@ -13,6 +13,7 @@ heuristics, which can keep jobs at the ends of a sequence, keep one at each end.
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ import numpy as np
 from dpbb.errors import InstanceError, OptionError, shown
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.makespan import front_of
+from dpbb.options.permutations import check_permutation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -95,6 +97,16 @@ class GivenEnds:
                 text += f", given {side} {' '.join(map(str, jobs))}"
         return text
 
+    @staticmethod
+    def of_name(name: str) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
+        """Return the shop's name, front and back that a ``name`` is made of."""
+        parts = re.fullmatch(
+            r"(.*?)(?:, given front ([\d ]+))?(?:, given back ([\d ]+))?", name, re.S
+        )
+        shop, *ends = ("", "", "") if parts is None else parts.groups("")
+        front, back = (tuple(map(int, jobs.split())) for jobs in ends)
+        return shop, front, back
+
     @property
     def digest(self) -> str:
         """That of the shop, and of what is given; without it the shop's."""
@@ -112,18 +124,20 @@ class GivenEnds:
         return (*self.front, *between, *self.back)
 
     def between(self, sequence: Sequence[int], what: str) -> tuple[int, ...]:
-        """Return the tree's permutation of a whole sequence, or the one given.
-
-        One of as many jobs as the tree has is the tree's already.
+        """Return the tree's permutation of a whole sequence.
 
         Raises
         ------
         OptionError
-            It does not begin and end with the given jobs.
+            It is no permutation of all jobs, or does not begin and end with the given
+            ones.
         """
-        jobs = tuple(sequence)
-        if len(jobs) == len(self.jobs):
-            return jobs
+        n_jobs, n_got = self.instance.n_jobs, len(sequence)
+        if self and n_got != n_jobs:
+            raise OptionError(
+                f"{what}: expected all {n_jobs} jobs, the given ones too, got {n_got}"
+            )
+        jobs = check_permutation(sequence, what, n_jobs)
         n_front, end = len(self.front), len(jobs) - len(self.back)
         if (jobs[:n_front], jobs[end:]) != (self.front, self.back):
             raise OptionError(

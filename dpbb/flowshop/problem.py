@@ -232,9 +232,11 @@ class FlowShopProblem:
         return makespans(self.times, permutations, self.given.heads, self.given.tails)
 
     def schedule(self, permutation: Sequence[int] | NDArray[np.intp]) -> Schedule:
-        """Semi-active schedule of a complete permutation, with the given jobs."""
-        jobs = tuple(int(job) for job in permutation)
-        order = self.whole(self.between(jobs, "permutation"))
+        """Semi-active schedule of a permutation of the tree, or of a whole sequence."""
+        order = tuple(int(job) for job in permutation)
+        if len(order) == self.n_jobs:
+            order = self.whole(order)
+        self.between(order, "permutation")  # raises if it is none of this problem
         start, end = schedule(self.instance.times, order)
         return Schedule(order, start, end, self.names)
 

@@ -132,7 +132,7 @@ def parse_permutation(
     if content.lstrip().startswith(("{", "[")):
         values = _from_json(content, name)
     else:
-        values = _words(content, one_based=one_based)
+        values = jobs_in(content, one_based=one_based)
     if one_based and isinstance(values, list):
         if 0 in values:
             raise OptionError(f"{name}: expected jobs that count from 1, got job 0")
@@ -140,7 +140,7 @@ def parse_permutation(
     return check_jobs(values, name)
 
 
-def _words(content: str, *, one_based: bool) -> list[int | str]:
+def jobs_in(content: str, *, one_based: bool = False) -> list[int | str]:
     """Return numbers that commas or white space separate; names, which commas do.
 
     Numbers stay texts, as jobs may be called so, but for those that count from 1.

@@ -146,6 +146,7 @@ class RunHere:
         coordinator = self._coordinator
         with self._lock:
             now = time.monotonic()
+            coordinator.tick(now)
             checked = None
             if coordinator.admit(report.lease, report.seq) is None and report.has_roots:
                 checked = check_report(coordinator.basis(report.lease), report)

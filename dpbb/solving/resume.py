@@ -164,7 +164,9 @@ def read_saved(
             f"{path}: expected a run that had not failed, got: {saved.error}"
         )
     fixed = options_before(saved)
-    if "://" not in path and Path(path).is_dir():  # it may have been moved
+    if changes.get("workers") == 0:  # files of a run are its cluster's
+        fixed = fixed.replace(checkpoint=None, optima_file=None)
+    elif "://" not in path and Path(path).is_dir():  # it may have been moved
         fixed = fixed.replace(checkpoint=path)
     options = numbered(saved.spec.problem, fixed.replace(**changes))
     old_values, new_values = fixed.to_mapping(), options.to_mapping()

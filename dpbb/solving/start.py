@@ -23,12 +23,13 @@ from dpbb.problem import (
     cost_of,
     part_of,
     proving_bound,
+    whole_of,
 )
 from dpbb.problems import decoded, encoded, family_of, holds_problem
 from dpbb.proof import checker
 from dpbb.result import Improvement
 from dpbb.solving.plan import Plan
-from dpbb.text.labels import names_of
+from dpbb.text.labels import NO_NAMES, names_of
 from dpbb.tree.branching import refusal
 
 if TYPE_CHECKING:
@@ -82,14 +83,17 @@ def numbered(problem: Problem[Any], options: SolveOptions) -> SolveOptions:
     OptionError
         There is no job of a name, or the jobs are no permutation.
     """
-    names = names_of(problem)
-    changed: dict[str, Any] = {}
-    for name in JOB_LISTS:
-        jobs = getattr(options, name)
-        if jobs is not None:
-            changed[name] = check_permutation(names.numbers(jobs, name), name)
+    names, changed = names_of(problem), dict[str, Any]()
     if options.initial is not None:
-        changed["initial"] = part_of(problem, changed["initial"], "initial")
+        jobs = names.numbers(options.initial, "initial")
+        changed["initial"] = part_of(problem, jobs, "initial")
+    if options.root_order is not None:
+        # of the jobs between given ones, which have numbers of their own
+        all_ours = len(whole_of(problem, range(problem.n_jobs))) == problem.n_jobs
+        jobs = (names if all_ours else NO_NAMES).numbers(
+            options.root_order, "root_order"
+        )
+        changed["root_order"] = check_permutation(jobs, "root_order", problem.n_jobs)
     return options.replace(**changed)
 
 

@@ -108,6 +108,24 @@ def test_the_schedule_of_a_result_without_one_comes_from_its_instance(files, dpb
     assert "none.csv" in missing.err
 
 
+def test_a_result_with_given_jobs_is_drawn_from_its_shop(tmp_path, dpbb):
+    given = ("--front", "3,1", "--back", "8", "--workers", 0, "--heuristics", "neh")
+    values = json.loads(dpbb("solve", "ta001", *given, "--json", "-q").out)
+    assert (values["permutation"][:2], values["permutation"][-1]) == ([3, 1], 8)
+    del values["schedule"]
+    (tmp_path / "result.json").write_text(json.dumps(values))
+    page = tmp_path / "gantt.html"
+    for more in (), ("--instance", "ta001"):
+        ran = dpbb("plot", tmp_path / "result.json", "--output", page, *more)
+        assert (ran.code, ran.err) == (0, "")
+        assert "ta001, given front 3 1, given back 8: makespan" in page.read_text()
+        page.unlink()
+    other = dpbb(
+        *("plot", tmp_path / "result.json", "--output", page, "--instance", "ta002")
+    )
+    assert "got ta002, given front 3 1, given back 8 of" in other.err
+
+
 def test_the_options_of_the_kinds(files, dpbb):
     output = ("--output", files / "plot.png")
     command = ("plot", files / "result.json", *output, "--size", "4", "3", "--dpi", 50)

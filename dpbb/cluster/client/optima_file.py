@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.errors import DpbbError, OptionError
-from dpbb.options.permutations import check_permutation
 from dpbb.problem import objective_of, part_of, wholes_of
 from dpbb.text.files import check_writable
 
@@ -103,11 +102,8 @@ class OptimaFile:
     def _is_of(self, line: bytes, value: int, cost: int | None) -> bool:
         """Whether a line is a permutation of a cost, evaluated if ``cost`` is None."""
         try:
-            jobs = check_permutation([int(word) for word in line.split()])
-            jobs = part_of(self.problem, jobs)
+            jobs = part_of(self.problem, [int(word) for word in line.split()])
         except (ValueError, OptionError):
-            return False
-        if len(jobs) != self.problem.n_jobs:
             return False
         if cost is None:
             cost = self.problem.evaluate(np.array(jobs, np.intp))

@@ -6,6 +6,7 @@ tests drive it without a cluster.
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from enum import StrEnum
@@ -205,6 +206,10 @@ class Exploration:
         self._slice_s = spec.tuning.slice_s
         # Decomposed nodes after which the lease alone has reached the run's limit
         self._node_limit = spec.options.node_limit
+        # When the run's time is over at the latest: a slice ends then
+        self._until = math.inf
+        if spec.time_limit_s is not None:
+            self._until = clock() + spec.time_limit_s
         self._most_s = FIRST_SLICE_S
         self.next: Lease | None = None
 
@@ -250,7 +255,7 @@ class Exploration:
                     self._best is not None
                     or self._wanted()
                     or now >= light_at
-                    or self._reached_limit()
+                    or self._reached_limit(now)
                 ):
                     order = self._report()
                 else:
@@ -272,13 +277,16 @@ class Exploration:
         interval = self._full_share * self._full_s
         return now >= self._full_since + max(interval, rest)
 
-    def _reached_limit(self) -> bool:
-        """Whether the node limit has to be told of; once."""
+    def _reached_limit(self, now: float) -> bool:
+        """Whether a limit of nodes or of time has to be told of; once."""
         limit = self._node_limit
-        if limit is None or self._counters.decomposed < limit:
-            return False
-        self._node_limit = None
-        return True
+        nodes = limit is not None and self._counters.decomposed >= limit
+        late = now >= self._until
+        if nodes:
+            self._node_limit = None
+        if late:
+            self._until = math.inf
+        return nodes or late
 
     def _serve_beside(self) -> None:
         """Explore with the threads that heuristics leave; promote nodes in hand."""
@@ -324,6 +332,7 @@ class Exploration:
             self._ub = hinted
         begin = self._clock()
         slice_s = self._session.slice_s if self._slice_s is None else self._slice_s
+        slice_s = min(slice_s, max(FIRST_SLICE_S, self._until - begin))
         if self._node_limit is not None:
             slice_s = min(slice_s, self._most_s)
             self._most_s *= 2

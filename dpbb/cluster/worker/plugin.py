@@ -34,7 +34,7 @@ from dpbb.engines.base import Device
 from dpbb.engines.cpu.engine import default_threads, processor_name
 from dpbb.engines.registry import get_engine, is_replaced
 from dpbb.errors import ClusterError, EngineUnavailable, StaleLeaseError
-from dpbb.problem import Beginning
+from dpbb.problem import Beginning, whole_of
 
 if TYPE_CHECKING:
     from distributed import Worker
@@ -234,7 +234,8 @@ class _RunChannel:
         return spec
 
     def offer(self, incumbent: Incumbent) -> None:
-        address, jobs = self._plugin.worker.address, incumbent.permutation.tolist()
+        address = self._plugin.worker.address
+        jobs = whole_of(self.spec().problem, incumbent.permutation.tolist())
         source = f"{incumbent.source}, {address}"
         self._call("dpbb_offer", permutation=jobs, source=source)
 

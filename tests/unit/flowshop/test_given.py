@@ -137,14 +137,33 @@ def test_what_cannot_be_given_is_refused(front, back, message):
         GivenEnds(SHOP, tuple(front), tuple(back))
 
 
-def test_a_sequence_with_other_ends_is_refused():
-    with pytest.raises(OptionError, match=r"initial: expected a sequence that begins"):
-        BETWEEN.between(range(9), "initial")
+@pytest.mark.parametrize(
+    ("jobs", "message"),
+    [
+        (range(9), r"expected a sequence that begins"),
+        (range(6), r"expected all 9 jobs, the given ones too, got 6"),
+        (
+            (*FRONT, 1, 2, 3, 4, 5, 6, *BACK),
+            r"expected every job once, got job 4 again",
+        ),
+    ],
+)
+def test_what_is_no_sequence_with_these_ends_is_refused(jobs, message):
+    with pytest.raises(OptionError, match=f"^initial: {message}"):
+        BETWEEN.between(jobs, "initial")
 
 
 def test_the_name_says_what_is_given():
-    assert BETWEEN.instance_name == "nine, given front 4 0, given back 7"
-    assert FlowShopProblem(SHOP).instance_name == "nine"
+    for text, *ends in (
+        ("nine, given front 4 0, given back 7", FRONT, BACK),
+        ("nine, given front 4 0", FRONT, ()),
+        ("nine, given back 7", (), BACK),
+        ("nine", (), ()),
+    ):
+        front, back = ends
+        problem = FlowShopProblem(SHOP, front=front, back=back)
+        assert problem.instance_name == text
+        assert GivenEnds.of_name(text) == ("nine", front, back)
 
 
 def test_ends_are_given_once():

@@ -7,10 +7,17 @@ import pandas as pd
 import pytest
 
 import dpbb
+from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder
+from dpbb.coordination.sections import to_bytes
+from dpbb.engines.reference import ReferenceSession
 from dpbb.errors import InstanceError, OptionError
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.options import SolveOptions
 from dpbb.proof.verify import verify
 from dpbb.result import Status, Termination
+from dpbb.solving.start import make_plan
 from tests.oracle import makespan
+from tests.unit.coordination.world import World
 
 TIMES = np.random.default_rng(3).integers(1, 99, (10, 5))
 HERE = {"workers": 0, "progress": "none"}
@@ -96,6 +103,50 @@ def test_a_certificate_is_of_the_shop_with_its_ends(tmp_path):
     assert again.digest == result.digest != dpbb.read_instance(TIMES).digest
 
 
+def test_a_run_of_a_cluster_goes_on_here(tmp_path):
+    """With the counts of both parts, and without checkpoints of its own."""
+    best = dpbb.solve(TIMES, heuristics="neh", **HERE).makespan
+    options = SolveOptions(upper_bound=best, heuristics="none")
+    whole = dpbb.solve(TIMES, options=options, **HERE)
+    shop = FlowShopProblem(FlowShopInstance("ten", TIMES))
+    world = World(make_plan(shop, "ten", options, began=0.0).spec(0.0, "cpu"), ("a",))
+    for _ in range(6):
+        world.round()
+    saved = world.coordinator.checkpoint(world.now)
+    folder, file = tmp_path / "run", tmp_path / "file"
+    file.write_bytes(to_bytes(saved))
+    CheckpointFolder(str(folder), keep=1).write(saved)
+    before = [*folder.rglob("*")]
+    for source in folder, file:
+        result = dpbb.resume(source, **HERE)
+        assert result.status is Status.INFEASIBLE_CUTOFF
+        assert (result.decomposed, result.leaves) == (whole.decomposed, whole.leaves)
+    assert [*folder.rglob("*")] == before
+    with pytest.raises(OptionError, match="workers: expected at least 1 with checkpoi"):
+        dpbb.resume(folder, checkpoint=folder, **HERE)
+
+
+@pytest.mark.parametrize("limit", [0.02, 0.3])
+def test_a_slice_ends_with_the_time(limit, monkeypatch):
+    """No slice is asked for that is longer than what is left."""
+    asked = []
+
+    class Slow(ReferenceSession):
+        slice_s = 1.0
+
+        def advance(self, ub, max_seconds, most_roots=None):
+            asked.append(max_seconds)
+            return super().advance(ub, max_seconds, most_roots)
+
+    monkeypatch.setattr("dpbb.engines.reference.ReferenceSession", Slow)
+    shop = np.random.default_rng(0).integers(1, 99, (60, 20))
+    how = {"engine": "reference", "heuristics": "none", "time_limit_s": limit}
+    result = dpbb.solve(shop, **how, **HERE)
+    assert result.termination is Termination.TIME_LIMIT
+    assert max(asked) <= limit
+    assert sum(asked) <= 1.5 * limit
+
+
 def test_limits_hold():
     shop = np.random.default_rng(0).integers(1, 99, (60, 20))
     result = dpbb.solve(shop, node_limit=50, heuristics="neh", **HERE)
@@ -113,6 +164,9 @@ def test_limits_hold():
         ({"checkpoint": "here"}, "workers: expected at least 1 with checkpoint"),
         ({"engine": "gpu"}, "workers: expected at least 1 with engine gpu"),
         ({"front": [1, 2], "initial": range(10)}, "initial: expected a sequence that"),
+        ({"front": [1, 2], "initial": range(8)}, "initial: expected all 10 jobs, the "),
+        ({"front": [1], "root_order": range(10)}, "root_order: expected 9 jobs, got"),
+        ({"front": [1], "root_order": list("abcdefghi")}, "expected the number of a"),
     ],
 )
 def test_what_does_not_go_together_is_refused(options, message):

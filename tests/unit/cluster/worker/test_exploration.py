@@ -43,6 +43,7 @@ class ScriptedSession:
 
     def __init__(self, clock, slices, optima=()):
         self.ubs = []
+        self.seconds = []
         self.shrunk = []
         self.given = []
         self._clock, self._left, self._optima = clock, slices, list(optima)
@@ -59,6 +60,7 @@ class ScriptedSession:
 
     def advance(self, ub, max_seconds, most_roots=None):
         self.ubs.append(ub)
+        self.seconds.append(max_seconds)
         self.shrunk.append(most_roots)
         self._clock.now += 1
         self._left -= 1
@@ -152,6 +154,14 @@ def test_node_limit_is_told_of_as_soon_as_a_lease_has_reached_it():
     """Once, whatever the answer; without one the next report is the last."""
     link = ScriptedLink()
     explore(link, 9, node_limit=25)
+    assert [report.decomposed for report in link.reports] == [30, 90]
+
+
+def test_a_slice_ends_with_the_time_which_is_told_at_once():
+    """Each of these slices takes a second, however long it may."""
+    link = ScriptedLink()
+    session, _ = explore(link, 9, time_limit_s=2.5, tuning=Tuning(slice_s=1.0))
+    assert session.seconds == [1.0, 1.0, 0.5, *[1.0] * 6]
     assert [report.decomposed for report in link.reports] == [30, 90]
 
 
