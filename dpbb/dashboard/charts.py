@@ -32,8 +32,7 @@ class Incumbent:
 
     def __init__(self, look: Look) -> None:
         chart = plot(look, x="time", y="cost", y_range=DataRange1d(range_padding=0.1))
-        chart.x_range.start = 0
-        chart.x_range.range_padding = 0.02
+        chart.x_range.range_padding = 0.04  # the first dot is whole
         time_axis(chart.xaxis)
         chart.yaxis.ticker.min_interval = 1
         chart.yaxis.formatter = CustomJSTickFormatter(code="return String(tick);")

@@ -142,6 +142,7 @@ def plot(look: Look, *, x: str, y: str, **options: Any) -> Any:  # noqa: ANN401
         axis.major_label_text_color = look.text
         axis.axis_line_color = axis.major_tick_line_color = look.muted
         axis.minor_tick_line_color = None
+        axis.major_tick_in = 0
     return chart
 
 

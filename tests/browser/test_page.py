@@ -193,18 +193,25 @@ def test_a_command_without_the_key_of_the_page_does_nothing(client, page):
         assert not run.done()
 
 
-def test_parts_fit_into_the_page_and_none_overlaps(client, page):
+@pytest.mark.parametrize(("width", "height"), [(1280, 900), (1920, 1000)])
+def test_parts_fill_the_page_and_none_overlaps(client, page, width, height):
+    page.set_viewport_size({"width": width, "height": height})
     with huge_run(client):
         page.goto(support.page_address(client))
         page.locator("#dpbb-status", has_text="running").wait_for()
         cards = page.locator(".card:visible").all()
         boxes = [card.bounding_box() for card in cards]
-        assert len(boxes) == 10 + 4
+        assert len(boxes) == 9 + 5
         for box in boxes:
             assert box["x"] >= 0
-            assert box["x"] + box["width"] <= 1400
-        for box in boxes[:10]:  # the tables are below
-            assert box["y"] + box["height"] <= 900
+            assert box["x"] + box["width"] <= width
+        for box in boxes[:9]:  # the tables are below
+            assert box["y"] + box["height"] <= height
+        for top in {box["y"] for box in boxes}:  # no row has room for another part
+            row = [box for box in boxes if box["y"] == top]
+            assert sum(box["width"] + 8 for box in row) == pytest.approx(
+                width - 12, abs=1
+            )
         for index, one in enumerate(boxes):
             for other in boxes[index + 1 :]:
                 beside = (
