@@ -47,8 +47,9 @@ ABOVE = (0, 4, 10, 20, 40, 80, 160)
 """Upper bounds above the one that is published."""
 
 
-POOL = 512
-"""Children that are bounded together; of small lists fewer."""
+POOL = {20: 512, 50: 512, 100: 4096, 200: 8192}
+"""Children that are bounded together on a core, by jobs; of small lists fewer. A node
+has more children then, and few of them are bounded."""
 
 Path = tuple[int, ...]
 """Digits of a node."""
@@ -193,8 +194,9 @@ class _Search:
         ).counters
 
     def _open(self, pool_size: int | None = None) -> PoolSession:
+        most = POOL[self._problem.n_jobs]
         settings = PoolSettings(
-            pool_size=pool_size or min(POOL, 1 + self._wanted // 1000),
+            pool_size=pool_size or min(most, 1 + self._wanted * most // 512_000),
             selection=Selection.DEPTH,
             in_flight=1,
             keeps_ub=True,

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbb.bench.lb2_arms import POOLS
-from dpbb.bench.lb2_lists import CLASSES, WANTED, NodeList, make_list
+from dpbb.bench.lb2_lists import CLASSES, POOL, WANTED, NodeList, make_list
 from dpbb.bench.lb2_scalar import ScalarFlowShop
 from dpbb.engines.base import SLICE_S, Device
 from dpbb.engines.cpu.engine import default_threads, processor_name
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 
 THREADS = (1, 3, 5, 7, 9, 11)
 """Of the papers' multi-core runs, and one; all threads are added."""
-
-CORE_POOL = 512
-"""Children that a core bounds together."""
 
 SPARE_CORES = 2
 """Cores left alone while lists are explored side by side."""
@@ -221,7 +218,7 @@ def _list_and_core(
         return found, None
     problem, tree = found.problem, found.tree
     model = ScalarFlowShop(problem, tree)
-    settings = PoolSettings(pool_size=CORE_POOL, in_flight=1, keeps_ub=True)
+    settings = PoolSettings(pool_size=POOL[problem.n_jobs], in_flight=1, keeps_ub=True)
 
     def opened() -> PoolSession:
         return PoolSession(
