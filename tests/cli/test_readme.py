@@ -6,13 +6,14 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
 from textwrap import indent
 
 import pytest
+
+from tests.processes import free_port
 
 README = Path(__file__).parents[2] / "README.md"
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README.read_text("utf-8"), re.M | re.S)
@@ -22,12 +23,6 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
 
 def snippets(language: str) -> list[str]:
     return [text for name, text in BLOCKS if name == language]
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 # 3 is the exit code of a search that a limit ended: its schedule is not proved

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -14,7 +14,9 @@ from distributed.scheduler import Scheduler
 
 import dpbb
 from dpbb.cluster.client.open import submit_run
+from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.engines.cpu.session import CpuSession
+from dpbb.errors import DpbbError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import BranchingRule, TreeOptions
@@ -52,6 +54,13 @@ def tiny_spec(seed=0, n_jobs=6, n_machines=3, problem_class=TinyFlowShop, **opti
     return run_spec(
         run_id=uuid4().hex[:12], problem=problem, tree=TreeOptions(), **options
     )
+
+
+def explored(checkpoint):
+    """Nodes that the newest checkpoint has behind it; 0 if there is none yet."""
+    with suppress(DpbbError):
+        return load_checkpoint(str(checkpoint)).counters.decomposed
+    return 0
 
 
 def books_hold(certificate):
@@ -119,12 +128,13 @@ def exploring_seats(run):
     return sum(seat.decomposed > 0 for seat in run.snapshot().seats)
 
 
-def wait_until(condition, timeout=30):
-    """Wait until something holds, or fail."""
-    deadline = time.monotonic() + timeout
+def wait_until(condition, timeout=60):
+    """Wait until something holds, or fail; what takes long is asked less often."""
+    began = time.monotonic()
     while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
+        waited = time.monotonic() - began
+        assert waited < timeout, "waited in vain"
+        time.sleep(min(0.01 + waited / 20, 0.1))
 
 
 async def until(condition, timeout=20):

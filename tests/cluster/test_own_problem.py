@@ -21,8 +21,8 @@ from dpbb.estimation.background import encode, estimate_apart
 from dpbb.estimation.roots import RootSample
 from dpbb.options import BranchingRule, TreeOptions
 from dpbb.result import Termination
-from tests.cluster.support import wait_until
-from tests.cluster.test_restoring import explored, start, stop
+from tests.cluster.support import explored, wait_until
+from tests.cluster.test_restoring import restored_processes
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
 
@@ -157,15 +157,9 @@ def test_commands_know_it(problem, tmp_path):
 
 
 def test_its_run_outlives_its_scheduler(make_problem, tmp_path):
-    port = 21_000 + hash(str(tmp_path)) % 9_000
-    address = f"tcp://127.0.0.1:{port}"
-    common = ("--no-dashboard", "--preload", "dpbb.cluster.preload")
-    scheduler = ("scheduler", "--host", "127.0.0.1", "--port", str(port), *common)
-    worker = ("worker", address, "--nthreads", "1", "--no-nanny", *common)
-    runs = tmp_path / "runs"
-    folder = runs / "one"
-    processes = [start(runs, *scheduler), start(runs, *worker)]
-    try:
+    folder = tmp_path / "runs" / "one"
+    with restored_processes(tmp_path / "runs") as processes:
+        address = processes.address
         with Client(address, timeout=30) as client:
             client.wait_for_workers(1, timeout=60)
             run = dpbb.submit(
@@ -176,10 +170,11 @@ def test_its_run_outlives_its_scheduler(make_problem, tmp_path):
                 **OPTIONS | {"cutoff": LONGER + 1},
             )
             wait_until(lambda: explored(folder))
-            stop(processes[:1])
-        stop(processes)
+            processes.end(processes.scheduler)
+        processes.end_all()
         assert (folder / "owner.json").exists()
-        processes = [start(runs, *scheduler), start(runs, *worker)]
+        processes.start_scheduler()
+        processes.add_worker()
         with Client(address, timeout=30) as client:
             wait_until(lambda: dpbb.runs(client))
             (snapshot,) = dpbb.runs(client)
@@ -188,5 +183,3 @@ def test_its_run_outlives_its_scheduler(make_problem, tmp_path):
         result = json.loads(run_dpbb(*attach))
         assert (result["objective"], result["makespan"]) == (OBJECTIVE, LONGER)
         assert (result["decomposed"], result["leaves"]) == LONGER_NODES
-    finally:
-        stop(processes)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import subprocess
 import sys
-import time
 
 import pytest
 from distributed import Client
 
 import dpbb
-from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
-from dpbb.errors import CheckpointError
-from tests.cluster.support import LARGE, books_hold
+from tests.cluster.support import LARGE, books_hold, explored, wait_until
+from tests.processes import dask_processes
 
 pytestmark = [
     pytest.mark.cluster,
@@ -24,42 +20,21 @@ pytestmark = [
 ]
 
 
-def start(folder, *command):
-    return subprocess.Popen(  # noqa: S603
-        [sys.executable, "-m", "distributed.cli.dask_" + command[0], *command[1:]],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "DASK_DPBB__RESUME": str(folder)},
+def restored_processes(folder):
+    """A scheduler, which goes on with what is in a folder of runs, and a worker."""
+    return dask_processes(
+        *(1, "--preload", "dpbb.cluster.preload"),
+        environ={"DASK_DPBB__RESUME": str(folder)},
     )
-
-
-def stop(processes, how="kill"):
-    for process in processes:
-        getattr(process, how)()
-    for process in processes:
-        process.wait(60)
-
-
-def explored(folder):
-    """Nodes in the newest checkpoint; 0 if there is none, or it is just replaced."""
-    with contextlib.suppress(CheckpointError):
-        return load_checkpoint(str(folder)).counters.decomposed
-    return 0
 
 
 @pytest.mark.parametrize("how", ["kill", "terminate"])
 def test_detached_run_outlives_its_scheduler(tmp_path, how):
     """SIGKILL or SIGTERM, a restart, and ``dpbb attach`` has the exact result."""
     instance, ub, *golden = LARGE
-    port = 21_000 + hash(str(tmp_path)) % 9_000
-    address = f"tcp://127.0.0.1:{port}"
-    common = ("--no-dashboard", "--preload", "dpbb.cluster.preload")
-    scheduler = ("scheduler", "--host", "127.0.0.1", "--port", str(port), *common)
-    worker = ("worker", address, "--nthreads", "1", "--no-nanny", *common)
-    runs = tmp_path / "runs"
-    folder = runs / "one"
-    processes = [start(runs, *scheduler), start(runs, *worker)]
-    try:
+    folder = tmp_path / "runs" / "one"
+    with restored_processes(tmp_path / "runs") as processes:
+        address = processes.address
         with Client(address, timeout=30) as client:
             client.wait_for_workers(1, timeout=60)
             run = dpbb.submit(
@@ -73,22 +48,18 @@ def test_detached_run_outlives_its_scheduler(tmp_path, how):
                 report_interval_s=0.1,
             )
             name = run.run_id
-            deadline = time.monotonic() + 60
-            while not explored(folder):
-                assert time.monotonic() < deadline
-                time.sleep(0.02)
-            stop(processes[:1], how)
-        stop(processes)
+            wait_until(lambda: explored(folder), 60)
+            getattr(processes.scheduler, how)()
+            processes.scheduler.wait(60)
+        processes.end_all()
         assert (folder / "owner.json").exists()
-        processes = [start(runs, *scheduler)]
+        processes.start_scheduler()
         with Client(address, timeout=30) as client:
-            while not (found := dpbb.runs(client)):
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
-            (snapshot,) = found
+            wait_until(lambda: dpbb.runs(client))
+            (snapshot,) = dpbb.runs(client)
             assert snapshot.run_id.startswith(f"{name}~")
             assert 0 < snapshot.decomposed < golden[0]
-        processes.append(start(runs, *worker))
+        processes.add_worker()
         attach = ("-m", "dpbb", "attach", name, "--json", "-q", "--scheduler", address)
         answer = subprocess.run(  # noqa: S603
             [sys.executable, *attach],
@@ -102,5 +73,3 @@ def test_detached_run_outlives_its_scheduler(tmp_path, how):
         assert result["termination"] == "exhausted"
         assert books_hold(tmp_path / "proof.json.gz")
         assert not (folder / "owner.json").exists()
-    finally:
-        stop(processes)

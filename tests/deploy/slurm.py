@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 import psutil
 import pytest
 
-from tests.deploy.support import wait_until
+from tests.cluster.support import wait_until
 
 PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
 PACKAGES = ("slurm-wlm", "munge")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.support import wait_until
+from tests.cluster.support import wait_until
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "slurm"
 

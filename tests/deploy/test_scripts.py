@@ -12,7 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.deploy.support import ENDLESS, assert_saved, ends, wait_until
+from tests.cluster.support import wait_until
+from tests.deploy.support import ENDLESS, assert_saved, ends
+from tests.processes import free_port
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 SHELL = sorted([*DEPLOY.rglob("*.sh"), *DEPLOY.rglob("*.sbatch")])
@@ -116,12 +118,6 @@ def test_too_few_arguments_are_told():
 
 
 # -- local ----------------------------------------------------------------------------
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @contextmanager

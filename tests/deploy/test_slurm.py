@@ -18,8 +18,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.support import explored, wait_until
 from tests.deploy.slurm import own_slurm
-from tests.deploy.support import ENDLESS, assert_saved, ends, explored, wait_until
+from tests.deploy.support import ENDLESS, assert_saved, ends
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy" / "slurm"

@@ -2,6 +2,8 @@
 
 import pytest
 
+from dpbb.errors import EngineUnavailable
+from dpbb.kernels.nvrtc import require_gpu
 from tests.parity.subject import Subject
 
 
@@ -9,3 +11,12 @@ from tests.parity.subject import Subject
 def gpu():
     """Engine and device, as a parity subject."""
     return Subject.of("gpu")
+
+
+@pytest.fixture(scope="session")
+def cupy():
+    """CuPy, or a skip that says why there is no device."""
+    try:
+        return require_gpu()
+    except EngineUnavailable as error:
+        pytest.skip(str(error))

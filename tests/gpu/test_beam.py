@@ -5,25 +5,18 @@ import time
 import numpy as np
 import pytest
 
-from dpbb.errors import EngineUnavailable
 from dpbb.flowshop import FlowShopProblem, taillard_instance
 from dpbb.flowshop.heuristics import beam_gpu
 from dpbb.flowshop.heuristics.beam_levels import Guide, Root
 from dpbb.flowshop.heuristics.search import Search
-from dpbb.kernels.nvrtc import require_gpu
 from dpbb.problem import Incumbent
 from tests.parity.beams import SHAPES, same_runs, shop
 
-pytestmark = [pytest.mark.gpu, pytest.mark.timeout(300)]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cupy():
-    """Skip, with the reason, where there is no device."""
-    try:
-        return require_gpu()
-    except EngineUnavailable as error:
-        pytest.skip(str(error))
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.timeout(300),
+    pytest.mark.usefixtures("cupy"),
+]
 
 
 @pytest.mark.parametrize("name", SHAPES)

@@ -5,22 +5,16 @@ import pytest
 
 import dpbb
 from dpbb.bench.lb2 import random_nodes
-from dpbb.errors import EngineUnavailable, OptionError
+from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.kernels.nvrtc import require_gpu
 from tests.unit.flowshop.bounds.test_batch_cpu import SHOPS
 
-pytestmark = [pytest.mark.gpu, pytest.mark.timeout(300)]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cupy():
-    """Skip, with the reason, where there is no device."""
-    try:
-        return require_gpu()
-    except EngineUnavailable as error:
-        pytest.skip(str(error))
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.timeout(300),
+    pytest.mark.usefixtures("cupy"),
+]
 
 
 @pytest.mark.parametrize(

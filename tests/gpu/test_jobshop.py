@@ -10,7 +10,11 @@ from dpbb.jobshop.cpu_batch import random_sequences
 from dpbb.jobshop.solution import orders_of_sequence
 from tests.unit.jobshop.shops import SMALL, odd_shop, random_sequence
 
-pytestmark = [pytest.mark.gpu, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.timeout(300),
+    pytest.mark.usefixtures("cupy"),
+]
 
 SEQUENCE = [2, 0, 1, 0, 2, 1, 0, 1]
 SHOPS = {
@@ -22,18 +26,6 @@ SHOPS = {
     "ta21": load("ta21"),
     "ta71": load("ta71"),
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cupy():
-    """Skip, with the reason, where there is no device."""
-    from dpbb.errors import EngineUnavailable
-    from dpbb.kernels.nvrtc import require_gpu
-
-    try:
-        return require_gpu()
-    except EngineUnavailable as error:
-        pytest.skip(str(error))
 
 
 def orders_of(shop, sequences, n_cyclic=0):

@@ -6,10 +6,8 @@ import dpbb
 from dpbb.engines import explore_to_end, get_engine
 from dpbb.engines.pool.engine import PoolEngine
 from dpbb.engines.pool.settings import PoolSettings
-from dpbb.errors import EngineUnavailable
 from dpbb.flowshop import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.kernels.nvrtc import require_gpu
 from dpbb.options import BranchingRule, Offload, Placement, Selection, TreeOptions
 from dpbb.tree import WorkUnit
 from tests.unit.engines.pool.test_session import reference, shop
@@ -32,12 +30,7 @@ WAYS = {
 
 
 @pytest.fixture(scope="module", autouse=True)
-def device():
-    """Skip, with the reason, where there is no device."""
-    try:
-        require_gpu()
-    except EngineUnavailable as error:
-        pytest.skip(str(error))
+def device(cupy):
     return PoolEngine().devices()[0]
 
 

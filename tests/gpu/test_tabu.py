@@ -10,19 +10,11 @@ from dpbb.flowshop.heuristics.tabu.search import make_rules, make_search, make_s
 from dpbb.flowshop.heuristics.tabu.state import State
 from dpbb.flowshop.taillard import generate, taillard_instance
 
-pytestmark = [pytest.mark.gpu, pytest.mark.timeout(300)]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cupy():
-    """Skip, with the reason, where there is no device."""
-    from dpbb.errors import EngineUnavailable
-    from dpbb.kernels.nvrtc import require_gpu
-
-    try:
-        return require_gpu()
-    except EngineUnavailable as error:
-        pytest.skip(str(error))
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.timeout(300),
+    pytest.mark.usefixtures("cupy"),
+]
 
 
 WAYS = [
