@@ -19,11 +19,12 @@ import numba
 import numpy as np
 
 import dpbb
-from dpbb.engines.cpu.engine import CpuEngine, default_threads, processor_name
+from dpbb.engines.cpu.engine import CpuEngine, processor_name
 from dpbb.engines.driver import explore_to_end
 from dpbb.errors import OptionError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
+from dpbb.kernels.cores import physical_cores
 from dpbb.options import BranchingRule, TreeOptions
 from dpbb.text.json_text import json_text
 from dpbb.tree.work_unit import WorkUnit
@@ -81,7 +82,7 @@ class Machine:
         """Return the machine that runs this, and how busy it is."""
         return cls(
             processor=processor_name(),
-            cores=default_threads(),
+            cores=physical_cores(),
             load=os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan"),
             system=platform.platform(),
             python=platform.python_version(),
@@ -132,7 +133,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--threads",
         nargs="+",
         type=int,
-        default=sorted({1, default_threads()}),
+        default=sorted({1, physical_cores()}),
         help="numbers of threads; default: 1 and all physical cores",
     )
     parser.add_argument("--repeat", type=int, default=5, help="runs of each tree")

@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbb.bench.cluster_runs import submit_tree
-from dpbb.engines.cpu.engine import CpuEngine, default_threads
+from dpbb.engines.cpu.engine import CpuEngine
 from dpbb.engines.driver import explore_to_end
 from dpbb.errors import OptionError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
+from dpbb.kernels.cores import physical_cores
 from dpbb.options import TreeOptions
 from dpbb.text.json_text import json_text
 from dpbb.tree.work_unit import WorkUnit
@@ -82,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the suite's arguments."""
     parser.add_argument("--instance", default="ta021", metavar="NAME")
     parser.add_argument("--cutoff", type=int, default=2297, help="prune LB >= this")
-    parser.add_argument("--threads", type=int, default=default_threads())
+    parser.add_argument("--threads", type=int, default=physical_cores())
     parser.add_argument("--repeat", type=int, default=3, help="runs of each way")
     parser.add_argument("--json", type=Path, default=None, help="also write this file")
 

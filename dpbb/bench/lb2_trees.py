@@ -24,7 +24,7 @@ from dpbb.bench.lb2_arms import POOLS
 from dpbb.bench.lb2_lists import CLASSES, POOL, WANTED, NodeList, make_list
 from dpbb.bench.lb2_scalar import ScalarFlowShop
 from dpbb.engines.base import SLICE_S, Device
-from dpbb.engines.cpu.engine import default_threads, processor_name
+from dpbb.engines.cpu.engine import processor_name
 from dpbb.engines.driver import explore_to_end
 from dpbb.engines.energy import EnergyMeter
 from dpbb.engines.pool.bounding import CpuBounding
@@ -32,6 +32,7 @@ from dpbb.engines.pool.engine import PoolEngine
 from dpbb.engines.pool.session import PoolSession
 from dpbb.engines.pool.settings import PoolSettings
 from dpbb.errors import DpbbError
+from dpbb.kernels.cores import physical_cores
 from dpbb.options import Offload, Placement
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def host() -> dict[str, Any]:
     flags = Path("/proc/cpuinfo").read_text("utf-8") if os.name == "posix" else ""
     found: dict[str, Any] = {
         "processor": processor_name(),
-        "cores": default_threads(),
+        "cores": physical_cores(),
         "flops_per_cycle": 32 if "avx512f" in flags else 16,  # in double precision
     }
     devices = [device for device in PoolEngine().devices() if device.kind == "cuda"]
@@ -296,7 +297,7 @@ def _explore_on_gpu(book: Book, wanted: list[Key], repeat: int, end: float) -> b
 
 
 def _explore_on_threads(book: Book, wanted: list[Key], repeat: int, end: float) -> bool:
-    cores = default_threads()
+    cores = physical_cores()
     exact = True
     for key in wanted:
         found = book.lists.get(key)

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.errors import DpbbError, OptionError
-from dpbb.flowshop.heuristics.search import available_cores
 from dpbb.flowshop.heuristics.tabu.search import make_rules, make_search, make_starts
 from dpbb.flowshop.heuristics.tabu.state import State
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.taillard import generate
+from dpbb.kernels.cores import physical_cores
 from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class Bench:
         self.failures: list[str] = []
         self.left_out = 0
         self.device = ""
-        self.cores = available_cores()
+        self.cores = physical_cores()
         self.ends = time.perf_counter() + args.budget_s
         self.planned: list[tuple[Row, str, Shape | None]] = []
         if args.json is not None and args.json.exists():

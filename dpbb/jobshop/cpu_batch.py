@@ -11,8 +11,6 @@ they made 0.85 to 0.95 of the operations a second of these loops.
 from __future__ import annotations
 
 import functools
-import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numba
@@ -21,6 +19,7 @@ import numpy as np
 from dpbb.jobshop.solution import Encoding
 from dpbb.jobshop.tables import CRITERION_NUMBER, CYCLIC, INVALID, Tables
 from dpbb.kernels.compiling import compiled
+from dpbb.kernels.cores import in_parts, thread_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +66,6 @@ def costs(
     if encoding is Encoding.MACHINE_ORDERS:
         run, visits = _orders, _visits_of(instance)
     number = CRITERION_NUMBER[criterion]
-    n_threads = len(os.sched_getaffinity(0)) if threads is None else threads
 
     def part(begin: int, end: int) -> None:
         run(
@@ -75,14 +73,9 @@ def costs(
             *(tables.dates, visits, number, result[begin:end]),
         )
 
+    n_threads = thread_count(threads)
     size = max(LEAST_PART, -(-n_solutions // (PARTS_PER_THREAD * n_threads)))
-    if n_threads == 1 or n_solutions <= size:
-        part(0, n_solutions)
-        return result
-    with ThreadPoolExecutor(n_threads, "jobshop") as pool:
-        ends = range(size, n_solutions + size, size)
-        for done in [pool.submit(part, e - size, min(e, n_solutions)) for e in ends]:
-            done.result()
+    in_parts(part, n_solutions, size, n_threads)
     return result
 
 

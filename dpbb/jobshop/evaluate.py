@@ -20,6 +20,7 @@ from dpbb.jobshop.solution import (
     solution_shape,
 )
 from dpbb.jobshop.tables import INVALID
+from dpbb.kernels.cores import thread_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,12 +94,7 @@ def evaluate(
     what = criterion_of(criterion, instance)
     if device not in DEVICES:
         raise OptionError(f"device: expected {', '.join(DEVICES)}, got {shown(device)}")
-    if threads is not None and (
-        isinstance(threads, bool)
-        or not isinstance(threads, int | np.integer)
-        or threads < 1
-    ):
-        raise OptionError(f"threads: expected at least 1, got {shown(threads)}")
+    n_threads = thread_count(threads)
     if client is not None:
         from dpbb.jobshop.spread import spread
 
@@ -117,7 +113,7 @@ def evaluate(
     array = host_array(instance, solutions, form)
     from dpbb.jobshop import cpu_batch
 
-    result = cpu_batch.costs(instance, _narrow(array, form), form, what, threads)
+    result = cpu_batch.costs(instance, _narrow(array, form), form, what, n_threads)
     if check:
         _check(instance, array, result, form)
     return result

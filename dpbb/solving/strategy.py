@@ -113,14 +113,14 @@ def bound_for(
         Whether the cluster is there: from then on the choice costs time.
     """
     from dpbb.cluster.worker.gpus import visible_gpus
-    from dpbb.engines.cpu.engine import default_threads
     from dpbb.estimation.cascades import Choice, chosen_bound
     from dpbb.estimation.rates import h100_rate
+    from dpbb.kernels.cores import physical_cores
 
     options = plan.options
     if engine is None:
         return Choice(bound_of(plan.problem), "the devices of a cluster are not known")
-    threads = options.threads or default_threads()
+    threads = options.threads or physical_cores()
     rate = CORE_NODES_PER_S * threads * (options.workers or 1)
     if engine == EngineName.GPU:
         gpus = options.workers or len(visible_gpus(os.environ))

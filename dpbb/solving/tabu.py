@@ -15,7 +15,6 @@ from dpbb.flowshop.heuristics.tabu.search import (
     DEVICES,
     MOST_GENERATIONS,
     check_choice,
-    check_number,
     joined,
     make_rules,
     make_starts,
@@ -27,6 +26,7 @@ from dpbb.flowshop.heuristics.tabu.state import (
     Objective,
     Tabu,
 )
+from dpbb.options.kinds import whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -112,11 +112,11 @@ def tabu_search(
     """
     shop = read_shop(instance)
     rules = make_rules(shop, tenure, neighbourhood, sharing, tabu, objective)
-    check_number("generations", generations, 0, MOST_GENERATIONS)
-    check_number("searches", searches, 1)
-    check_number("seed", seed, 0)
+    whole(0, MOST_GENERATIONS).check(generations, "generations")
+    whole(1).check(searches, "searches")
+    whole(0).check(seed, "seed")
     if threads is not None:
-        check_number("threads", threads, 1)
+        whole(1).check(threads, "threads")
     check_choice("device", device, DEVICES)
     starts = make_starts(shop, start, searches, seed)
     if client is None and scheduler is None:

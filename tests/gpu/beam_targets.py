@@ -13,7 +13,8 @@ from dpbb.flowshop import FlowShopProblem, read_instance
 from dpbb.flowshop.heuristics import beam as cpu
 from dpbb.flowshop.heuristics import beam_gpu as gpu
 from dpbb.flowshop.heuristics.neh import neh
-from dpbb.flowshop.heuristics.search import Search, available_cores
+from dpbb.flowshop.heuristics.search import Search
+from dpbb.kernels.cores import physical_cores
 
 
 def main():
@@ -69,7 +70,7 @@ def show(instance, options):
         instance,
         problem.root_bound,
         deadline=time.monotonic() + options.seconds,
-        threads=available_cores(),
+        threads=physical_cores(),
         on_improvement=lambda one: found.append(
             f"{one.value} at {time.monotonic() - widths.started:.2f} s"
         ),

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from dpbb.cluster.local import cuda_cluster
 from dpbb.cluster.local.process import end, launch
 from dpbb.cluster.worker.gpus import plan_workers
-from dpbb.engines.cpu.engine import default_threads
 from dpbb.errors import ClusterError, OptionError
+from dpbb.kernels.cores import physical_cores
 
 if TYPE_CHECKING:
     import subprocess
@@ -76,7 +76,7 @@ def embedded_cluster(
     OptionError
         A number is not at least 1.
     """
-    cores = default_threads() if threads is None else threads
+    cores = physical_cores() if threads is None else threads
     if cores < 1:
         raise OptionError(f"threads: expected at least 1, got {cores}")
     problem, tree = (None, None) if warm_up is None else warm_up

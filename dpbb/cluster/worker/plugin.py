@@ -31,9 +31,10 @@ from dpbb.cluster.worker.link import WorkerLink
 from dpbb.cluster.worker.sessions import SeatSessions
 from dpbb.coordination.messages import GiftWanted, SeatId
 from dpbb.engines.base import Device
-from dpbb.engines.cpu.engine import default_threads, processor_name
+from dpbb.engines.cpu.engine import processor_name
 from dpbb.engines.registry import get_engine, is_replaced
 from dpbb.errors import ClusterError, EngineUnavailable, StaleLeaseError
+from dpbb.kernels.cores import physical_cores
 from dpbb.problem import Beginning, whole_of
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class DpbbWorkerPlugin(WorkerPlugin):
             "worker": worker.address,
             "nthreads": worker.state.nthreads,
             "versions": versions(),
-            "cores": min(default_threads(), CPU_COUNT),
+            "cores": min(physical_cores(), CPU_COUNT),
             "seats": [
                 {
                     "id": seat,

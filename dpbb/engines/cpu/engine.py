@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import psutil
-
 from dpbb.engines.base import Device
 from dpbb.engines.modelled import obstacle_of
 from dpbb.errors import EngineUnavailable
+from dpbb.kernels.cores import physical_cores
 from dpbb.problems import model_of
 
 if TYPE_CHECKING:
@@ -49,7 +47,7 @@ class CpuEngine:
             Device(
                 "cpu",
                 f"cpu-{host}-{os.getpid()}",
-                threads=default_threads() if threads is None else threads,
+                threads=physical_cores() if threads is None else threads,
                 name=processor_name(),
             )
         ]
@@ -84,13 +82,6 @@ class CpuEngine:
         return CpuSession(
             model, problem, tree, device.threads, first_ub, all_optima=all_optima
         )
-
-
-def default_threads() -> int:
-    """Physical cores that this process may use."""
-    usable = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count()
-    physical = psutil.cpu_count(logical=False)
-    return max(1, min(usable or 1, physical or usable or 1))
 
 
 def processor_name() -> str:

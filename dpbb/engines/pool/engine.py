@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpbb.engines.cpu.engine import CpuEngine, default_threads
+from dpbb.engines.cpu.engine import CpuEngine
 from dpbb.engines.gpu.engine import GpuEngine
 from dpbb.engines.modelled import obstacle_of
 from dpbb.engines.pool.settings import PoolSettings
 from dpbb.errors import EngineUnavailable
+from dpbb.kernels.cores import physical_cores
 from dpbb.options import Offload
 from dpbb.problems import model_of
 
@@ -119,5 +120,5 @@ class PoolEngine:
             block_size=settings.block_size,
             refactor=settings.refactor,
         )
-        threads = min(HOST_THREADS, default_threads())
+        threads = min(HOST_THREADS, physical_cores())
         return DeviceBounding(model, there, settings, threads)

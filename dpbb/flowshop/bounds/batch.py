@@ -15,6 +15,7 @@ from dpbb.errors import EngineUnavailable, OptionError, shown
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, Pairs, machine_pairs, pair_bounds
 from dpbb.flowshop.bounds.nodes import Nodes
 from dpbb.flowshop.formats import read_instance
+from dpbb.kernels.cores import thread_count
 from dpbb.kernels.nvrtc import require_gpu
 
 if TYPE_CHECKING:
@@ -170,12 +171,7 @@ def _bounds(
     shop = read_instance(instance)
     if device not in DEVICES:
         raise OptionError(f"device: expected {', '.join(DEVICES)}, got {shown(device)}")
-    if threads is not None and (
-        isinstance(threads, bool)
-        or not isinstance(threads, int | np.integer)
-        or threads < 1
-    ):
-        raise OptionError(f"threads: expected at least 1, got {shown(threads)}")
+    n_threads = thread_count(threads)
     resident = hasattr(permutations, "__cuda_array_interface__")
     if resident and device == "cpu":
         raise OptionError("device: expected auto or gpu for what is on a device")
@@ -192,7 +188,7 @@ def _bounds(
         tables = JohnsonTables.of(shop.times, pairs)
         nodes = (_narrow(np, rows, np.int32), front, back)
         bounds = batch_cpu.bounds(
-            shop.times, tables, *nodes, strong=strong, threads=threads
+            shop.times, tables, *nodes, strong=strong, threads=n_threads
         )
     wrong = bounds == INVALID
     if bool(wrong.any()):

@@ -8,14 +8,13 @@ made lane by lane before. Twins: ``nodes`` in NumPy, ``cuda/nodes.cu``.
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dpbb.flowshop.makespan import longest_makespan
 from dpbb.kernels.compiling import entry, helper, int64
+from dpbb.kernels.cores import in_parts, thread_count
 from dpbb.kernels.pointers import aligned_zeros, pointer_of
 from dpbb.kernels.simd import less, load, maximum, minimum, splat, store, zeros
 
@@ -113,16 +112,9 @@ def bounds(
         arrays = (permutations[some], d1[some], d2[some])
         _bound_nodes(shop, Block.of(shop), *arrays, strong, result[some])
 
-    n_threads = len(os.sched_getaffinity(0)) if threads is None else threads
+    n_threads = thread_count(threads)
     blocks = -(-count // (PARTS_PER_THREAD * n_threads * LANES))
-    size = LANES * max(1, blocks)
-    if n_threads == 1 or count <= size:
-        part(0, count)
-        return result
-    with ThreadPoolExecutor(n_threads, "bounds") as pool:
-        begins = range(0, count, size)
-        for done in [pool.submit(part, b, min(b + size, count)) for b in begins]:
-            done.result()
+    in_parts(part, count, LANES * max(1, blocks), n_threads)
     return result
 
 

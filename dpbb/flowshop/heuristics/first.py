@@ -17,9 +17,10 @@ from dpbb.flowshop.heuristics.loading import Loading
 from dpbb.flowshop.heuristics.neh import neh
 from dpbb.flowshop.heuristics.palmer import palmer
 from dpbb.flowshop.heuristics.plain_search import plain_search
-from dpbb.flowshop.heuristics.search import Search, available_cores, improve
+from dpbb.flowshop.heuristics.search import Search, improve
 from dpbb.flowshop.heuristics.table import HEURISTICS, path_of
 from dpbb.flowshop.heuristics.together import Part, run_together
+from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import require_gpu
 from dpbb.options import Heuristics
 
@@ -143,7 +144,7 @@ def first_incumbent(
     search = Search(
         instance,
         lower_bound=root if lower_bound is None else max(root, lower_bound),
-        threads=threads or available_cores(),
+        threads=threads or physical_cores(),
         seed=seed,
         iterations=iterations,
         on_improvement=on_improvement,

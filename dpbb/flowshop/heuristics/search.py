@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -132,14 +131,3 @@ def random_state(seed: int, stream: int) -> NDArray[np.uint64]:
     """Return the state of one pseudo-random stream, shape (1,), never zero."""
     state = np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64)
     return state | np.uint64(1)
-
-
-def available_cores() -> int:
-    """Physical cores that this process may use, at least 1."""
-    import psutil  # takes longer than NEH
-
-    if hasattr(os, "sched_getaffinity"):
-        allowed = len(os.sched_getaffinity(0))
-    else:
-        allowed = os.cpu_count() or 1
-    return max(1, min(allowed, psutil.cpu_count(logical=False) or allowed))

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from dpbb.errors import EngineUnavailable, OptionError, shown
-from dpbb.flowshop.heuristics.search import available_cores
 from dpbb.flowshop.heuristics.tabu.cpu import CpuSearch
 from dpbb.flowshop.heuristics.tabu.state import (
     Neighbourhood,
@@ -29,6 +28,8 @@ from dpbb.flowshop.heuristics.tabu.state import (
     Tabu,
     default_tenure,
 )
+from dpbb.kernels.cores import physical_cores
+from dpbb.options.kinds import whole
 from dpbb.options.permutations import check_permutation
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ def make_search(
         from dpbb.flowshop.heuristics.tabu.gpu import GpuSearch
 
         return GpuSearch(rules.times, rules, starts, index, shape)
-    search = CpuSearch(rules, starts, threads or available_cores())
+    search = CpuSearch(rules, starts, threads or physical_cores())
     small = Rules(
         np.ones((2, rules.times.shape[1]), np.int64),
         rules.neighbourhood,
@@ -258,7 +259,7 @@ def make_rules(
         )
     if tenure is None:
         tenure = default_tenure(shop.n_jobs)
-    check_number("tenure", tenure, 0, MOST_TENURE)
+    whole(0, MOST_TENURE).check(tenure, "tenure")
     return Rules(
         shop.times, moves, share, _choice(Tabu, "tabu", tabu), what, int(tenure), kept
     )
@@ -317,12 +318,3 @@ def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
     """Refuse what is not one of some words."""
     if value not in allowed:
         raise OptionError(f"{name}: expected {', '.join(allowed)}, got {shown(value)}")
-
-
-def check_number(name: str, value: object, least: int, most: int | None = None) -> None:
-    """Refuse what is no whole number from ``least`` to ``most``."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if whole and least <= value and (most is None or value <= most):  # type: ignore[operator]
-        return
-    limits = f"of at least {least}" if most is None else f"from {least} to {most:,}"
-    raise OptionError(f"{name}: expected a whole number {limits}, got {shown(value)}")

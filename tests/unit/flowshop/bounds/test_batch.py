@@ -90,7 +90,7 @@ BAD = [
     (dict(d1=0.5), "d1: expected a whole number"),
     (dict(pairs="none"), "pairs: expected all, adjacent, last"),
     (dict(device="tpu"), "device: expected auto, cpu, gpu, got 'tpu'"),
-    (dict(threads=0), "threads: expected at least 1, got 0"),
+    (dict(threads=0), "threads: expected a whole number >= 1, got 0"),
 ]
 
 

@@ -1,0 +1,48 @@
+"""The cores of this host: how many there are, and work in parts for all of them."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from dpbb.options.kinds import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def usable_cores() -> int:
+    """Logical cores that this process may use, at least 1."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def physical_cores() -> int:
+    """Physical cores that this process may use, at least 1."""
+    import psutil  # takes longer than NEH
+
+    usable = usable_cores()
+    return min(usable, psutil.cpu_count(logical=False) or usable)
+
+
+def thread_count(threads: int | None) -> int:
+    """Check a number of threads; None: as many as this process may use cores."""
+    if threads is None:
+        return usable_cores()
+    number: int = whole(1).check(threads, "threads")
+    return number
+
+
+def in_parts(
+    part: Callable[[int, int], None], count: int, size: int, threads: int
+) -> None:
+    """Call ``part(begin, end)`` for all parts of a size, on so many threads."""
+    if threads == 1 or count <= size:
+        part(0, count)
+        return
+    with ThreadPoolExecutor(threads, "dpbb-parts") as pool:
+        begins = range(0, count, size)
+        for done in [pool.submit(part, b, min(b + size, count)) for b in begins]:
+            done.result()
