@@ -17,7 +17,7 @@ def main() -> None:
         instance, options = "ta021", {"engine": "gpu", "upper_bound": 2298}
     else:
         print(f"no GPU here: {reason}")
-        instance, options = "ta022", {"engine": "cpu"}
+        instance, options = "ta028", {"engine": "cpu"}
     result = dpbb.solve(instance, **options)
     print(result.summary())
 

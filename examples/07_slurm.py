@@ -46,7 +46,7 @@ def make_cluster():
     )
 
 
-def main(instance: str = "ta022") -> None:
+def main(instance: str = "ta028") -> None:
     with make_cluster() as cluster, Client(cluster) as client:
         cluster.adapt(minimum=1, maximum=4)  # follows what the open runs can feed
         try:
