@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.coordination.sections import MAGIC
+from dpbb.coordination.format import MAGIC
 from dpbb.errors import InstanceError, OptionError
 from dpbb.options import kinds
 from dpbb.options.permutations import check_permutation

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpbb.cluster.storage.checkpoint_folder import resumed_id
 from dpbb.coordination.checkpoint import Checkpoint
-from dpbb.coordination.sections import from_bytes, to_bytes
+from dpbb.coordination.format import from_bytes, to_bytes
 from dpbb.coordination.snapshot import WAITING_S, RunState
 from dpbb.engines.registry import explain_engines, is_replaced
 from dpbb.errors import (

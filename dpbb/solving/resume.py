@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpbb.cluster.client.optima_file import OptimaFile
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint, resumed_id
-from dpbb.coordination.sections import to_bytes
+from dpbb.coordination.format import to_bytes
 from dpbb.errors import CheckpointError, OptionError
 from dpbb.options import OPTIONS, EngineName, SolveOptions, Strategy, Tuning
 from dpbb.options.rows import Resumed

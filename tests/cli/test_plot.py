@@ -9,7 +9,7 @@ import pytest
 
 from dpbb import solve
 from dpbb.cli.plot_files import read_plotted, read_schedule
-from dpbb.coordination.sections import to_bytes
+from dpbb.coordination.format import to_bytes
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance
 from dpbb.progress import snapshot_json

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpbb import api
-from dpbb.coordination.sections import to_bytes
+from dpbb.coordination.format import to_bytes
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import OPTIONS, BranchingRule, SolveOptions

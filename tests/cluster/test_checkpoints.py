@@ -19,7 +19,7 @@ import dpbb
 from dpbb.cluster.scheduler import keeper
 from dpbb.cluster.storage import patience
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint, resumed_id
-from dpbb.coordination.sections import to_bytes
+from dpbb.coordination.format import to_bytes
 from dpbb.errors import CheckpointError, ClusterError, OptionError
 from dpbb.result import Status, Termination
 from tests.cluster.support import (

@@ -18,8 +18,8 @@ from distributed.utils_test import gen_cluster
 
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint, resumed_id
 from dpbb.cluster.worker import link
+from dpbb.coordination.format import to_bytes
 from dpbb.coordination.messages import OrderKind
-from dpbb.coordination.sections import to_bytes
 from dpbb.coordination.wire import decode_order, encode_report
 from dpbb.errors import InvariantError
 from dpbb.tree.work_unit import WorkUnit

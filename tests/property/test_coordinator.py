@@ -19,8 +19,8 @@ from hypothesis.stateful import (
     rule,
 )
 
+from dpbb.coordination.format import from_bytes, to_bytes
 from dpbb.coordination.messages import OrderKind
-from dpbb.coordination.sections import from_bytes, to_bytes
 from dpbb.engines import explore_to_end
 from dpbb.errors import StaleLeaseError
 from dpbb.result import Termination

@@ -11,7 +11,7 @@ import pytest
 import dpbb
 from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder
 from dpbb.coordination import saves
-from dpbb.coordination.sections import from_bytes, to_bytes
+from dpbb.coordination.format import from_bytes, to_bytes
 from dpbb.errors import OptionError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.tree.packing import MANY_ROOTS

@@ -19,7 +19,7 @@ from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder
 from dpbb.cluster.storage.claim import Claim
 from dpbb.cluster.storage.patience import in_time
 from dpbb.cluster.storage.store import shown
-from dpbb.coordination.sections import to_bytes
+from dpbb.coordination.format import to_bytes
 from dpbb.errors import CheckpointError
 
 if TYPE_CHECKING:

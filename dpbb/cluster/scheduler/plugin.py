@@ -38,9 +38,9 @@ from dpbb.cluster.scheduler.restoring import restore_all
 from dpbb.cluster.scheduler.submitter import Submitter
 from dpbb.cluster.versions import check_versions
 from dpbb.cluster.worker.loader import worker_plugin_bytes
+from dpbb.coordination.format import from_bytes
 from dpbb.coordination.ledger import check_report
 from dpbb.coordination.messages import Order, OrderKind
-from dpbb.coordination.sections import from_bytes
 from dpbb.coordination.wire import decode_report, encode_lease, encode_order
 from dpbb.errors import ClusterError, InvariantError
 

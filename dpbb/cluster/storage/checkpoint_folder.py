@@ -18,21 +18,23 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from dpbb.cluster.storage.store import Folder
+from dpbb.coordination.format import (
+    MAX_LINE,
+    decode,
+    decode_header,
+    encode_header,
+    from_bytes,
+    header_length,
+)
 from dpbb.coordination.messages import RunId
 from dpbb.coordination.sections import (
-    MAX_LINE,
     Section,
     UnitSection,
     checksum,
-    decode,
-    decode_header,
     encode_gifts,
-    encode_header,
     encode_journal,
     encode_optima,
     encode_roots,
-    from_bytes,
-    header_length,
 )
 from dpbb.errors import CheckpointError
 from dpbb.tree.packing import MANY_ROOTS

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 import pytest
 
-from dpbb.coordination import sections
-from dpbb.coordination.sections import (
+from dpbb.coordination import format as checkpoint_format
+from dpbb.coordination.format import (
     MAGIC,
     SCHEMA,
     decode_header,
@@ -421,11 +421,11 @@ def test_sections_that_would_become_too_much_are_not_read(monkeypatch):
     state = replace(state, optima=optima, n_optima=1000)
     content = to_bytes(state)
     assert len(from_bytes(content).optima) == 1000
-    monkeypatch.setattr(sections, "MAX_OPTIMA_BYTES", 12 * 999)
+    monkeypatch.setattr(checkpoint_format, "MAX_OPTIMA_BYTES", 12 * 999)
     with pytest.raises(CheckpointError, match=r"test: optima: .* of 11988 bytes"):
         from_bytes(content, "test")
     monkeypatch.undo()
-    monkeypatch.setattr(sections, "MOST_JOURNAL_BYTES", 99)
+    monkeypatch.setattr(checkpoint_format, "MOST_JOURNAL_BYTES", 99)
     with pytest.raises(CheckpointError, match=r"test: journal: .* of 99 bytes"):
         from_bytes(content, "test")
 

@@ -8,7 +8,7 @@ import pytest
 
 from dpbb.coordination import run_record
 from dpbb.coordination.checkpoint import Checkpoint
-from dpbb.coordination.sections import from_bytes, to_bytes
+from dpbb.coordination.format import from_bytes, to_bytes
 from dpbb.coordination.snapshot import RunState
 from dpbb.errors import InvariantError
 from dpbb.result import Termination

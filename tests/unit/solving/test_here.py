@@ -8,7 +8,7 @@ import pytest
 
 import dpbb
 from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder
-from dpbb.coordination.sections import to_bytes
+from dpbb.coordination.format import to_bytes
 from dpbb.engines.reference import ReferenceSession
 from dpbb.errors import InstanceError, OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from dpbb.coordination.sections import decode_header
+from dpbb.coordination.format import decode_header
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

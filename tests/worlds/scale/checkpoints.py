@@ -6,7 +6,8 @@ import time
 from typing import TYPE_CHECKING
 
 from dpbb.cluster.storage.checkpoint_folder import LEAST_SHARE
-from dpbb.coordination.sections import Section, UnitSection, encode_header
+from dpbb.coordination.format import encode_header
+from dpbb.coordination.sections import Section, UnitSection
 
 if TYPE_CHECKING:
     from dpbb.coordination.checkpoint import Checkpoint, SavedUnit

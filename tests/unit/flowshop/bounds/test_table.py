@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpbb
-from dpbb.coordination.sections import from_bytes, to_bytes
+from dpbb.coordination.format import from_bytes, to_bytes
 from dpbb.engines import get_engine
 from dpbb.engines.base import Device
 from dpbb.engines.driver import explore_to_end
