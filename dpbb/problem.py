@@ -266,20 +266,31 @@ class Scheduled(Protocol):
         """Return the schedule of a complete permutation."""
 
 
-class BestKnown(Protocol):
-    """Published bounds on an optimum; as text for people."""
+@dataclass(frozen=True, slots=True)
+class BestKnown:
+    """Best published bounds on the optimum of a benchmark instance.
+
+    Parameters
+    ----------
+    name
+        Name in the benchmark, such as ``"ta056"`` or ``"ft06"``.
+    lower_bound, upper_bound
+        Equal when the optimum is known; there is a permutation of ``upper_bound``.
+    """
+
+    name: str
+    lower_bound: int
+    upper_bound: int
 
     @property
-    def name(self) -> str:
-        """The benchmark's name of the instance."""
+    def optimal(self) -> bool:
+        """Whether the upper bound is proved to be the optimum."""
+        return self.lower_bound == self.upper_bound
 
-    @property
-    def lower_bound(self) -> int:
-        """No permutation is below it."""
-
-    @property
-    def upper_bound(self) -> int:
-        """Cost of a permutation that somebody has found."""
+    def __str__(self) -> str:
+        if self.optimal:
+            return f"{self.upper_bound} (optimal)"
+        return f"{self.lower_bound} to {self.upper_bound}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

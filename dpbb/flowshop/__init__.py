@@ -1,11 +1,11 @@
 """The permutation flow shop: instances, formats, makespans, bounds and heuristics."""
 
-from dpbb.flowshop.best_known import BestKnown
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance, Orientation
 from dpbb.flowshop.makespan import makespan, schedule
 from dpbb.flowshop.problem import FlowShopProblem, FlowShopState
 from dpbb.flowshop.taillard import taillard_instance
+from dpbb.problem import BestKnown
 
 __all__ = [
     "BestKnown",

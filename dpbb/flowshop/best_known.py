@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
 from importlib import resources
+
+from dpbb.problem import BestKnown
 
 _NAME = re.compile(
     r"ta(?P<ta>\d{1,9})|VFR(?P<vrf>\d{1,9}_\d{1,9}_\d{1,9})(_Gap)?", re.I | re.A
@@ -16,33 +17,6 @@ _NAME = re.compile(
 
 DIGEST_LENGTH = 16
 """Leading digits of an instance's digest that the table holds."""
-
-
-@dataclass(frozen=True, slots=True)
-class BestKnown:
-    """Best published bounds on a benchmark instance's optimal makespan.
-
-    Parameters
-    ----------
-    name
-        Name in the benchmark, such as ``"ta056"`` or ``"VFR30_15_2"``.
-    lower_bound, upper_bound
-        Equal when the optimum is known.
-    """
-
-    name: str
-    lower_bound: int
-    upper_bound: int
-
-    @property
-    def optimal(self) -> bool:
-        """Whether the upper bound is proved to be the optimum."""
-        return self.lower_bound == self.upper_bound
-
-    def __str__(self) -> str:
-        if self.optimal:
-            return f"{self.upper_bound} (optimal)"
-        return f"{self.lower_bound} to {self.upper_bound}"
 
 
 def benchmark_name(text: str) -> str | None:

@@ -11,7 +11,6 @@ import numpy as np
 
 from dpbb.errors import InstanceError, shown
 from dpbb.flowshop.best_known import (
-    BestKnown,
     best_known_of_canonical,
     best_known_of_digest,
 )
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+
+    from dpbb.problem import BestKnown
 
 
 SHOWN_JOBS, SHOWN_MACHINES = 8, 20

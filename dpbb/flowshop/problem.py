@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dpbb.flowshop.best_known import BestKnown
-    from dpbb.problem import Beginning, BesideSearch, Incumbent, StartSearch
+    from dpbb.problem import Beginning, BesideSearch, BestKnown, Incumbent, StartSearch
     from dpbb.text.labels import Names
 
 

@@ -4,7 +4,7 @@ Evaluators are imported when they are first used: this package alone loads neith
 Numba nor CuPy nor Dask.
 """
 
-from dpbb.jobshop.best_known import BestKnown, best_known
+from dpbb.jobshop.best_known import best_known
 from dpbb.jobshop.critical_exchanges import Neighbourhood, n5
 from dpbb.jobshop.evaluate import evaluate
 from dpbb.jobshop.formats import load
@@ -14,6 +14,7 @@ from dpbb.jobshop.longest_paths import Method, longest_paths
 from dpbb.jobshop.schedule import JobShopSchedule, schedule
 from dpbb.jobshop.solution import Criterion, CyclicError, Encoding
 from dpbb.jobshop.taillard import generate
+from dpbb.problem import BestKnown
 
 __all__ = [
     "BestKnown",

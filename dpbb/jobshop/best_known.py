@@ -3,30 +3,9 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from importlib import resources
 
-
-@dataclass(frozen=True, slots=True)
-class BestKnown:
-    """Best published bounds on an instance's optimal makespan.
-
-    Parameters
-    ----------
-    name
-        Name in the benchmark, such as ``"ft06"``.
-    lower_bound, upper_bound
-        Equal when the optimum is known.
-    """
-
-    name: str
-    lower_bound: int
-    upper_bound: int
-
-    def __str__(self) -> str:
-        if self.lower_bound == self.upper_bound:
-            return f"{self.upper_bound} (optimal)"
-        return f"{self.lower_bound} to {self.upper_bound}"
+from dpbb.problem import BestKnown
 
 
 def best_known(name: str) -> BestKnown | None:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from dpbb.flowshop.best_known import (
-    BestKnown,
     benchmark_name,
     best_known,
     best_known_of_digest,
@@ -12,6 +11,7 @@ from dpbb.flowshop.best_known import (
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.taillard import taillard_instance
+from dpbb.problem import BestKnown
 
 
 def test_bounds_are_found_by_name():
