@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 
 def shown(value: object, most: int = 80) -> str:
@@ -26,6 +26,11 @@ class DpbbError(Exception):
 
 class InstanceError(DpbbError, ValueError):
     """Bad instance file or array: path, line, what was expected, what came."""
+
+
+def refuse(where: str, expected: str, got: str) -> NoReturn:
+    """Raise an InstanceError that says where, what was expected and what came."""
+    raise InstanceError(f"{where}: expected {expected}, got {got}")
 
 
 class OptionError(DpbbError, ValueError):

@@ -8,14 +8,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpbb.errors import InstanceError, shown
+from dpbb.errors import InstanceError, refuse, shown
 from dpbb.flowshop import table_formats
 from dpbb.flowshop.best_known import benchmark_name
 from dpbb.flowshop.instance import FlowShopInstance, Orientation
 from dpbb.flowshop.table_formats import Table
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.flowshop.text_formats import decoded, read_text
-from dpbb.flowshop.times import refuse
 from dpbb.flowshop.vrf import Place, find_vrf
 from dpbb.text.labels import Names, checked_names
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpbb.errors import refuse
 from dpbb.flowshop.instance import FlowShopInstance
-from dpbb.flowshop.times import refuse
 from dpbb.text.labels import NO_NAMES, Names
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dpbb.errors import InstanceError
+from dpbb.errors import InstanceError, refuse
 from dpbb.flowshop.text_formats import whole_number
-from dpbb.flowshop.times import LABELS, is_label, refuse
+from dpbb.flowshop.times import LABELS, is_label
 from dpbb.text.labels import NO_NAMES, Names, unless_counted
 
 if TYPE_CHECKING:

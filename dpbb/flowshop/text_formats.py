@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpbb.errors import refuse
 from dpbb.flowshop.instance import Orientation
-from dpbb.flowshop.times import MAX_TOTAL_TIME, refuse
+from dpbb.flowshop.times import MAX_TOTAL_TIME
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from dpbb.errors import InstanceError, shown
+from dpbb.errors import refuse, shown
 from dpbb.text.labels import Names, unless_counted
 
 if TYPE_CHECKING:
@@ -200,8 +200,3 @@ def _refuse_value(value: Any, row: int, column: int, name: str) -> NoReturn:  # 
     plain = value.item() if isinstance(value, np.generic) else value
     where = f"{name}, row {row}, column {column}"
     refuse(where, "a whole number >= 0", shown(plain))
-
-
-def refuse(where: str, expected: str, got: str) -> NoReturn:
-    """Raise an InstanceError that says where, what was expected and what came."""
-    raise InstanceError(f"{where}: expected {expected}, got {got}")

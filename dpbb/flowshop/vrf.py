@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dpbb.errors import InstanceError
+from dpbb.errors import InstanceError, refuse
 from dpbb.flowshop.best_known import benchmark_name
 from dpbb.flowshop.table_formats import numpy_file
 from dpbb.flowshop.text_formats import decoded
-from dpbb.flowshop.times import refuse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.errors import OptionError, shown
-from dpbb.jobshop.instance import JobShopInstance, refuse
+from dpbb.errors import OptionError, refuse, shown
+from dpbb.jobshop.instance import JobShopInstance
 from dpbb.jobshop.solution import (
     NO_JOB,
     Criterion,

@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.errors import InstanceError, shown
+from dpbb.errors import InstanceError, refuse, shown
 from dpbb.jobshop.instance import (
     MAX_MACHINES,
     JobShopInstance,
-    refuse,
     whole_number,
 )
 from dpbb.jobshop.taillard import taillard_instance

@@ -7,11 +7,11 @@ import math
 import numbers
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.errors import InstanceError, shown
+from dpbb.errors import refuse, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -355,8 +355,3 @@ def whole_numbers(values: Any, where: str) -> NDArray[np.int64]:  # noqa: ANN401
             return plain
     found = [whole_number(v, f"{where}[{i}]") for i, v in enumerate(array)]
     return np.array(found, dtype=np.int64)
-
-
-def refuse(where: str, expected: str, got: str) -> NoReturn:
-    """Raise an InstanceError that says where, what was expected and what came."""
-    raise InstanceError(f"{where}: expected {expected}, got {got}")

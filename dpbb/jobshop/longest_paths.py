@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.errors import OptionError, shown
+from dpbb.errors import OptionError, refuse, shown
 from dpbb.jobshop.graph import NONE, Graph
-from dpbb.jobshop.instance import refuse
 from dpbb.jobshop.solution import Encoding
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.errors import InstanceError, OptionError, shown
-from dpbb.jobshop.instance import refuse
+from dpbb.errors import InstanceError, OptionError, refuse, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

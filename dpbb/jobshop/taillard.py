@@ -12,8 +12,8 @@ from importlib import resources
 
 import numpy as np
 
-from dpbb.errors import shown
-from dpbb.jobshop.instance import MAX_JOBS, MAX_MACHINES, JobShopInstance, refuse
+from dpbb.errors import refuse, shown
+from dpbb.jobshop.instance import MAX_JOBS, MAX_MACHINES, JobShopInstance
 
 _MODULUS = 2**31 - 1
 

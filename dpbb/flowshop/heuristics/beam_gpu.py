@@ -11,7 +11,7 @@ import numpy as np
 from dpbb.flowshop.heuristics.beam import load, widen
 from dpbb.flowshop.heuristics.beam_levels import NO_KEY, Guide, Outcome, Root, best_of
 from dpbb.flowshop.heuristics.neh import neh
-from dpbb.flowshop.models.lb1_cuda import Lb1
+from dpbb.flowshop.models.lb1_cuda import Lb1, quads
 from dpbb.kernels.cuda_pairs import pack_pairs, words_per_pair
 from dpbb.kernels.nvrtc import load_module, require_gpu
 from dpbb.options import LB1
@@ -117,9 +117,9 @@ class GpuLevels:
         self._model = model = Lb1.of(problem.with_bound(LB1), ub)
         self._n_jobs, self._root = model.n_jobs, root
         self._set_words = -(-model.n_jobs // 32)
-        idle_at = _quads(model.state_words)
+        idle_at = quads(model.state_words)
         self._set_at = idle_at + model.row_words
-        self.record_words = _quads(self._set_at + self._set_words + 3)
+        self.record_words = quads(self._set_at + self._set_words + 3)
         table = 4 * model.n_jobs * model.row_words
         shared_rows = table <= SHARED_ROWS_LIMIT
         defines = {
@@ -240,7 +240,7 @@ class GpuLevels:
             root.remain[:half], root.remain[::-1][:half], wide=model.wide
         )
         idle = pack_pairs(*root.idle, wide=model.wide)
-        at = _quads(model.state_words)
+        at = quads(model.state_words)
         record[at : at + len(idle)] = idle
         members = np.zeros(32 * self._set_words, np.uint8)
         members[root.jobs] = 1
@@ -369,8 +369,3 @@ class GpuLevels:
         )
         found: NDArray[np.uint16] = paths.get().reshape(len(best), depth)
         return found
-
-
-def _quads(words: int) -> int:
-    """Return the words, or the next multiple of four above them."""
-    return -(-words // 4) * 4

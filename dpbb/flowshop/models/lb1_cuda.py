@@ -74,7 +74,7 @@ class Lb1:
     @property
     def row_words(self) -> int:
         """Words of a job's row of processing times."""
-        return _quads(self.n_machines * words_per_pair(wide=self.wide))
+        return quads(self.n_machines * words_per_pair(wide=self.wide))
 
     @property
     def half(self) -> int:
@@ -178,6 +178,6 @@ def too_large(problem: FlowShopProblem, ub: int = 0) -> str | None:
     )
 
 
-def _quads(words: int) -> int:
+def quads(words: int) -> int:
     """Return the words, or the next multiple of four above them."""
     return -(-words // 4) * 4
