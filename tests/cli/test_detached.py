@@ -11,7 +11,7 @@ from distributed import Client, LocalCluster
 import dpbb as package
 from dpbb import progress
 from dpbb.errors import ClusterError
-from tests.cluster.support import wait_until
+from tests.cluster.support import permutations_of, wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
@@ -134,13 +134,6 @@ def shop(tmp_path):
     path = tmp_path / "shop.csv"
     path.write_text(SHOP)
     return path
-
-
-def permutations_of(path):
-    """Return the lines of a file of optimal permutations; none is there twice."""
-    lines = path.read_text().splitlines()
-    assert len(set(lines)) == len(lines)
-    return set(lines)
 
 
 def test_all_optima_are_there_for_whoever_comes_later(dpbb, address, shop, tmp_path):

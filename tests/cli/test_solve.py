@@ -11,25 +11,12 @@ import pytest
 from dpbb.cluster.local import embedded_cluster
 from dpbb.result import Result
 from dpbb.text.labels import Names
+from tests.unit.result.test_result import KEYS
 
 pytestmark = pytest.mark.cluster
 
 TREE = ("--heuristics", "neh")
 """A first schedule that leaves the proof to the tree."""
-
-KEYS = {
-    "status",
-    "termination",
-    "makespan",
-    "lower_bound",
-    "permutation",
-    "decomposed",
-    "leaves",
-    "seconds",
-    "nodes_per_second",
-    "engine",
-    "instance",
-}
 
 
 def golden(shared, instance, ub, rule):

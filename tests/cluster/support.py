@@ -75,6 +75,13 @@ def counts(outcome):
     return outcome.counters.decomposed, outcome.counters.leaves
 
 
+def permutations_of(path):
+    """Return the lines of a file of optimal permutations; none is there twice."""
+    lines = path.read_text().splitlines()
+    assert len(set(lines)) == len(lines)
+    return set(lines)
+
+
 def as_is(outcome):
     """``make_result`` for tests that look at the outcome."""
     return outcome

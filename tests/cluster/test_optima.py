@@ -9,7 +9,7 @@ import pytest
 import dpbb
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.errors import OptionError
-from tests.cluster.support import in_process_cluster, wait_until
+from tests.cluster.support import in_process_cluster, permutations_of, wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
@@ -41,12 +41,6 @@ def expected(client):
     return lines
 
 
-def lines_of(path):
-    lines = path.read_text().splitlines()
-    assert len(set(lines)) == len(lines)
-    return set(lines)
-
-
 def begun(client, path, folder=None, at_least=20):
     """Return a slow run that has written some optima."""
     run = dpbb.submit(
@@ -68,14 +62,14 @@ def test_a_run_that_was_stopped_goes_on_in_its_file(client, expected, tmp_path):
     with begun(client, path, folder) as run:
         run.stop()
         part = run.result()
-    assert part.n_optima_written == part.n_optima == len(lines_of(path))
+    assert part.n_optima_written == part.n_optima == len(permutations_of(path))
     assert part.n_optima < len(expected)
     result = dpbb.resume(folder, client=client, optima_file=path, **QUIET)
-    assert lines_of(path) == expected
+    assert permutations_of(path) == expected
     assert result.n_optima_written == result.n_optima == len(expected)
     path.unlink()
     again = dpbb.resume(folder, client=client, **QUIET)  # the same file
-    assert lines_of(path) == expected
+    assert permutations_of(path) == expected
     assert again.options.optima_file == str(path)
 
 
@@ -95,8 +89,12 @@ def test_a_run_that_is_closed_has_written_what_it_found(client, expected, tmp_pa
     path = tmp_path / "optima.txt"
     with begun(client, path) as run:
         run.stop()
-    assert run._writer.file.position == run._writer.file.count == len(lines_of(path))
-    assert lines_of(path) < expected
+    assert (
+        run._writer.file.position
+        == run._writer.file.count
+        == len(permutations_of(path))
+    )
+    assert permutations_of(path) < expected
 
 
 def test_a_handle_that_lets_go_says_that_the_file_is_not_whole(
@@ -108,7 +106,7 @@ def test_a_handle_that_lets_go_says_that_the_file_is_not_whole(
     assert f"goes on, {path} has what was found so far" in caplog.text
     with dpbb.attach(run.run_id, client, optima_file=path) as again:
         assert again.result().n_optima_written == len(expected)
-    assert lines_of(path) == expected
+    assert permutations_of(path) == expected
     with dpbb.attach(run.run_id, client) as again:
         assert len(again.result().optima) == len(expected)
     assert len(run.result().optima) == len(expected)  # its file is not whole
@@ -120,7 +118,11 @@ def test_a_certificate_that_is_not_written_costs_no_optima(client, expected, tmp
     files = {"optima_file": path, "certificate": "/dev/full"}
     with pytest.raises(dpbb.UnwrittenError) as raised:
         dpbb.solve(SHOP, client=client, all_optima=True, **files, **QUIET)
-    assert raised.value.result.n_optima_written == len(lines_of(path)) == len(expected)
+    assert (
+        raised.value.result.n_optima_written
+        == len(permutations_of(path))
+        == len(expected)
+    )
     assert f"all of them in {path}" in raised.value.result.summary()
 
 
@@ -134,7 +136,7 @@ def test_beyond_the_limit_the_file_is_the_record(
         run.stop()
         part = run.result()
     whole = path.read_text()
-    assert part.n_optima_written == len(lines_of(path)) >= 1000
+    assert part.n_optima_written == len(permutations_of(path)) >= 1000
     for content in ("", whole[: len(whole) // 20]):
         path.write_text(content)
         with pytest.raises(OptionError, match="which the run holds no more"):
@@ -152,7 +154,9 @@ def test_beyond_the_limit_the_file_is_the_record(
     # a burst that neither memory nor reader had room for is counted alone
     counted = state.n_optima - state.first_optimum - len(state.optima)
     result = dpbb.resume(saved, client=client, **QUIET)
-    assert lines_of(path) <= expected
-    assert result.n_optima_written == len(lines_of(path)) == len(expected) - counted
+    assert permutations_of(path) <= expected
+    assert (
+        result.n_optima_written == len(permutations_of(path)) == len(expected) - counted
+    )
     assert result.n_optima == len(expected)
     assert ("; all of them in" in result.summary()) == (counted == 0)

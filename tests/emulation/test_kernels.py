@@ -20,12 +20,12 @@ from dpbb.engines.gpu.memory import MemoryPlan
 from dpbb.errors import InvariantError
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.flowshop.taillard import taillard_instance
 from dpbb.kernels.cuda_pairs import NARROW_LIMIT
 from dpbb.options import BranchingRule, SolveOptions, TreeOptions, Tuning
 from dpbb.tree import Interval, WorkUnit, n_leaves
 from dpbb.tree.branching import tree_of
 from tests.emulation.cupy_on_host import OutOfMemoryError
+from tests.emulation.support import counted, problem_of, steals
 from tests.oracle import RULES, TinyFlowShop, best_orders, makespan, naive_tree
 from tests.parity import test_promotion as promotion
 from tests.parity.subject import Subject, churn
@@ -39,18 +39,6 @@ TA016 = ("ta016", 1397, (1586, 0))
 TA041 = ("ta041", 2991, (16451, 0))
 TA056 = ("ta056", 3620, (9175, 0))
 TA049_MINBRANCH = ("ta049", 2897, (641, 0))
-
-
-def steals(gpu):
-    return gpu.spec.tuning.balance == "steal"
-
-
-def problem_of(name):
-    return FlowShopProblem(taillard_instance(name))
-
-
-def counted(total):
-    return total.counters.decomposed, total.counters.leaves
 
 
 def random_shop(rng, n_jobs, n_machines, longest):

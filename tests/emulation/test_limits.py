@@ -16,22 +16,14 @@ from dpbb.engines.gpu.layout import Stop
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import TreeOptions, Tuning
+from tests.emulation.support import counted, problem_of
 from tests.gpu.stops import stops_of_launches
 from tests.oracle import TinyFlowShop, best_orders
 
 pytestmark = pytest.mark.timeout(600)
 
 TA016 = ("ta016", 1397, (1586, 0))
-
-
-def problem_of(name):
-    return FlowShopProblem(taillard_instance(name))
-
-
-def counted(total):
-    return total.counters.decomposed, total.counters.leaves
 
 
 # -- more optima than a launch can report ----------------------------------------------

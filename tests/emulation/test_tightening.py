@@ -11,6 +11,7 @@ from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.kernels.cuda_pairs import NARROW_LIMIT
 from dpbb.options import BranchingRule, TreeOptions
+from tests.emulation.support import steals
 from tests.oracle import TightFlowShop, best_orders, naive_tree
 from tests.parity.subject import churn
 
@@ -22,10 +23,6 @@ TREES = (
     ("ta049", 2897, "cascade:2-45:0-9,1-9,0-8,4-9,0-3", 644),
     ("ta081", 6050, "cascade:1-80:0-19,7-19,2-16,8-18,11-19,0-12", 4356),
 )
-
-
-def steals(gpu):
-    return gpu.spec.tuning.balance == "steal"
 
 
 def random_shop(rng, n_jobs, n_machines, longest):
