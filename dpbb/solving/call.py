@@ -6,7 +6,7 @@ import logging
 import math
 import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
@@ -138,9 +138,9 @@ class Call:
         """Get a client, in a thread while the heuristics run."""
         if self.here:
             self._choose_engine()
-            return _nothing(_done(None))
+            return nullcontext(_done(None))
         if given is not None:
-            return _background(lambda: _nothing(given))
+            return _background(lambda: nullcontext(given))
         address, limit = self.options.scheduler, self.options.time_limit_s
         if address is not None:
             return self._background(lambda: _connect(address, limit))
@@ -586,11 +586,6 @@ def _done(value: Any) -> Future[Any]:  # noqa: ANN401
     future: Future[Any] = Future()
     future.set_result(value)
     return future
-
-
-@contextmanager
-def _nothing(value: Any) -> Iterator[Any]:  # noqa: ANN401
-    yield value
 
 
 @contextmanager
