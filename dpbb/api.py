@@ -117,7 +117,7 @@ def solve(
 def _run(call: Call, client: Any) -> Any:
     if is_asynchronous(client):
         return _run_async(call, client)
-    with closing(call.progress) as progress:
+    with closing(call.progress) as progress, call.choosing():
         result = _explore(call, client)
         progress.done(result)
         return result

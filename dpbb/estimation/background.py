@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from dpbb.problem import Problem
 
 PROBES = 4
-LOOK_S = 0.2
+LOOK_S = 0.05
 """Seconds between looks at whether the estimate is still wanted."""
 
 NICENESS = 10
@@ -77,18 +77,7 @@ def encode(
     seconds
         Processor time for the sampling.
     """
-    order = tree.root_order
-    header = {
-        "problem": encoded(problem),
-        "branching": str(tree.branching),
-        "branching_ub": tree.branching_ub,
-        "bound": str(tree.bound),
-        "root_order": order,
-        "rule_version": tree.rule_version,
-        "ub": ub,
-        "seconds": seconds,
-        "seed": seed,
-    }
+    header = {**tree_to_json(problem, tree, ub), "seconds": seconds, "seed": seed}
     file = io.BytesIO()
     np.savez(
         file,
@@ -100,6 +89,32 @@ def encode(
     return file.getvalue()
 
 
+def tree_to_json(problem: Problem[Any], tree: TreeOptions, ub: int) -> dict[str, Any]:
+    """Return a tree as JSON values."""
+    return {
+        "problem": encoded(problem),
+        "branching": str(tree.branching),
+        "branching_ub": tree.branching_ub,
+        "bound": str(tree.bound),
+        "root_order": tree.root_order,
+        "rule_version": tree.rule_version,
+        "ub": ub,
+    }
+
+
+def tree_from_json(values: dict[str, Any]) -> tuple[Problem[Any], TreeOptions, int]:
+    """Return the tree: its problem, options and upper bound."""
+    order = values["root_order"]
+    tree = TreeOptions(
+        BranchingRule(values["branching"]),
+        values["branching_ub"],
+        values["bound"],
+        None if order is None else tuple(order),
+        values["rule_version"],
+    )
+    return decoded(values["problem"]), tree, values["ub"]
+
+
 def estimate_apart(request: bytes, is_wanted: Callable[[], bool]) -> Remainder | None:
     """Run the process; blocks. None if the estimate was not wanted any more.
 
@@ -108,7 +123,29 @@ def estimate_apart(request: bytes, is_wanted: Callable[[], bool]) -> Remainder |
     DpbbError
         The process failed; says how.
     """
-    command = command_of("dpbb.estimation.background", str(NICENESS))
+    out = answer_apart("dpbb.estimation.background", NICENESS, request, is_wanted)
+    if out is None:
+        return None
+    values = json.loads(out)
+    values["reasons"], values["by_ub"] = map(
+        tuple, (values["reasons"], values["by_ub"])
+    )
+    return Remainder(**values)
+
+
+def answer_apart(
+    module: str, niceness: int, request: bytes, is_wanted: Callable[[], bool]
+) -> bytes | None:
+    """Return what a module of dpbb answers to a request, in a process of its own.
+
+    Blocks. None if it was not wanted any more.
+
+    Raises
+    ------
+    DpbbError
+        The process failed; says how.
+    """
+    command = command_of(module, str(niceness))
     # A file, no pipe: of what is longer than a pipe's buffer, communicate() of Python
     # 3.11 sends nothing any more once it has timed out.
     with tempfile.TemporaryFile() as file:
@@ -135,11 +172,7 @@ def estimate_apart(request: bytes, is_wanted: Callable[[], bool]) -> Remainder |
     if process.returncode:
         last = "".join(err.decode(errors="replace").strip().splitlines()[-1:])
         raise DpbbError(f"the estimate ended with {process.returncode}: {last}")
-    values = json.loads(out)
-    values["reasons"], values["by_ub"] = map(
-        tuple, (values["reasons"], values["by_ub"])
-    )
-    return Remainder(**values)
+    return out
 
 
 def answer(request: bytes) -> Remainder:
@@ -150,19 +183,11 @@ def answer(request: bytes) -> Remainder:
 
     with np.load(io.BytesIO(request), allow_pickle=False) as file:
         header = json.loads(file["header"].tobytes())
-        problem = decoded(header["problem"])
+        problem, tree, ub = tree_from_json(header)
         roots = RootSample(
             file["depths"], file["digits"].astype(np.int64), file["weights"]
         )
-    order = header["root_order"]
-    tree = TreeOptions(
-        BranchingRule(header["branching"]),
-        header["branching_ub"],
-        header["bound"],
-        None if order is None else tuple(order),
-        header["rule_version"],
-    )
-    rounds = sampler_of(problem, tree, header["ub"], roots).rounds(
+    rounds = sampler_of(problem, tree, ub, roots).rounds(
         seconds=header["seconds"],
         samples=None,
         probes=PROBES,
@@ -183,8 +208,8 @@ def answer(request: bytes) -> Remainder:
     )
 
 
-def main() -> None:
-    """Read a request from stdin, write the answer to stdout.
+def main(answer: Callable[[bytes], Any]) -> None:
+    """Read a request from stdin, write the answer, a data class, to stdout.
 
     The argument is the niceness, which counts from the first import on.
     """
@@ -198,4 +223,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(answer)

@@ -3,25 +3,29 @@
 A sample of the tree of all two-machine bounds shows which pairs of machines prune. They
 are ordered greedily, each next one prunes most of the children that those before it
 leave, and the first few make a cascade. The trees of some cascades are then estimated,
-and the time of each from what tightening a node takes on the engine. Other bounds are
-left alone unless the gain is clear.
+and the time of each from what tightening a node takes on the engine. All this is done
+in a process of its own, of low priority, while a cluster starts and the tree of LB1 is
+explored (``dpbb.estimation.prospect``).
 """
 
 from __future__ import annotations
 
+import json
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from dpbb.estimation.background import main, tree_from_json
 from dpbb.estimation.plain import sampler_of, thin
+from dpbb.estimation.prospect import COSTS, Prospect
 from dpbb.options import LB1
 from dpbb.problem import HasBounds, bound_of, with_bound
 from dpbb.tree.branching import bound_children
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -34,42 +38,10 @@ NODES = 32
 SHARES = (0.5, 0.75, 0.9)
 """Of the children that some pair prunes, what the pairs of a cascade prune."""
 
-FIRST_SAMPLES, SAMPLES = 8, 16
-"""Samples of a stratum: of a first look at LB1's tree, and of an estimate."""
+SAMPLES = 32
+"""Samples of a stratum of an estimate."""
 
 PROBES = 4
-
-CLEAR = 0.85
-"""Largest part of LB1's time that another bound may take, by the upper end of its
-estimate and the lower end of LB1's, to be chosen."""
-
-
-class Cost(NamedTuple):
-    """What cascades cost on an engine.
-
-    Attributes
-    ----------
-    start_s
-        Seconds to load their kernels, as those of LB1 are loaded while a cluster
-        starts; compiled they are in a first run.
-    node, pair
-        What tightening the children of a node takes, in nodes of LB1: whatever the
-        pairs, and for each of a few pairs.
-    """
-
-    start_s: float
-    node: float
-    pair: float
-
-
-COSTS = {"cpu": Cost(2.0, 0.6, 0.4), "gpu": Cost(5.0, 0.3, 0.2)}
-"""Engines that are not in here take LB1.
-
-Measured with ``dpbb bench cascade``, ta021 to ta027 at the optimum, VFR30_15_2 and
-VFR40_15_9: nodes of cascades of 1, 3, 5 and 10 pairs at all depths took 1.5, 2.1, 2.5
-and 3.2 times as long as those of LB1 on an H200; of 1 and 3 pairs 2.0 and 2.8 times on
-a core with AVX-512 (processor time, ta021).
-"""
 
 
 @runtime_checkable
@@ -89,67 +61,42 @@ class TightensByPair(Protocol):
         """Bounds of some children of a node, shape (n_pairs, r)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A bound, and why, for people."""
-
-    bound: str
-    why: str
-
-
-def chosen_bound(
-    problem: Problem[Any],
-    tree: TreeOptions,
-    ub: int | None,
-    *,
-    engine: str,
-    nodes_per_second: float,
-    seed: int = 0,
-    should_stop: Callable[[], bool] = lambda: False,
-    on_estimate: Callable[[float], None] = lambda _seconds: None,
-) -> Choice:
-    """Choose the bound of a tree.
+def prospect_of(
+    problem: Problem[Any], tree: TreeOptions, ub: int, *, engine: str, seed: int = 0
+) -> Prospect:
+    """Estimate what a tree takes with LB1 and with cascades.
 
     Parameters
     ----------
     problem, tree
         With the bound LB1.
     ub
-        Nodes with LB >= ub are pruned; None: it is not known.
+        Nodes with LB >= ub are pruned.
     engine
-        Name of the engine that explores.
-    nodes_per_second
-        Its rate with LB1, all devices together.
-    on_estimate
-        Called with the least seconds that the tree of LB1 may take, once they are
-        estimated, if there may be something to gain.
+        Name of the engine that explores, one of ``COSTS``.
     """
-    bounds = pair_bounds_of(problem)
-    if engine not in COSTS or ub is None:
-        missing = f"costs of engine {engine}" if ub is not None else "an upper bound"
-        return Choice(LB1, f"{missing} are not known")
-    if bounds is None:
-        return Choice(LB1, "there is no pair of machines")
     cost = COSTS[engine]
-    low, high = _estimated(problem, tree, ub, seed, FIRST_SAMPLES)
-    if CLEAR * high < cost.start_s * nodes_per_second:
-        seconds = high / nodes_per_second
-        return Choice(LB1, f"its tree takes at most about {seconds:.1f} s")
-    on_estimate(low / nodes_per_second)
-    low, _ = _estimated(problem, tree, ub, seed)
-    best, found = CLEAR, Choice(LB1, "no cascade is clearly faster by its estimate")
-    for pairs in learned_pairs(problem, bounds, tree, ub, seed):
-        if should_stop():
-            break
+    nodes = _estimated(problem, tree, ub, seed)
+    found = Prospect(LB1, nodes, nodes, cost.start_s)
+    bounds = pair_bounds_of(problem)
+    sets = [] if bounds is None else learned_pairs(problem, bounds, tree, ub, seed)
+    best = math.inf
+    for pairs in sets:
         other = with_pairs(problem, pairs)
-        _, high = _estimated(other, replace(tree, bound=bound_of(other)), ub, seed)
-        time = high * (1 + cost.node + cost.pair * len(pairs))
-        part = (time + cost.start_s * nodes_per_second) / low
-        if part < best:
-            best = part
-            why = f"about {part:.0%} of the time of lb1 by its estimate"
-            found = Choice(bound_of(other), why)
+        below = _estimated(other, replace(tree, bound=bound_of(other)), ub, seed)
+        others = below * (1 + cost.node + cost.pair * len(pairs))
+        if others < best:
+            best = others
+            found = Prospect(bound_of(other), nodes, others, cost.start_s)
     return found
+
+
+def answer(request: bytes) -> Prospect:
+    """Answer what ``prospect_apart`` asks, in this process."""
+    values = json.loads(request)
+    return prospect_of(
+        *tree_from_json(values), engine=values["engine"], seed=values["seed"]
+    )
 
 
 def pair_bounds_of(problem: Problem[Any]) -> TightensByPair | None:
@@ -172,17 +119,16 @@ def _estimated(
     tree: TreeOptions,
     ub: int,
     seed: int,
-    samples: int = SAMPLES,
-) -> tuple[float, float]:
-    """Return the least and the largest number of nodes that a tree may have."""
+) -> float:
+    """Return the estimated number of nodes of a tree."""
     rounds = sampler_of(problem, tree, ub).rounds(
         seconds=math.inf,
-        samples=samples,
+        samples=SAMPLES,
         probes=PROBES,
         threads=PROBES,
         seed=seed,
     )
-    return rounds[-1].interval()
+    return rounds[-1].mean
 
 
 def learned_pairs(
@@ -262,3 +208,7 @@ def _pruned(
             if weight
         ]
     return np.concatenate(rows, axis=1), np.concatenate(weights)
+
+
+if __name__ == "__main__":
+    main(answer)

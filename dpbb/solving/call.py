@@ -49,7 +49,7 @@ from dpbb.solving.certify import certified, certified_at_root
 from dpbb.solving.from_below import Step
 from dpbb.solving.plan import run_options, uncut_text
 from dpbb.solving.start import check_fit, make_plan, numbered, with_ends
-from dpbb.solving.strategy import bound_for, chosen_strategy
+from dpbb.solving.strategy import chosen_strategy
 from dpbb.text.files import check_writable
 from dpbb.tree.branching import tree_of
 
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from dpbb.options import RunOptions, TreeOptions
     from dpbb.problem import Problem
     from dpbb.result import Improvement, Result
+    from dpbb.solving.bound_choice import BoundChoice
     from dpbb.solving.plan import Plan
 
 
@@ -83,6 +84,9 @@ LEAST_START_S = 0.75
 """With less time left no cluster is started: nothing would be explored on it, and its
 imports, which nothing interrupts, would outlast the limit."""
 
+
+POLL_S = 0.1
+"""Seconds between looks at a run."""
 
 logger = logging.getLogger(__name__)
 
@@ -108,6 +112,10 @@ class Call:
         The last run.
     answered
         Set when there is a schedule, or will be none before the tree.
+    choice
+        Estimates what the tree takes with other bounds; None: not, or not any more.
+    better
+        The bound for which the run was stopped.
     """
 
     problem: Problem[Any]
@@ -125,6 +133,8 @@ class Call:
     former: Checkpoint | None = None
     spec_opened: RunSpec | None = None
     answered: Event = field(default_factory=Event)
+    choice: BoundChoice | None = None
+    better: str | None = None
 
     @property
     def here(self) -> bool:
@@ -257,16 +267,27 @@ class Call:
         if strategy is Strategy.FROM_BELOW:
             plan = replace(plan, step=Step(1, plan.lower_bound))
         if self.options.bound == AUTO_BOUND:
-            choice = bound_for(
-                plan,
-                engine=self.engine,
-                ready=lambda: self.starting is None or self.starting.done(),
-                should_stop=self.should_stop,
-            )
-            self.progress.note(f"bound {choice.bound}: {choice.why}")
-            if choice.bound != bound_of(plan.problem):
-                plan = replace(plan, problem=with_bound(plan.problem, choice.bound))
+            self._begin_choice(plan)
         return plan
+
+    def _begin_choice(self, plan: Plan) -> None:
+        """Begin to estimate what the tree takes with other bounds, if that can be."""
+        from dpbb.solving.bound_choice import BoundChoice, obstacle
+
+        why = obstacle(plan, engine=self.engine, detached=self.detached)
+        if why is not None or self.engine is None:
+            self.progress.note(f"bound {bound_of(plan.problem)}: {why}")
+            return
+        self.choice = BoundChoice(plan, self.engine)
+
+    @contextmanager
+    def choosing(self) -> Iterator[None]:
+        """End what estimates other bounds with the call."""
+        try:
+            yield
+        finally:
+            if self.choice is not None:
+                self.choice.stop()
 
     def _with_heuristics(self, device: str) -> Plan:
         """Run the start heuristics; on the cores alone if the GPU refuses."""
@@ -387,6 +408,8 @@ class Call:
         self, plan: Plan, outcome: Outcome, result: Result, snapshot: Snapshot | None
     ) -> tuple[Plan, Result | None]:
         """Take the end of a tree: what to explore next, or the result of the call."""
+        if self._begins_anew(outcome):
+            return self._anew(plan, outcome), None
         if not plan.goes_on_after(outcome, result):
             return plan, self.end(result, snapshot)
         if self.spec_opened is None:
@@ -403,6 +426,29 @@ class Call:
         )
         early = self.early(plan)
         return plan, None if early is None else self.end(early, snapshot)
+
+    def _begins_anew(self, outcome: Outcome) -> bool:
+        """Whether the run was stopped for another bound, and for nothing else."""
+        stopped = outcome.termination is Termination.STOPPED
+        return self.better is not None and stopped and not self.should_stop()
+
+    def _anew(self, plan: Plan, outcome: Outcome) -> Plan:
+        """Return the plan of the tree with the better bound; it begins from nothing."""
+        spec, bound = self.spec_opened, self.better
+        if spec is None or bound is None:
+            raise ValueError("expected a run that a better bound has stopped")
+        self.better, self.stopping = None, False
+        plan = replace(plan, problem=with_bound(plan.problem, bound))
+        if outcome.value is not None:
+            plan = replace(
+                plan, makespan=outcome.value, permutation=outcome.permutation
+            )
+        plan = plan.with_uncut(outcome.uncut_bound)
+        tree = replace(spec.tree, bound=bound)
+        self.former = Checkpoint.of_new_tree(
+            replace(spec, problem=plan.problem, tree=tree), outcome, outcome.ub
+        )
+        return plan
 
     def open(self, plan: Plan, client: Any) -> Any:  # noqa: ANN401
         """Open the run; awaitable if the client is asynchronous."""
@@ -428,6 +474,8 @@ class Call:
 
         def make_result(outcome: Outcome) -> Result:
             result = plan.result(outcome, opened=opened, engine=engine)
+            if self._begins_anew(outcome):
+                return result
             result = certified(spec, outcome, result)
             self.write_certificate(result)
             return result
@@ -485,10 +533,23 @@ class Call:
             self.progress.update(snapshot)
         elif snapshot.state is not RunState.FINISHED:  # another tree may follow
             self.progress.update(plan.step.shown_on(snapshot))
-        if self.stopping or not self.should_stop():
+        if self.stopping:
             return False
-        self.stopping = True
-        return True
+        self.stopping = self.should_stop() or self._is_better_anew(snapshot)
+        return self.stopping
+
+    def _is_better_anew(self, snapshot: Snapshot) -> bool:
+        """Whether the tree should begin anew with another bound; asked until it is."""
+        choice, explored = self.choice, snapshot.decomposed + snapshot.leaves
+        if choice is None or choice.found is None or not explored:
+            return False
+        self.choice, found = None, choice.found
+        pays = found.pays(explored, max(snapshot.seconds, POLL_S))
+        bound = found.bound if pays else bound_of(self.problem)
+        self.progress.note(f"bound {bound}: {found.why}")
+        if pays:
+            self.better = found.bound
+        return pays
 
     def end(self, result: Result, snapshot: Snapshot | None) -> Result:
         """Show the last state of the run and return its result."""

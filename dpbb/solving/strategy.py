@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from functools import partial
@@ -12,13 +11,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dpbb.estimation.result import duration
 from dpbb.options import EngineName, Strategy
-from dpbb.problem import bound_of, n_machines_of
-from dpbb.tree.branching import tree_of
+from dpbb.problem import n_machines_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpbb.estimation.cascades import Choice
     from dpbb.solving.plan import Plan
 
 T = TypeVar("T")
@@ -32,13 +29,6 @@ ESTIMATE_SHARE = 0.05
 WAIT_S = 60.0
 """An estimate is waited for so long, as on its first use Numba compiles for it; with a
 time limit three times its share."""
-
-LOOK_SHARE = 0.02
-"""Of the time that LB1's tree is estimated to take, what a choice of the bound takes at
-most after the moment from which a cluster could explore."""
-
-CORE_NODES_PER_S = 1.5e7
-"""Nodes of LB1 a second that a core explores about (``dpbb bench cpu``, 20 x 20)."""
 
 POLL_S = 0.02
 
@@ -94,69 +84,6 @@ def chosen_strategy(
         there = "what is left of the time limit" if left is not None else "that"
         return Strategy.FROM_BELOW, f"{text}: more than {there}, {duration(limit)}"
     return Strategy.INCUMBENT, f"{text}, and there is time for it"
-
-
-def bound_for(
-    plan: Plan,
-    *,
-    engine: str | None,
-    ready: Callable[[], bool],
-    should_stop: Callable[[], bool] = lambda: False,
-) -> Choice:
-    """Return the bound of a tree where the option is ``auto``, and why.
-
-    Parameters
-    ----------
-    engine
-        The engine of an embedded cluster; None: another cluster explores.
-    ready
-        Whether the cluster is there: from then on the choice costs time.
-    """
-    from dpbb.cluster.worker.gpus import visible_gpus
-    from dpbb.estimation.cascades import Choice, chosen_bound
-    from dpbb.estimation.rates import h100_rate
-    from dpbb.kernels.cores import physical_cores
-
-    options = plan.options
-    if engine is None:
-        return Choice(bound_of(plan.problem), "the devices of a cluster are not known")
-    threads = options.threads or physical_cores()
-    rate = CORE_NODES_PER_S * threads * (options.workers or 1)
-    if engine == EngineName.GPU:
-        gpus = options.workers or len(visible_gpus(os.environ))
-        machines = max(1, n_machines_of(plan.problem))
-        known = h100_rate(plan.problem.n_jobs, machines, max(1, gpus))
-        rate = known.nodes_per_second
-    left = plan.seconds_left(time.monotonic())
-    ready_at, tree_s = math.inf, 0.0
-
-    def has_estimate(seconds: float) -> None:
-        nonlocal tree_s
-        tree_s = seconds
-
-    def is_late() -> bool:
-        nonlocal ready_at
-        now = time.monotonic()
-        if ready():
-            ready_at = min(ready_at, now)
-        return now > ready_at + LOOK_SHARE * tree_s or should_stop()
-
-    found = _in_time(
-        lambda stopped: chosen_bound(
-            plan.problem,
-            tree_of(plan.problem, options, plan.branching_ub),
-            plan.upper_bound,
-            engine=engine,
-            nodes_per_second=rate,
-            seed=options.seed,
-            should_stop=stopped,
-            on_estimate=has_estimate,
-        ),
-        WAIT_S if left is None else min(WAIT_S, ESTIMATE_SHARE * max(left, 0.0)),
-        is_late,
-    )
-    late = Choice(bound_of(plan.problem), "the estimate was not there in time")
-    return late if found is None else found
 
 
 def _in_time(

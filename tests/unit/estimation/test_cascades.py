@@ -5,8 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from dpbb.estimation import cascades
-from dpbb.estimation.cascades import Cost, chosen_bound, learned_pairs, pair_bounds_of
+from dpbb.estimation import cascades, prospect
+from dpbb.estimation.cascades import learned_pairs, pair_bounds_of, prospect_of
+from dpbb.estimation.prospect import Cost, Prospect, prospect_apart
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import TreeOptions
 from tests.oracle import best_orders
@@ -37,40 +38,48 @@ def test_the_first_pair_prunes_most(monkeypatch):
     assert last == (bounds.pairs[2], bounds.pairs[1])
 
 
+def test_the_fastest_cascade_by_its_cost(monkeypatch):
+    monkeypatch.setitem(prospect.COSTS, "cpu", Cost(2.0, 0.0, 0.0))
+    free = prospect_of(SHOP, TreeOptions(), BEST, engine="cpu")
+    assert free.bound.startswith("cascade:1-6:")
+    assert free.others < free.nodes
+    monkeypatch.setitem(prospect.COSTS, "cpu", Cost(2.0, 9.0, 0.0))
+    dear = prospect_of(SHOP, TreeOptions(), BEST, engine="cpu")
+    assert dear.others == pytest.approx(10 * free.others)
+
+
+def test_it_is_the_same_in_a_process_of_its_own():
+    here = prospect_of(SHOP, TreeOptions(), BEST, engine="cpu", seed=3)
+    apart = prospect_apart(
+        SHOP, TreeOptions(), BEST, engine="cpu", seed=3, is_wanted=lambda: True
+    )
+    assert apart == here
+
+
+def test_what_is_not_wanted_is_not_answered():
+    nothing = prospect_apart(
+        SHOP, TreeOptions(), BEST, engine="cpu", seed=3, is_wanted=lambda: False
+    )
+    assert nothing is None
+
+
 @pytest.mark.parametrize(
-    ("engine", "ub", "rate", "why"),
+    ("bound", "others", "explored", "seconds", "pays"),
     [
-        ("gpu9", BEST, 1.0, "costs of engine gpu9"),
-        ("cpu", None, 1.0, "an upper bound"),
-        ("cpu", BEST, 1e9, "its tree takes at most about 0.0 s"),
+        ("lb1", 1e6, 1000, 1.0, False),
+        ("lb2", 1e6, 1000, 1.0, True),
+        ("lb2", 9e6, 1000, 1.0, False),  # not clearly faster
+        ("lb2", 1e6, 9_000_000, 9.0, False),  # nearly all is explored
+        ("lb2", 1e6, 2_000_000, 0.5, False),  # over before the kernels are there
+        ("lb2", 1e6, 20_000_000, 9.0, False),  # the estimate was wrong
     ],
 )
-def test_lb1_is_left_alone(engine, ub, rate, why):
-    choice = chosen_bound(SHOP, TreeOptions(), ub, engine=engine, nodes_per_second=rate)
-    assert choice.bound == "lb1"
-    assert choice.why.startswith(why)
-
-
-def test_a_cascade_is_taken_that_costs_next_to_nothing(monkeypatch):
-    monkeypatch.setitem(cascades.COSTS, "cpu", Cost(2.0, 0.0, 0.0))
-    seconds = []
-    choice = chosen_bound(
-        SHOP,
-        TreeOptions(),
-        BEST,
-        engine="cpu",
-        nodes_per_second=1e-6,
-        on_estimate=seconds.append,
-    )
-    assert choice.bound.startswith("cascade:1-6:")
-    assert 1e6 < seconds[0] < 1e12  # some nodes, a millionth of one a second
-    monkeypatch.setitem(cascades.COSTS, "cpu", Cost(2.0, 99.0, 0.0))
-    dear = chosen_bound(SHOP, TreeOptions(), BEST, engine="cpu", nodes_per_second=1e-6)
-    assert dear.bound == "lb1"
+def test_a_tree_begins_anew_where_it_pays(bound, others, explored, seconds, pays):
+    found = Prospect(bound, nodes=1e7, others=others, start_s=2.0)
+    assert found.pays(explored, seconds) is pays
 
 
 def test_one_machine_has_no_pair():
     one = FlowShopProblem(FlowShopInstance("one", [[3], [4], [2]]))
     assert pair_bounds_of(one) is None
-    choice = chosen_bound(one, TreeOptions(), 9, engine="cpu", nodes_per_second=1.0)
-    assert choice.bound == "lb1"
+    assert prospect_of(one, TreeOptions(), 9, engine="cpu").bound == "lb1"

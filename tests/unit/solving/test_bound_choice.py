@@ -1,0 +1,65 @@
+"""A tree begins anew with a bound that is faster by an estimate beside it."""
+
+import json
+
+import pytest
+
+import dpbb
+from dpbb.estimation.prospect import Prospect
+from dpbb.proof.certificate import Certificate
+from dpbb.proof.verify import verify
+from dpbb.solving import bound_choice
+from dpbb.solving.bound_choice import BoundChoice, obstacle
+from tests.unit.solving.test_plan import ORDER, plan_of
+
+CASCADE = "cascade:1-19:6-19,14-19"
+TREE = {"instance": "ta029", "cutoff": 2237, "workers": 0, "verbosity": "quiet"}
+
+
+@pytest.mark.parametrize(
+    ("options", "engine", "detached", "why"),
+    [
+        ({"initial": ORDER}, "cpu", True, "nobody stays"),
+        ({"initial": ORDER}, None, False, "costs of engine there"),
+        ({"initial": ORDER}, "pool", False, "costs of engine pool"),
+        ({}, "cpu", False, "an upper bound"),
+        ({"initial": ORDER}, "cpu", False, None),
+    ],
+)
+def test_where_there_is_no_choice(options, engine, detached, why):
+    found = obstacle(plan_of(bound="auto", **options), engine=engine, detached=detached)
+    assert found is None if why is None else found.startswith(why)
+
+
+def answered(monkeypatch, found):
+    """Let the estimate be there at once."""
+    monkeypatch.setattr(bound_choice, "prospect_apart", lambda *_, **__: found)
+
+
+def test_counts_are_those_of_the_bound_that_was_taken(monkeypatch, tmp_path):
+    answered(monkeypatch, Prospect(CASCADE, 1e12, 1e6, 0.0))
+    path = tmp_path / "proof.json"
+    result = dpbb.solve(**TREE, bound="auto", certificate=str(path))
+    explicit = dpbb.solve(**TREE, bound=CASCADE)
+    assert result.termination is explicit.termination is dpbb.Termination.EXHAUSTED
+    assert result.decomposed == explicit.decomposed
+    assert result.leaves == explicit.leaves
+    assert verify(path).ok
+    assert CASCADE in json.dumps(Certificate.read(path).content)
+
+
+def test_a_tree_goes_on_where_nothing_is_faster(monkeypatch):
+    answered(monkeypatch, Prospect(CASCADE, 1e6, 1e6, 0.0))
+    result = dpbb.solve(**TREE, bound="auto")
+    assert (result.decomposed, result.leaves) == (13_440_016, 84)
+
+
+def test_an_estimate_that_fails_changes_nothing(monkeypatch, caplog):
+    def fails(*_, **__):
+        raise dpbb.errors.DpbbError("no estimate")
+
+    monkeypatch.setattr(bound_choice, "prospect_apart", fails)
+    choice = BoundChoice(plan_of(bound="auto", initial=ORDER), "cpu")
+    choice.stop()
+    assert choice.found is None
+    assert "no estimate" in caplog.text
