@@ -94,6 +94,15 @@ SPECS = {
 }
 
 
+def obstacle(name):
+    """Why an engine cannot run here; None: it can."""
+    try:
+        reason = get_engine(SPECS[name].engine).availability()
+    except EngineUnavailable as error:
+        return str(error)
+    return reason and f"engine {SPECS[name].engine}: {reason}"
+
+
 def params(names=tuple(SPECS)):
     """Parameters of a fixture: names of specs, marked."""
     marks = {"gpu": pytest.mark.gpu}
@@ -114,14 +123,11 @@ class Subject:
     @classmethod
     def of(cls, name):
         """Return the subject, or skip the test and say why it cannot run here."""
-        spec = SPECS[name]
-        try:
-            engine = get_engine(spec.engine)
-        except EngineUnavailable as error:
-            pytest.skip(str(error))
-        reason = engine.availability()
+        reason = obstacle(name)
         if reason is not None:
-            pytest.skip(f"engine {spec.engine}: {reason}")
+            pytest.skip(reason)
+        spec = SPECS[name]
+        engine = get_engine(spec.engine)
         return cls(spec, engine, engine.devices(spec.threads)[0])
 
     def problems(self, max_jobs=7):

@@ -21,24 +21,17 @@ logger = logging.getLogger(__name__)
 DELAY_S = 2.0
 
 
-def attach_later(scheduler: Any, delay_s: float = DELAY_S) -> None:
+def attach_later(scheduler: Any) -> None:
     """Attach the dashboard to a scheduler of this process that was started without.
 
     Call it in any thread; does nothing if the scheduler closes before.
-
-    Parameters
-    ----------
-    scheduler
-        A ``distributed.Scheduler`` that is running.
-    delay_s
-        Seconds from now.
     """
     asyncio_loop: asyncio.AbstractEventLoop = scheduler.loop.asyncio_loop
     if find_spec("bokeh") is not None:
         EXPECTED.add(scheduler)
 
     def begin() -> None:
-        asyncio_loop.call_later(delay_s, start_import)
+        asyncio_loop.call_later(DELAY_S, start_import)
 
     def start_import() -> None:
         # a thread of its own: the loop goes on, and no exit waits for it
