@@ -9,6 +9,9 @@ import pytest
 from dpbb.campaign import report
 from dpbb.campaign.folder import Record
 from dpbb.errors import OptionError
+from dpbb.estimation.rates import h100_rate
+
+RATE = h100_rate(50, 20).nodes_per_second
 
 A = Record(
     source="ta021", instance="ta021", digest="d1", n_jobs=20, n_machines=20,
@@ -22,7 +25,7 @@ B = Record(
     status="feasible", makespan=3845, permutation=(2, 0, 1), lower_bound=3780,
     best_lower=3771, best_upper=3846, seconds=1800.0, explore_seconds=9.0,
     engine="cpu", certificate="certificates/ta051.json.gz", attempts=2,
-    estimated=5.3e9 * 3600, low=5.3e9 * 360, high=5.3e9 * 3.6e6,
+    estimated=RATE * 3600, low=RATE * 360, high=RATE * 3.6e6,
 )  # fmt: skip
 
 
@@ -69,7 +72,7 @@ def test_what_is_left_says_what_it_costs():
     assert row[8:11] == pytest.approx((1.0, 0.1, 1000.0))
     assert row[11] == "perhaps"
     dear = replace(B, instance="dear", estimated=1e20, low=1e19, high=1e21)
-    cheap = replace(B, instance="cheap", high=5.3e9 * 7200)
+    cheap = replace(B, instance="cheap", high=RATE * 7200)
     rows = report.left([dear, A, cheap, replace(B, estimated=None)])
     assert [(row[0], row[-1]) for row in rows] == [("cheap", "yes"), ("dear", "no")]
 
