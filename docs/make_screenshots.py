@@ -2,8 +2,9 @@
 
 Needs Chromium and Playwright (``pip install "dpbb[test]"``). Solves ta021 from a bad
 schedule on a cluster of this machine, and takes one picture in each theme on the way,
-and one at the end. With ``--moments``: what a person sees when two runs share a
-cluster, a worker is killed, the scheduler is gone, a run is resumed and stopped.
+once it is known what is left. With ``--moments``: what a person sees when two runs
+share a cluster, a worker is killed, the scheduler is gone, a run is resumed and
+stopped.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ sys.path.insert(0, str(ROOT))
 SIZE = {"width": 1400, "height": 900}
 MAX_BYTES = 250_000
 WAIT_MS = 120_000
+LATE = 0.8
+"""Of the search space: then the picture is taken, whether what is left is known."""
 
 
 def main() -> int:
@@ -38,7 +41,7 @@ def main() -> int:
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--instance", default="ta021")
-    parser.add_argument("--explored", type=float, default=0.6)
+    parser.add_argument("--explored", type=float, default=0.3)
     parser.add_argument(
         "--moments", action="store_true", help="those of docs/watching.md alone"
     )
@@ -60,7 +63,7 @@ def main() -> int:
     with (
         tempfile.TemporaryDirectory() as folder,
         LocalCluster(
-            n_workers=4, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
         support.browser() as browser,
@@ -74,13 +77,14 @@ def main() -> int:
                 page = pages[theme] = browser.new_page(viewport=SIZE)
                 page.set_default_timeout(WAIT_MS)
                 page.goto(f"{address}?theme={theme}")
-            while run.snapshot().explored < options.explored:
+            while (now := run.snapshot()).explored < options.explored or (
+                not now.left_s and now.explored < LATE
+            ):
                 time.sleep(0.2)
+            time.sleep(2.5)
             for theme, page in pages.items():
                 take(page, options.out / f"dashboard-{theme}.png")
-            run.result()
-            time.sleep(2.5)
-            take(pages["light"], options.out / "dashboard-finished.png")
+            run.stop()
     return 0
 
 
@@ -136,7 +140,9 @@ def moments(out: Path) -> None:
             os.kill(worker, signal.SIGKILL)
             look("moment-worker-killed.png", "#dpbb-banner", "seat lost")
         look("moment-scheduler-killed.png", "#dpbb-lost", "was lost at")
-        page.goto("about:blank")  # else it looks for the scheduler meanwhile
+        page.close()  # with its connections, and its looks for the scheduler
+        page = browser.new_page(viewport=SIZE)
+        page.set_default_timeout(WAIT_MS)
         with cluster(port) as second, Client(second, set_as_default=False) as client:
             ask = threading.Event()
             how = {"client": client, "should_stop": ask.is_set, "progress": "none"}
