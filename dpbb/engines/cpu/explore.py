@@ -35,6 +35,14 @@ if TYPE_CHECKING:
     from dpbb.engines.cpu.state import Explorer, Pool, Tables
 
 
+MOST_JOBS_BY_TURNS = 64
+"""Up to this many jobs two explorers of a thread take turns.
+
+With 100 or 200 jobs a node has work enough for the processor, and a second explorer's
+stack only takes room in its caches: measured 2 to 6 % slower.
+"""
+
+
 @helper
 def refilter(tables: Tables, explorer: Explorer, depth: int, ub: int) -> None:
     """Bound all open levels again: close what a lower ub prunes, note least bounds."""
@@ -171,7 +179,8 @@ def explore(
 ) -> int:
     """Search until there is no work, or a stop.
 
-    Two explorers take turns. What one finds is looked at only when the other has had
+    Two explorers take turns, or the first works alone where there are more than
+    ``MOST_JOBS_BY_TURNS`` jobs. What one finds is looked at only when the other has had
     its turn: the processor works on both at once, where the long chain of steps that
     bounds a node, and the branches that depend on it, would leave it waiting.
 
@@ -223,7 +232,7 @@ def explore(
         if depth1 < 0:
             depth1 = take(tables, first, pool, nodes > 0, int64(1))
             word1 = int64(0)
-        if depth2 < 0:
+        if depth2 < 0 and tables.n_jobs <= MOST_JOBS_BY_TURNS:
             depth2 = take(tables, second, pool, nodes > 0, int64(1))
             word2 = int64(0)
         if max(depth1, depth2) < 0:

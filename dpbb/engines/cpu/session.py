@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.engines.base import SLICE_S, Candidate, Slice
-from dpbb.engines.cpu.explore import explore, settle_stack, unload_stack
+from dpbb.engines.cpu.explore import (
+    MOST_JOBS_BY_TURNS,
+    explore,
+    settle_stack,
+    unload_stack,
+)
 from dpbb.engines.cpu.pool import SiblingPool
 from dpbb.engines.cpu.sharing import IDLE
 from dpbb.engines.cpu.state import (
@@ -44,7 +49,7 @@ SLEEP_S = 0.0005
 """A thread that found no work for some microseconds looks again after this."""
 
 BY_TURNS = 2
-"""Explorers of a thread, see ``explore``."""
+"""Explorers of a thread, see ``explore``; only the first works on many jobs."""
 
 
 class CpuSession:
@@ -91,9 +96,10 @@ class CpuSession:
         self._all_optima = all_optima
         self._problem = problem
         self._all_threads = threads
+        self._at_work = BY_TURNS if n_jobs <= MOST_JOBS_BY_TURNS else 1
         self._explorers = self._idle(threads)
         self._walker = make_explorer(self._tables)
-        self._pool = SiblingPool(n_jobs, BY_TURNS * threads)
+        self._pool = SiblingPool(n_jobs, self._at_work * threads)
         self._pending = WorkUnit.empty(n_jobs)
         self._decomposed = 0
         self._n_open = 0
@@ -177,7 +183,7 @@ class CpuSession:
             return
         self._export()
         self._explorers = self._idle(threads)
-        self._pool.serve(BY_TURNS * threads)
+        self._pool.serve(self._at_work * threads)
         self._threads.shutdown(wait=True)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="dpbb-cpu")
 
