@@ -18,7 +18,6 @@ from dpbb.coordination.optima import FoundOptima
 from dpbb.errors import CheckpointError, OptionError
 from dpbb.problem import cost_of, root_bound
 from dpbb.tree.counters import Counters, closed_leaves
-from dpbb.tree.disjoint import check_disjoint
 from dpbb.tree.factoradic import n_leaves
 from dpbb.tree.work_unit import WorkUnit
 
@@ -192,7 +191,9 @@ class Checkpoint:
                     f"roots of {unit.n_jobs}"
                 )
         try:
-            check_disjoint(open_units)
+            for unit in open_units:
+                unit.check()
+            WorkUnit.concatenate([WorkUnit.empty(n_jobs), *open_units]).check()
         except ValueError as error:
             raise CheckpointError(f"open roots: {error}") from error
         closed = closed_leaves(self.counters.closed)

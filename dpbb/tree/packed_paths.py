@@ -250,6 +250,133 @@ def gather(
     return int(at)
 
 
+@entry
+def select(
+    depths: Narrow,
+    shared: Narrow,
+    tails: Narrow,
+    rows: NDArray[np.int64],
+    taken_shared: Narrow,
+    taken_tails: Narrow,
+) -> int:
+    """Take some of checked, packed paths, packed again.
+
+    Parameters
+    ----------
+    depths, shared, tails
+        Packed paths.
+    rows : ndarray of int64, shape (k,)
+        Which of them, ascending.
+    taken_shared, taken_tails
+        To be filled; for the tails there is room for as many as there were.
+
+    Returns
+    -------
+    int
+        Length of the taken tails.
+    """
+    at, done, filled = int64(0), int64(0), int64(0)
+    path = np.zeros(65536, np.uint16)
+    alike = int64(0)  # so many first digits are those of the path taken last
+    for row in range(len(depths)):
+        if done == len(rows):
+            break
+        keeps, depth = int64(shared[row]), int64(depths[row])
+        for level in range(keeps, depth):
+            path[level] = tails[at]
+            at += 1
+        alike = min(alike, keeps)
+        if row == rows[done]:
+            taken_shared[done] = alike
+            for level in range(alike, depth):
+                taken_tails[filled] = path[level]
+                filled += 1
+            alike = depth
+            done += 1
+    return int(filled)
+
+
+@entry
+def merge(
+    depths: Narrow,
+    shared: Narrow,
+    tails: Narrow,
+    other_depths: Narrow,
+    other_shared: Narrow,
+    other_tails: Narrow,
+    all_depths: Narrow,
+    all_shared: Narrow,
+    all_tails: Narrow,
+) -> int:
+    """Put two sets of packed paths in order, packed again.
+
+    Parameters
+    ----------
+    depths, shared, tails, other_depths, other_shared, other_tails
+        Two sets of packed paths. Where they are not disjoint, ``survey`` finds the
+        result out of order.
+    all_depths, all_shared, all_tails
+        To be filled; for the tails there is room for those of both.
+
+    Returns
+    -------
+    int
+        Length of the tails of all.
+
+    Notes
+    -----
+    Both next paths come after the one that was written last. The one that shares more
+    of its first digits with that one comes first, and of those that share as many the
+    first digit beyond decides (the merge of sorted strings by lengths of common
+    prefixes: Ng and Kakehi 2008). So hardly a digit is looked at twice.
+    """
+    path = np.zeros((2, 65536), np.uint16)
+    alike = np.zeros(2, np.int64)  # digits shared with the path that was written last
+    rows, ats = np.full(2, -1, np.int64), np.zeros(2, np.int64)
+    n_rows = np.array([len(depths), len(other_depths)])
+    reads = np.ones(2, np.int64)
+    filled = int64(0)
+    for written in range(len(depths) + len(other_depths)):
+        for side in range(2):
+            if not reads[side]:
+                continue
+            reads[side] = 0
+            rows[side] += 1
+            row, at = rows[side], ats[side]
+            if row >= n_rows[side]:
+                continue
+            depth = int64(depths[row] if side == 0 else other_depths[row])
+            keeps = int64(shared[row] if side == 0 else other_shared[row])
+            for level in range(keeps, depth):
+                path[side, level] = tails[at] if side == 0 else other_tails[at]
+                at += 1
+            ats[side] = at
+            # it was the path before on its side that was written last
+            alike[side] = keeps
+        if rows[0] >= n_rows[0]:
+            side = int64(1)
+        elif rows[1] >= n_rows[1] or alike[0] > alike[1]:
+            side = int64(0)
+        elif alike[0] < alike[1]:
+            side = int64(1)
+        else:
+            level = alike[0]
+            least = min(int64(depths[rows[0]]), int64(other_depths[rows[1]]))
+            while level < least and path[0, level] == path[1, level]:
+                level += 1
+            side = int64(path[0, level] > path[1, level])
+            # the other one shares these with the path that is written now
+            alike[1 - side] = level
+        depth = int64(depths[rows[0]] if side == 0 else other_depths[rows[1]])
+        all_depths[written] = depth
+        all_shared[written] = alike[side]
+        for level in range(alike[side], depth):
+            all_tails[filled] = path[side, level]
+            filled += 1
+        reads[side] = 1
+    return int(filled)
+
+
 def prepare() -> None:
     """Compile what reports and lost leases need, so that the first need not wait."""
     none, cells = np.zeros(0, np.uint8), np.zeros(2, np.int64)
@@ -257,3 +384,5 @@ def prepare() -> None:
     find_homes(none, none, none, none, none, none, cells[:0])
     touch_cells(none, none, none, np.ones(1), 0.0, cells)
     spread(none, none, none, cells[:0], np.zeros((0, 1), np.uint16))
+    select(none, none, none, cells[:0], none, none)
+    merge(*[none] * 9)

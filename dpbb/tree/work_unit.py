@@ -8,6 +8,7 @@ are at each depth. No leaf index is built on any of these ways.
 
 from __future__ import annotations
 
+import bisect
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -154,11 +155,33 @@ class WorkUnit:
             raise ValueError("expected at least one work unit, got none")
         for unit in units[1:]:
             units[0]._check_same_tree(unit)
+        if sum(map(len, units)) >= MANY_ROOTS:
+            return cls._merge(units)
         width = max(1, *(int(unit.depths.max(initial=0)) for unit in units))
         depths = np.concatenate([unit.depths for unit in units])
         digits = np.concatenate([unit._padded(width)[:, :width] for unit in units])
         order = np.argsort(sort_keys(units[0].n_jobs, digits), kind="stable")
         return cls(units[0].n_jobs, depths[order], digits[order])
+
+    @classmethod
+    def _merge(cls, units: Sequence[WorkUnit]) -> WorkUnit:
+        """Put many roots in order, packed: always the two smallest units together."""
+        from dpbb.tree.packed_paths import merge
+
+        some = sorted(units, key=len)
+        while len(some) > 1:
+            one, two, *some = some
+            if len(one) + len(two) < MANY_ROOTS:
+                both = cls.concatenate([one, two])
+            else:
+                kind, n_rows = narrow(one.n_jobs), len(one) + len(two)
+                depths, shared = np.empty(n_rows, kind), np.empty(n_rows, kind)
+                # a path may share less with a new neighbour than with its old one
+                tails = np.empty(int(one.depths.sum()) + int(two.depths.sum()), kind)
+                length = merge(*one._compact(), *two._compact(), depths, shared, tails)
+                both = cls.of_packed(one.n_jobs, depths, shared, tails[:length].copy())
+            bisect.insort(some, both, key=len)
+        return some[0]
 
     # -- what it is -------------------------------------------------------------
 
@@ -348,8 +371,20 @@ class WorkUnit:
         if self._digits is None:
             rows = np.arange(len(self))[index]
             if np.all(rows[1:] > rows[:-1]):
+                if len(rows) >= MANY_ROOTS:
+                    return self._select(rows)
                 return WorkUnit(self.n_jobs, self.depths[rows], self._table(rows))
         return WorkUnit(self.n_jobs, self.depths[index], self.digits[index])
+
+    def _select(self, rows: NDArray[np.intp]) -> WorkUnit:
+        """Return some of the packed roots, packed, in ascending order."""
+        from dpbb.tree.packed_paths import select
+
+        columns = self._compact()
+        depths = columns[0][rows]
+        shared, tails = np.empty_like(depths), np.empty(int(depths.sum()), depths.dtype)
+        length = select(*columns, rows, shared, tails)
+        return WorkUnit.of_packed(self.n_jobs, depths, shared, tails[:length].copy())
 
     def intersect(self, other: WorkUnit) -> WorkUnit:
         """Return the roots of the leaves in both units: of two nested, the deeper."""

@@ -206,16 +206,17 @@ class PagePool:
             rows = int(first[n_pages])
             rest = unit.take(np.sort(order[rows:]))
             order = order[:rows]
+        table = unit.digits
         digits, *pages = (
             cupy.asarray(np.ascontiguousarray(array))
             for array in (
-                unit.digits[order],
+                table[order],
                 first[:n_pages].astype(np.uint32),
                 count[:n_pages].astype(np.uint32),
                 depths[:n_pages].astype(np.uint16),
             )
         )
-        width = np.int32(unit.digits.shape[1])
+        width = np.int32(table.shape[1])
         arguments = (self.arena, digits, width, *pages, np.uint32(n_pages))
         blocks = -(-n_warps // self._kernels.shape.warps)
         self.control["spare_pages"] = 0

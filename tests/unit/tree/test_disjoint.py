@@ -1,17 +1,23 @@
 import numpy as np
 import pytest
 
-from dpbb.tree import disjoint
-from dpbb.tree.disjoint import check_disjoint
-from dpbb.tree.root import Root
+from dpbb.tree import work_unit
 from dpbb.tree.work_unit import WorkUnit
 
-N_JOBS = 14  # deeper than the levels that say where to cut
+N_JOBS = 14
 
 
-@pytest.fixture(autouse=True)
-def short_chunks(monkeypatch):
-    monkeypatch.setattr(disjoint, "CHUNK_ROOTS", 3)
+@pytest.fixture(autouse=True, params=[0, work_unit.MANY_ROOTS])
+def few_are_many(monkeypatch, request):
+    """Put packed roots together, and tables."""
+    monkeypatch.setattr(work_unit, "MANY_ROOTS", request.param)
+
+
+def check_disjoint(units):
+    """Raise ValueError unless no root lies inside another, of whichever unit."""
+    for unit in units:
+        unit.check()
+    WorkUnit.concatenate([WorkUnit.empty(N_JOBS), *units]).check()
 
 
 def random_units(rng, n_units):
@@ -50,20 +56,6 @@ def test_disjoint_units_pass_and_any_other_root_is_found(seed, n_units):
         more[chosen] = with_root(units[chosen], path)
         with pytest.raises(ValueError, match="expected roots in leaf order"):
             check_disjoint(more)
-
-
-def test_a_root_in_the_last_one_of_the_chunk_before_is_found():
-    """Among children of one node, a chunk ends at every place there is."""
-    children = WorkUnit.whole(N_JOBS).expand(0)
-    for digit in range(N_JOBS):
-        inside = WorkUnit.from_paths(N_JOBS, [(digit, 5, 0, 1)])
-        assert Root((digit,)).interval(N_JOBS).begin < (
-            Root((digit, 5, 0, 1)).interval(N_JOBS).begin
-        )
-        with pytest.raises(ValueError, match="expected roots in leaf order"):
-            check_disjoint([children, inside])
-        others = children.take(np.arange(N_JOBS) != digit)
-        check_disjoint([others, inside])
 
 
 def test_other_damage_is_found():

@@ -66,13 +66,12 @@ def test_some_roots_are_taken_without_a_table_of_all(packed, seed, monkeypatch):
     other = packed(unit)
     assert other.roots() == roots
     assert other.take(slice(None, None, -1)) == backwards
+    table = WorkUnit.digits.fget
     monkeypatch.setattr(
         WorkUnit,
         "digits",
         property(
-            lambda self: (
-                self._digits if self is not other else pytest.fail("a table of all")
-            )
+            lambda self: pytest.fail("a table of all") if self is other else table(self)
         ),
     )
     found = [other.take(index) for index in indices]
@@ -149,3 +148,32 @@ def test_damage_is_no_crash(monkeypatch):
             continue
         unit.check()
         WorkUnit(N, unit.depths, unit.digits).check()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sets_of_packed_roots_stay_packed(packed, seed):
+    """Of what a table says: parts of it, all parts together, and what is left."""
+    rng = random.Random(seed)
+    whole = random_unit(rng)
+    part = np.array([rng.randrange(4) for _ in range(len(whole))])
+    parts = [whole.take(part == one) for one in range(4)]
+    others = random_unit(rng, cuts=3)
+    expected = whole.subtract(others), whole.intersect(others)
+    whole, others = packed(whole), packed(others)
+    taken = [whole.take(part == one) for one in range(4)]
+    assert taken == parts
+    again = WorkUnit.concatenate(taken[::-1])
+    left = whole.subtract(others), whole.intersect(others)
+    assert all(unit._digits is None for unit in (*taken, again))
+    assert again == whole
+    again.check()
+    assert left == expected
+
+
+def test_roots_that_overlap_are_found_after_they_were_put_together(packed):
+    """What comes from outside is put together before it is checked."""
+    inside = WorkUnit.from_paths(N, [(0, 3), (1, 2, 0)])
+    for other in ([(0, 3)], [(1, 2)], [(1, 2, 0, 4), (3,)]):
+        units = [packed(inside), packed(WorkUnit.from_paths(N, other))]
+        for both in (units, units[::-1]):
+            assert not WorkUnit.concatenate(both).is_ordered_and_disjoint()
