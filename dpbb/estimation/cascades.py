@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from dpbb.engines.registry import get_engine
 from dpbb.estimation.background import main, tree_from_json
 from dpbb.estimation.plain import sampler_of, thin
-from dpbb.estimation.prospect import COSTS, Prospect
+from dpbb.estimation.prospect import CLEAR, COSTS, Prospect
 from dpbb.options import LB1
 from dpbb.problem import HasBounds, bound_of, with_bound
 from dpbb.tree.branching import bound_children
@@ -92,11 +93,20 @@ def prospect_of(
 
 
 def answer(request: bytes) -> Prospect:
-    """Answer what ``prospect_apart`` asks, in this process."""
+    """Answer what ``prospect_apart`` asks, in this process.
+
+    On a first use the CPU engine's kernels for a cascade that may be taken are compiled
+    here: the tree of LB1 goes on meanwhile.
+    """
     values = json.loads(request)
-    return prospect_of(
-        *tree_from_json(values), engine=values["engine"], seed=values["seed"]
-    )
+    problem, tree, ub = tree_from_json(values)
+    found = prospect_of(problem, tree, ub, engine=values["engine"], seed=values["seed"])
+    if values["engine"] == "cpu" and found.others < CLEAR * found.nodes:
+        engine = get_engine("cpu")
+        tree = replace(tree, bound=found.bound)
+        problem = with_bound(problem, found.bound)
+        engine.warm_up(problem, tree, engine.devices(1)[0])
+    return found
 
 
 def pair_bounds_of(problem: Problem[Any]) -> TightensByPair | None:
