@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
+from dpbb.campaign.checking import doubt_of
 from dpbb.campaign.folder import CampaignFolder, Record
 from dpbb.campaign.report import LEFT_COLUMNS, as_markdown, as_table, left
 from dpbb.campaign.sets import size_of
@@ -36,6 +37,10 @@ BOUND_COLUMNS = ("instance", "lower bound", "before", "best known", "nodes", "s"
 def records(folder: Path) -> list[Record]:
     """Return the records of a campaign in the order of its report."""
     found = CampaignFolder(folder).records().values()
+    for one in found:
+        doubt = doubt_of(one, folder)
+        if doubt:
+            raise SystemExit(f"{one.instance} in {folder}: {doubt}")
     return sorted(found, key=lambda one: (one.n_jobs, one.n_machines, one.instance))
 
 
@@ -112,7 +117,7 @@ def estimates() -> list[Record]:
             digest="",
             n_jobs=n_jobs,
             n_machines=n_machines,
-            best_lower=known.get(name) or int(row["best_lower"]),
+            best_lower=max(known.get(name) or 0, int(row["best_lower"])),
             best_upper=int(row["best_upper"]),
             estimated=float(row["estimated"]),
             low=float(row["low"]),

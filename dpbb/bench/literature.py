@@ -1,8 +1,9 @@
 """The tables of the literature's largest runs, measured here and put beside them.
 
 ``engines``: one core, all cores and one GPU, both ways of balancing, on whole trees (or
-their first ``--limit-s`` seconds). ``gpus``: whole solves on 1, 2, ... GPUs, and what
-simulated seats come to beyond them. ``closed``: instances that campaigns have proved.
+their first ``--limit-s`` seconds). ``closed``: instances that campaigns have proved.
+Whole solves on several GPUs are ``dpbb bench multigpu``, beyond those that are there
+``python -m tests.worlds scale``.
 Published: J. Gmys, "Exactly solving hard permutation flowshop scheduling problems on
 peta-scale GPU-accelerated supercomputers", INFORMS Journal on Computing 34(5), 2022.
 Also runnable as ``python -m dpbb.bench.literature``. The exit code is 1 when a count is
@@ -12,16 +13,16 @@ wrong.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpbb.bench import multigpu
 from dpbb.bench.cpu import Machine
+from dpbb.campaign.checking import doubt_of
 from dpbb.campaign.folder import CampaignFolder
+from dpbb.campaign.report import CLASS_COLUMNS, as_table, classes
 from dpbb.engines.driver import explore_to_end
 from dpbb.engines.registry import get_engine
 from dpbb.errors import EngineUnavailable, OptionError
@@ -45,19 +46,6 @@ PUBLISHED_ENGINES = (
     "P100) to 325 times (200x20, V100); its 24 cores about 24 times"
 )
 
-PUBLISHED_GPUS = {
-    "vfr30_15_2": (122e9, 54 * 60.0, 37.6e6),
-    "vfr30_15_5": (564e9, (4 * 60 + 22) * 60.0, 35.8e6),
-    "vfr30_15_9": (3_660e9, (27 * 60 + 23) * 60.0, 37.1e6),
-}
-"""Table 2: nodes, seconds and nodes a second of one V100."""
-
-PUBLISHED_SCALING = (
-    "published: efficiency of at least 90 % up to 16, 32, 64 GPUs (the three trees in "
-    "this order); 84, 89, 89 % on 32, 64, 128, from where on its coordinator is "
-    "saturated; 384 GPUs 215 times one on the third"
-)
-
 PUBLISHED_CLOSED = {
     "ta058": (256, 13 * 3600 + 17 * 60, 3399.0, 339e12, 3691),
     "ta053": (128, 7 * 3600 + 59 * 60, 1022.0, 95e12, 3640),
@@ -73,12 +61,18 @@ PUBLISHED_CLOSED = {
 }
 """Tables 3 to 5: V100s, seconds, GPU-hours, nodes and optimum."""
 
+PUBLISHED_VFR = (
+    "of 480 instances VFR, 55 were solved for the first time there, and 122 best-known "
+    "makespans improved; the largest, VFR30_20_1, 53.4 * 10^12 nodes and 200 GPU-hours"
+)
+"""What is known here of Figure 11; its bars are not."""
+
 TIES = (
     "ties of MinMin: here the larger sum of bounds, then the front; another rule "
     "there, by which trees have up to 1.58 times as many nodes, or as few"
 )
 
-PARTS = ("engines", "gpus", "closed")
+PARTS = ("engines", "closed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,27 +112,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--limit-s", type=float, default=20.0, help="rates of longer runs: of so long"
     )
     parser.add_argument(
-        "--shops",
-        nargs="+",
-        choices=PUBLISHED_GPUS,
-        default=list(PUBLISHED_GPUS),
-        help="trees of the second table",
-    )
-    parser.add_argument("--gpus", nargs="+", type=int, default=[1, 2])
-    parser.add_argument("--gpus-limit-s", type=float, default=None, help="of each run")
-    parser.add_argument(
-        "--simulated",
-        nargs="+",
-        type=Path,
-        default=[],
-        metavar="FILE",
-        help="what `python -m tests.worlds scale --nodes N --json FILE` wrote",
-    )
-    parser.add_argument(
-        "--campaigns", nargs="+", default=[], metavar="FOLDER", help="of the third"
-    )
-    parser.add_argument(
-        "--data", metavar="FOLDER", help="benchmark files; default: $DPBB_DATA"
+        "--campaigns", nargs="+", default=[], metavar="FOLDER", help="of the second"
     )
     parser.add_argument("--json", type=Path, default=None, help="also write this file")
 
@@ -159,10 +133,6 @@ def run(args: argparse.Namespace) -> int:
         rates = list(_engines(args))
         record["engines"] = [asdict(rate) for rate in rates]
         wrong |= _differ(rates)
-    if "gpus" in args.part:
-        code, rows = _gpus(args)
-        wrong |= code != 0
-        record["gpus"] = rows
     if "closed" in args.part:
         record["closed"] = _closed(args.campaigns)
     if args.json is not None:
@@ -262,60 +232,6 @@ def _differ(rates: Iterable[Rate]) -> bool:
     return bool(different)
 
 
-# -- Table 2 and Figure 10 --------------------------------------------------------
-
-
-def _gpus(args: argparse.Namespace) -> tuple[int, list[dict[str, Any]]]:
-    print("\nwhole solves, measured\n", flush=True)
-    parser = argparse.ArgumentParser()
-    multigpu.add_arguments(parser)
-    how = parser.parse_args([])
-    how.trees, how.gpus, how.data = args.shops, args.gpus, args.data
-    how.limit_s = args.gpus_limit_s
-    code, measured = multigpu.measure_all(how)
-    print(f"\n{PUBLISHED_SCALING}\n")
-    _head(
-        *("tree", "GPUs", "nodes", "s", "G nodes/s", "efficiency"),
-        *("coordinator s", "one V100: nodes", "s", "G nodes/s"),
-    )
-    for one in measured:
-        nodes, seconds, speed = PUBLISHED_GPUS[one.tree]
-        whole = "" if one.complete else " (part)"
-        _row(
-            *(one.tree, one.gpus, f"{one.nodes:,}{whole}", f"{one.wall_s:.1f}"),
-            *(f"{one.nodes_per_s / 1e9:.3f}", f"{one.efficiency:.1%}"),
-            *(f"{one.loop_s:.2f}", f"{nodes / 1e9:,.0f} G"),
-            *(f"{seconds:,.0f}", f"{speed / 1e9:.4f}"),
-        )
-    rows = [asdict(one) for one in measured]
-    for file in args.simulated:
-        rows += _simulated(file)
-    return code, rows
-
-
-def _simulated(file: Path) -> list[dict[str, Any]]:
-    """Print and return what a simulation of more seats has written."""
-    try:
-        record = json.loads(file.read_text(encoding="utf-8"))
-        speed, rows = record["physics"]["speed"], record["rows"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise OptionError(
-            f"--simulated: expected what tests.worlds scale wrote, got {file}: {error}"
-        ) from error
-    print(
-        f"\nSIMULATED, not measured ({file.name}): {speed / 1e9:g} G nodes/s a seat\n"
-    )
-    _head("seats", "efficiency", "s", "event loop busy", "units")
-    for row in rows:
-        tally = row["tally"]
-        _row(
-            *(row["case"]["seats"], f"{row['efficiency']:.1%}"),
-            *(f"{tally['seconds']:.2f}", f"{tally['loop_s'] / tally['seconds']:.1%}"),
-            tally["units"],
-        )
-    return [{"simulated": file.name, **row} for row in rows]
-
-
 # -- Tables 3 to 5 ----------------------------------------------------------------
 
 
@@ -323,7 +239,10 @@ def _closed(folders: Sequence[str]) -> list[dict[str, Any]]:
     records: dict[str, Record] = {}
     for folder in folders:
         for record in CampaignFolder(Path(folder)).records().values():
-            if record.proved or record.instance not in records:
+            doubt = doubt_of(record, Path(folder))
+            if doubt:
+                print(f"{record.instance} in {folder} is left out: {doubt}")
+            elif record.proved or record.instance not in records:
                 records[record.instance] = record
     print("\nsolved for the first time there (V100), and by campaigns here\n")
     _head(
@@ -347,6 +266,9 @@ def _closed(folders: Sequence[str]) -> list[dict[str, Any]]:
             *(found, f"{known.seconds:.1f}", f"{known.gpu_seconds / 3600:.3g}"),
             *(f"{explored:.2g}", known.engine, known.proof),
         )
+    vfr = [one for one in records.values() if one.instance.startswith("VFR")]
+    if vfr:
+        print(f"\n{PUBLISHED_VFR}; here\n\n{as_table(CLASS_COLUMNS, classes(vfr))}")
     return rows
 
 

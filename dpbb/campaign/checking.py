@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.errors import InstanceError
+from dpbb.errors import InstanceError, OptionError
 from dpbb.flowshop.best_known import best_known_of_digest
 from dpbb.flowshop.family import read_problem
-from dpbb.result import Status
+from dpbb.problem import instance_name_of
+from dpbb.proof import checker
+from dpbb.proof.certificate import Certificate
+from dpbb.result import Proof, Status
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from dpbb.campaign.folder import Record
+    from dpbb.problem import Problem
 
 
-def doubt_of(record: Record, folder: Path, data_dir: str | None = None) -> str:
+def doubt_of(
+    record: Record,
+    folder: Path,
+    data_dir: str | None = None,
+    problem: Problem[Any] | None = None,
+) -> str:
     """Return why a record is not to be believed; empty where nothing speaks against it.
 
     Parameters
@@ -25,12 +34,12 @@ def doubt_of(record: Record, folder: Path, data_dir: str | None = None) -> str:
     folder
         Of its campaign, where its certificate is.
     data_dir
-        As of ``read_instance``. Schedules of benchmark instances that can be read are
-        evaluated again.
+        As of ``read_instance``.
+    problem
+        What it is a record of; None: the benchmark instance with its digest, if that
+        can be read. The schedule is evaluated again.
     """
     value, order, lower = record.makespan, record.permutation, record.lower_bound
-    if record.certificate and not (folder / record.certificate).is_file():
-        return f"its certificate {record.certificate} is not there"
     if record.status in (Status.OPTIMAL, Status.FEASIBLE) and None in (value, order):
         return f"it is {record.status} without a makespan and its permutation"
     if order is not None and sorted(order) != list(range(record.n_jobs)):
@@ -39,19 +48,44 @@ def doubt_of(record: Record, folder: Path, data_dir: str | None = None) -> str:
         return f"its lower bound {lower} is above its makespan {value}"
     if record.status == Status.OPTIMAL and lower != value:
         return f"it is optimal with makespan {value} and lower bound {lower}"
-    return _doubt_of_benchmark(record, data_dir)
+    found = _doubt_of_certificate(record, folder)
+    return found or _doubt_of_schedule(record, problem or _benchmark(record, data_dir))
 
 
-def _doubt_of_benchmark(record: Record, data_dir: str | None) -> str:
-    known = best_known_of_digest(record.digest)
-    if known is None:
+def _doubt_of_certificate(record: Record, folder: Path) -> str:
+    """Compare instance and bound; whether its books hold, ``dpbb verify`` says."""
+    if not record.certificate:
         return ""
+    name = f"its certificate {record.certificate}"
+    if not (folder / record.certificate).is_file():
+        return f"{name} is not there"
     try:
-        problem = read_problem(known.name, data_dir=data_dir)
+        content = Certificate.read(folder / record.certificate).content
+        checker.check_form(content)
+    except (OptionError, checker.Failed) as error:
+        return f"{name} is none: {error}"
+    digest, bound = content["instance"]["digest"], content["result"]["lower_bound"]
+    if digest != record.digest:
+        return f"{name} is of an instance with the digest {digest[:16]}"
+    whole = record.proved and record.proof == Proof.TREE_EXHAUSTED
+    if bound > (record.lower_bound or 0) or (whole and bound != record.lower_bound):
+        return f"{name} has the lower bound {bound}, it has {record.lower_bound}"
+    return ""
+
+
+def _benchmark(record: Record, data_dir: str | None) -> Problem[Any] | None:
+    known = best_known_of_digest(record.digest)
+    try:
+        return None if known is None else read_problem(known.name, data_dir=data_dir)
     except InstanceError:  # its file is not at hand
+        return None
+
+
+def _doubt_of_schedule(record: Record, problem: Problem[Any] | None) -> str:
+    if problem is None:
         return ""
     if (problem.digest, problem.n_jobs) != (record.digest, record.n_jobs):
-        return f"its digest or size is not that of {known.name}"
+        return f"its digest or size is not that of {instance_name_of(problem)}"
     if record.permutation is None:
         return ""
     value = problem.evaluate(np.array(record.permutation, np.intp))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dpbb import api
+from dpbb.campaign.checking import doubt_of
 from dpbb.campaign.folder import CERTIFICATES, CHECKPOINTS, CampaignFolder, Record
 from dpbb.campaign.schedules import named
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
@@ -161,6 +162,8 @@ class Campaign:
             )
         with self.folder.alone():
             records = self.folder.records()
+            for file, record in self.folder.by_file().items():
+                self._check(file, record, problems.get(record.digest))
             found = [
                 self._estimated(source, problem, records.get(digest))
                 for digest, (source, problem) in problems.items()
@@ -170,6 +173,19 @@ class Campaign:
             self._solve_all(found, {key: one for key, (_, one) in problems.items()})
             records = self.folder.records()
             return [records[record.digest] for record in found]
+
+    def _check(
+        self, file: Path, record: Record, known: tuple[str, Problem[Any]] | None
+    ) -> None:
+        """Check that a record which says that nothing is left to do holds."""
+        if known is None or not record.proved:
+            return
+        doubt = doubt_of(record, self.folder.path, self.data_dir, known[1])
+        if doubt:
+            raise DpbbError(
+                f"{file}: expected a record that holds, or none to solve the instance "
+                f"again, got one of which {doubt}"
+            )
 
     def _estimated(
         self, source: str, problem: Problem[Any], record: Record | None

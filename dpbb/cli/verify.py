@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 exit codes: 0 proved again, or audited; 1 the certificate does not hold; 2 it is none;
-3 its books add up, but too little of the tree was explored again.
+3 its books add up, but too little of the tree was explored again; 4 sampled: they add
+up, and samples of units too large for that agree with them.
 --print-checker writes a program of one file, which needs nothing but Python and shares
 no code with dpbb: dpbb verify --print-checker > checker.py"""
-
-EXIT_TOO_LITTLE = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -94,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
     if args.scheduler is not None and not args.all:
         raise OptionError("scheduler: expected it with the whole tree (--all)")
     from dpbb.flowshop.family import read_problem
-    from dpbb.proof.checker import TOO_LITTLE
+    from dpbb.proof.checker import EXIT
     from dpbb.proof.verify import verify
 
     mine = args.instance and read_problem(args.instance, data_dir=args.data)
@@ -121,6 +120,4 @@ def run(args: argparse.Namespace) -> int:
     print(
         json_text({**asdict(found), "ok": found.ok}) if args.json else found.summary()
     )
-    if found.verdict == TOO_LITTLE:
-        return EXIT_TOO_LITTLE
-    return 0 if found.ok else 1
+    return EXIT.get(found.verdict, 1)

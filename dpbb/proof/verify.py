@@ -13,6 +13,9 @@ import numpy as np
 from dpbb.engines.base import Device
 from dpbb.engines.registry import get_engine
 from dpbb.errors import OptionError
+from dpbb.estimation.plain import sampler_of
+from dpbb.estimation.roots import RootSample
+from dpbb.estimation.sampling import FIRST_SAMPLES, Sampler
 from dpbb.flowshop.family import read_problem
 from dpbb.options import LB1, BranchingRule, TreeOptions
 from dpbb.problem import (
@@ -27,6 +30,7 @@ from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
 from dpbb.proof.pieces import Explorer, Found, Task
 from dpbb.tree.branching import bound_children
+from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -46,6 +50,9 @@ NODES = {
     "pool": 20_000_000,
 }
 """Budget by engine: so it is a matter of minutes."""
+
+SAMPLES = 64
+"""Nodes of a stratum that an estimate of a large unit keeps."""
 
 PARTS = 10
 """One draw may take this part of the budget."""
@@ -71,8 +78,8 @@ class Verification:
     checks
         In order; nothing is checked after the first that fails.
     verdict
-        ``"proved again"``, ``"audited"``, ``"not checked enough"`` or ``"does not
-        hold"``; ``docs/proof.md`` says what each means.
+        ``"proved again"``, ``"audited"``, ``"sampled"``, ``"not checked enough"`` or
+        ``"does not hold"``; ``docs/proof.md`` says what each means.
     digest
         Of the instance.
     notes
@@ -130,23 +137,31 @@ FALSE = "does not hold"
 MEANING = {
     checker.PROVED: ": the whole tree was explored, and has no better schedule",
     checker.AUDITED: ": the books add up, and nothing that was drawn is false",
+    checker.SAMPLED: ": the books add up, and samples of large units agree with "
+    "them; that the work was done they cannot show",
     checker.TOO_LITTLE: ": the books add up, but too little was explored again",
     FALSE: "",
 }
 """What is said of each verdict."""
 
 
-def _meaning(draws: int) -> str:
+def _meaning(verdict: str, draws: int) -> str:
     """Say what so many draws of each kind show."""
     half = max(1, draws // 2)
     share = 1 - 0.05 ** (1 / half)
-    return (
+    text = (
         "were a share f of the claimed nodes in false units that can be explored "
         f"again, or of the descents in false parts, {half} draws would have missed it "
         "with "
         f"probability (1 - f)^{half}: 5 % at f = {share:.0%}. One hidden leaf is not "
         "found so; --all explores everything"
     )
+    if verdict == checker.SAMPLED:
+        text += (
+            ". Counts of large units are only known to be of the right size, which "
+            "somebody who made them up could have estimated, too"
+        )
+    return text
 
 
 def verify(
@@ -259,7 +274,7 @@ def verify(
             found = f"{found}, by {again.name}, {seconds:.1f} s, seed {seed}"
             checks.append(Check(AGAIN, True, found))
             if verdict != checker.PROVED:
-                notes.append(_meaning(max(2, witnesses)))
+                notes.append(_meaning(verdict, max(2, witnesses)))
         elif verdict != checker.PROVED:
             notes.append("nothing was explored again, as none was asked for")
     except (checker.Failed, ValueError, ArithmeticError, RecursionError) as error:
@@ -499,8 +514,10 @@ class _Again:
         if self._here is not None:
             self._here.close()
 
-    def descend(self, rng: Random, ub: int) -> tuple[list[int], list[int]]:
-        """Walk down from the root at random, as ``checker.Tree.descend`` does."""
+    def descend(
+        self, rng: Random, ub: int, start: Sequence[int] = ()
+    ) -> tuple[list[int], list[int]]:
+        """Walk down a root, then at random, as ``checker.Tree.descend`` does."""
         problem, tree = self._problem, self._tree
         order = tree.root_order or range(problem.n_jobs)
         jobs, state = np.array(order, np.intp), problem.root_state()
@@ -511,6 +528,8 @@ class _Again:
                 *(problem, self._tightens, tree, state, jobs, len(path), ub)
             )
             digits = np.flatnonzero(bounds < ub)
+            if len(path) < len(start):
+                digits = digits[digits == start[len(path)]]
             if not len(digits):
                 break
             widths.append(len(digits))
@@ -519,3 +538,19 @@ class _Again:
                 state = problem.extend(state, int(jobs[path[-1]]), back=back)
             jobs = np.delete(jobs, path[-1])
         return path, checker.sizes_of(widths)
+
+    def estimate(
+        self, roots: list[list[int]], ub: int, rng: Random, _nodes: int
+    ) -> float:
+        """Estimate the nodes below roots, without bias, by the sampler of estimates."""
+        unit = WorkUnit.from_paths(self._problem.n_jobs, sorted(roots))
+        sampler = sampler_of(self._problem, self._tree, ub, RootSample.of(unit))
+        samples = SAMPLES if isinstance(sampler, Sampler) else FIRST_SAMPLES
+        rounds = sampler.rounds(
+            seconds=0.0,
+            samples=samples,
+            probes=1,
+            threads=1,
+            seed=rng.getrandbits(32),
+        )
+        return rounds[-1].mean

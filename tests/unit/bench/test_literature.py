@@ -5,14 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from dpbb.bench import literature, multigpu
+from dpbb.bench import literature
 from dpbb.campaign.folder import CampaignFolder, Record
 from dpbb.errors import OptionError
-
-MEASURED = multigpu.Measurement(
-    **dict.fromkeys(multigpu.Measurement.__slots__, 0)
-    | {"tree": "vfr30_15_2", "gpus": 2, "nodes": 7, "complete": True, "wall_s": 2.0}
-)  # fmt: skip
 
 
 def test_whole_trees_and_first_seconds_are_told_apart(monkeypatch, capsys, tmp_path):
@@ -43,48 +38,31 @@ def test_counts_that_differ_are_told(capsys):
     assert "ta021: different numbers of nodes: [5, 6]" in capsys.readouterr().out
 
 
-def test_gpus_are_measured_and_more_seats_simulated(monkeypatch, capsys, tmp_path):
-    asked = []
-
-    def measure(args):
-        asked.append((args.trees, args.gpus, args.limit_s))
-        return 0, [MEASURED]
-
-    monkeypatch.setattr(multigpu, "measure_all", measure)
-    tally = {"seconds": 2.0, "loop_s": 0.5, "units": 3}
-    row = {"case": {"seats": 16}, "efficiency": 0.69, "tally": tally}
-    file = tmp_path / "scale.json"
-    file.write_text(json.dumps({"physics": {"speed": 9e9}, "rows": [row]}))
-    arguments = ["--part", "gpus", "--shops", "vfr30_15_2", "--gpus-limit-s", "9"]
-    assert literature.main([*arguments, "--simulated", str(file)]) == 0
-    assert asked == [(["vfr30_15_2"], [1, 2], 9.0)]
-    said = capsys.readouterr().out
-    assert "| vfr30_15_2 | 2 | 7 | 2.0 |" in said
-    assert "| 122 G | 3,240 | 0.0376 |" in said
-    assert "SIMULATED, not measured (scale.json): 9 G nodes/s a seat" in said
-    assert "| 16 | 69.0% | 2.00 | 25.0% | 3 |" in said
-    file.write_text("{}")
-    with pytest.raises(OptionError, match="--simulated: expected what tests"):
-        literature.main([*arguments, "--simulated", str(file)])
-
-
 def test_records_of_campaigns_are_beside_what_was_published(tmp_path, capsys):
     folder = CampaignFolder(tmp_path / "c")
     record = Record(
         source="ta090", instance="ta090", digest="d", n_jobs=100, n_machines=20,
         status="optimal", makespan=6404, lower_bound=6404, decomposed=4_000_000,
+        permutation=tuple(range(100)),
         seconds=15.2, gpu_seconds=7.2, engine="gpu", proof="uncut_beam", attempts=1,
     )  # fmt: skip
     folder.save(record)
     left = {"instance": "ta101", "digest": "e", "status": "feasible"}
-    folder.save(replace(record, **left, lower_bound=11152))
+    folder.save(replace(record, **left, lower_bound=6000))
+    large = {"instance": "VFR100_20_1", "digest": "g", "source": "VFR100_20_1"}
+    folder.save(replace(record, **large))
+    folder.save(replace(record, instance="ta107", digest="h", makespan=1))
     arguments = ["--part", "closed", "--campaigns", str(folder.path)]
     assert literature.main(arguments) == 0
     said = capsys.readouterr().out
     published = "| ta090 | 6404 | 128 | 78 | 3 | 1.7e+11 |"
     assert f"{published} 6,404 | 15.2 | 0.002 | 4e+06 | gpu | uncut_beam |" in said
-    assert "2.2e+11 | >= 11,152 |" in said
+    assert "2.2e+11 | >= 6,000 |" in said
     assert said.count("not tried") == 9
+    assert "ta107 in" in said
+    assert "its lower bound 6404 is above its makespan 1" in said
+    assert f"{literature.PUBLISHED_VFR}; here" in said
+    assert "| 100x20 |         1 |      1 |" in said
 
 
 def test_bad_numbers_are_refused():

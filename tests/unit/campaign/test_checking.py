@@ -10,6 +10,8 @@ from dpbb.campaign.checking import doubt_of
 from dpbb.campaign.folder import CampaignFolder, Record
 from dpbb.cli import main
 from dpbb.flowshop.family import read_problem
+from dpbb.proof import checker
+from dpbb.proof.certificate import Certificate
 
 PROBLEM = read_problem("ta001")
 ORDER = tuple(range(20))
@@ -20,13 +22,36 @@ GOOD = Record(
     best_lower=VALUE - 1, best_upper=VALUE + 1, attempts=1,
     certificate="certificates/ta001.json.gz",
 )  # fmt: skip
+CONTENT = {
+    "format": checker.FORMAT,
+    "schema": checker.ROOT_SCHEMA,
+    "instance": PROBLEM.encode() | {"name": "ta001", "digest": PROBLEM.digest},
+    "result": {"status": "optimal", "makespan": VALUE, "permutation": [*ORDER]}
+    | {"lower_bound": VALUE},
+}
+OTHERS = {
+    "other": CONTENT | {"instance": CONTENT["instance"] | {"digest": "f" * 64}},
+    "lower": CONTENT | {"result": CONTENT["result"] | {"lower_bound": VALUE - 1}},
+    "upper": CONTENT | {"result": CONTENT["result"] | {"lower_bound": VALUE + 1}},
+    "typed": CONTENT | {"result": CONTENT["result"] | {"lower_bound": "x"}},
+}
+
+
+NINE = {"makespan": 9, "lower_bound": 9}
+
+
+def with_certificate(name):
+    return {"certificate": f"certificates/{name}", "proof": "tree_exhausted"}
 
 
 @pytest.fixture
 def folder(tmp_path):
     folder = CampaignFolder(tmp_path)
     (tmp_path / "certificates").mkdir()
-    (tmp_path / GOOD.certificate).write_bytes(b"")
+    Certificate(CONTENT).write(tmp_path / GOOD.certificate)
+    for name, content in OTHERS.items():
+        Certificate(content).write(tmp_path / f"certificates/{name}.json.gz")
+    (tmp_path / "certificates/empty").write_bytes(b"")
     folder.save(GOOD)
     return folder
 
@@ -36,7 +61,14 @@ def folder(tmp_path):
     [
         ({}, ""),
         ({"certificate": None}, ""),
-        ({"digest": "f" * 64}, ""),
+        ({"digest": "f" * 64, "certificate": None}, ""),
+        ({"digest": "f" * 64}, "its certificate certificates/ta001.json.gz is of an"),
+        (with_certificate("ta001.json.gz"), ""),
+        (with_certificate("empty"), "its certificate certificates/empty is none"),
+        (with_certificate("typed.json.gz"), "its certificate certificates/typed.json."),
+        (with_certificate("other.json.gz"), "its certificate certificates/other.json."),
+        (with_certificate("lower.json.gz"), "its certificate certificates/lower.json."),
+        (with_certificate("upper.json.gz"), "its certificate certificates/upper.json."),
         ({"status": "estimated", "makespan": None, "permutation": None}, ""),
         ({"certificate": "certificates/x"}, "its certificate certificates/x is not th"),
         ({"makespan": None}, "it is optimal without a makespan"),
@@ -44,7 +76,7 @@ def folder(tmp_path):
         ({"permutation": (*ORDER[:-1], 0)}, "its permutation is none of 20 jobs"),
         ({"lower_bound": VALUE + 1}, "its lower bound"),
         ({"lower_bound": VALUE - 1}, "it is optimal with makespan"),
-        ({"makespan": 9, "lower_bound": 9}, f"its permutation has makespan {VALUE}, n"),
+        (NINE | {"certificate": None}, f"its permutation has makespan {VALUE}, n"),
         ({"n_jobs": 2, "permutation": (0, 1)}, "its digest or size is not that of ta0"),
     ],
 )
@@ -67,7 +99,7 @@ def test_a_report_counts_no_record_that_does_not_hold(folder, tmp_path, capsys):
     assert f"- ta001: upper bound {VALUE} (was" in capsys.readouterr().out
     file = tmp_path / "records" / "ta001.json"
     values = json.loads(file.read_text())
-    file.write_text(json.dumps(values | {"makespan": 9, "lower_bound": 9}))
+    file.write_text(json.dumps(values | NINE | {"certificate": None}))
     table = tmp_path / "all.csv"
     assert main(["campaign", "report", str(tmp_path), "--write", str(table)]) == 1
     out, err = capsys.readouterr()

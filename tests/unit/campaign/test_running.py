@@ -310,3 +310,13 @@ def test_runs_tell_the_page_of_their_campaign(tmp_path, shops, monkeypatch):
     ]  # fmt: skip
     assert [one.rows[0][0] for one in told] == names
     assert [row[2] for row in told[1].rows] == ["running", "error", "estimated"]
+
+
+@pytest.mark.timeout(120)
+def test_a_record_that_does_not_hold_is_not_taken_for_a_proof(tmp_path, shops):
+    one = campaign(tmp_path)
+    (record,) = one.run(shops[2:])
+    one.folder.save(replace(record, makespan=1, lower_bound=1, certificate=None))
+    match = f"expected a record that holds, .*makespan {record.makespan}, not 1"
+    with pytest.raises(DpbbError, match=match):
+        campaign(tmp_path).run(shops[2:])

@@ -110,9 +110,8 @@ def test_inflated_counts_of_an_open_instance(ubs, both):
     assert content["totals"]["decomposed"] > 4e8
     holds, text = both(content, nodes=2_000)
     assert not holds
-    assert text.count("FAILED") in (0, 2), text
-    assert checker.PROVED not in text
-    assert checker.AUDITED not in text
+    for verdict in (checker.PROVED, checker.AUDITED, f"{checker.SAMPLED}:"):
+        assert verdict not in text
 
 
 @pytest.mark.parametrize("ubs", [[3847, 3846], [3846, 3846]])
