@@ -55,9 +55,10 @@ SURE = 10_000  # a true certificate is refused by chance once in so many times
 LEAST_DRAWS = 10  # of both kinds, or too little was checked
 DRAWS = 40
 INSIDE = 10  # random descents for each draw in a unit too large to be explored again
+STEPS = 1000  # fewer where they would have more steps than this
 FEW = 8  # nodes that each of these may explore again, however small the budget is
 STRATA, ROOTS = 16, 32  # of each depth, in a walk that estimates
-LEAST_WALK = 640  # nodes of it, at most but for deep trees, however small the budget is
+LEAST_WALK = 640  # nodes of it, at most, however small the budget is
 WIDE = 1000  # ends of an interval that says next to nothing
 # 97.5 % points of Student's t with 1, 2, ... degrees of freedom
 STUDENT = 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228
@@ -600,7 +601,9 @@ class Tree:
         ub, go on and stand for the others (P. C. Chen, SIAM J. Comput. 21(2), 1992).
         """
         span = max(1, ub - min(self.children((self.order, (), ()))[1]))
-        keep = max(1, max(nodes, LEAST_WALK) // (self.n_jobs * STRATA))
+        wide = max(nodes, LEAST_WALK) // self.n_jobs  # nodes of a depth
+        n_strata = max(1, min(STRATA, wide))
+        keep = max(1, wide // n_strata)
         entering, level, total = defaultdict(list), [], 0.0
         for path in roots:
             entering[len(path)].append(path)
@@ -609,7 +612,7 @@ class Tree:
             for path in rng.sample(paths, min(len(paths), ROOTS)):
                 node = self.node_at(path, ub)
                 if node is not None:
-                    level.append((max(1, len(paths) / ROOTS), STRATA - 1, node))
+                    level.append((max(1, len(paths) / ROOTS), n_strata - 1, node))
             strata = defaultdict(list)
             for weight, least, node in level:
                 total += weight
@@ -619,7 +622,7 @@ class Tree:
                 side, lower = self.children(node, ub)
                 for digit, bound in enumerate(lower):
                     if bound < ub:
-                        stratum = min(least, (ub - 1 - bound) * STRATA // span)
+                        stratum = min(least, (ub - 1 - bound) * n_strata // span)
                         strata[stratum].append((weight, node, digit, side))
             level = [
                 (weight, stratum, self.child(*child))
@@ -1248,6 +1251,7 @@ class Audit:
         self.again = {}  # units that were explored again: whether that checked them
         self.found = 0  # nodes
         self.inside = self.inside_nodes = 0  # descents in units that are too large
+        self.each = max(1, min(INSIDE, STEPS // size_of(certificate)[0]))
         self.ratios = [], []  # estimated over claimed nodes, where bounds fell to, from
         self.homes = {}  # of a root: the last unit with it
         for part in parts.values():
@@ -1289,12 +1293,12 @@ class Audit:
         low, high = interval(self.ratios[0])[0], interval(self.ratios[1])[1]
         text += (
             f"; {len(large)} draws fell in units too large for that: {self.inside} of "
-            f"{INSIDE * len(large)} descents there ended, with {self.inside_nodes} "
+            f"{self.each * len(large)} descents there ended, with {self.inside_nodes} "
             f"nodes, and by samples these units have {low:.3g} to {high:.3g} times the "
             "nodes that they claim"
         )
         ok = len(checked) + len(large) >= LEAST_DRAWS <= min(fallen, len(large))
-        ok = ok and 2 * self.inside >= INSIDE * len(large)
+        ok = ok and 2 * self.inside >= self.each * len(large)
         ok = ok and low <= 1 <= high <= WIDE * low
         return (SAMPLED if ok else TOO_LITTLE), text
 
@@ -1394,10 +1398,10 @@ class Audit:
             expect(ok, text)
             ratios.append(ratio)
         before = self.left
-        for _ in range(INSIDE):
+        for _ in range(self.each):
             start = self.rng.choice(part.roots)
             descent = self.tree.descend(self.rng, self.floor, start)
-            most = max(FEW, self.little // INSIDE)
+            most = max(FEW, self.little // self.each)
             self.inside += self.descent(*descent, most, len(start))
         self.inside_nodes += before - self.left
 

@@ -77,5 +77,7 @@ def test_a_certificate_of_trillions_of_nodes(gpu, shared):
     if not path.exists():
         pytest.skip(f"needs {path}")
     found = verify(path, engine="gpu", nodes=200_000_000, seed=1)
-    assert found.verdict in ("audited", "not checked enough"), found.summary()
+    assert found.verdict in ("audited", "sampled", "not checked enough"), (
+        found.summary()
+    )
     assert "16,567,791,313,329 nodes" in found.summary()
