@@ -31,6 +31,8 @@ def obstacle(plan: Plan, *, engine: str | None, detached: bool) -> str | None:
         return "nobody stays to begin the tree anew"
     if engine not in COSTS:
         return f"costs of engine {engine or 'there'} are not known"
+    if plan.options.node_limit is not None:
+        return "a limit of nodes is that of one tree"
     if plan.step is not None:
         return "there may be several trees"
     if plan.upper_bound is None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
 import numpy as np
+import psutil
 import pytest
 
 from dpbb.errors import DpbbError
@@ -14,6 +16,7 @@ from dpbb.flowshop import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import BranchingRule, TreeOptions
 from dpbb.tree.work_unit import WorkUnit
+from tests.cluster.support import wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -75,3 +78,24 @@ def test_what_is_not_wanted_any_more_ends_at_once():
 def test_a_process_that_fails_says_why():
     with pytest.raises(DpbbError, match=r"the estimate ended with 1: \w"):
         background.estimate_apart(b"nonsense", lambda: True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes keep their parent there")
+def test_the_process_ends_with_a_killed_one_that_waits_for_it(tmp_path):
+    """An estimate of minutes would be nobody's."""
+    problem = FlowShopProblem(taillard_instance("ta056"))
+    roots = RootSample.of(WorkUnit.from_paths(50, [(v,) for v in range(50)]))
+    long = background.encode(problem, TreeOptions(), 3679, roots, 1000, 0)
+    (tmp_path / "request").write_bytes(long)
+    asks = (
+        "import pathlib, sys; from dpbb.estimation import background;"
+        "request = pathlib.Path(sys.argv[1]).read_bytes();"
+        "background.estimate_apart(request, lambda: True)"
+    )
+    command = [sys.executable, "-c", asks, str(tmp_path / "request")]
+    asker = psutil.Popen(command)
+    wait_until(asker.children)
+    (child,) = asker.children()
+    asker.kill()
+    asker.wait()
+    wait_until(lambda: not child.is_running() or child.status() == "zombie", 30)

@@ -23,6 +23,7 @@ TREE = {"instance": "ta029", "cutoff": 2237, "workers": 0, "verbosity": "quiet"}
         ({"initial": ORDER}, None, False, "costs of engine there"),
         ({"initial": ORDER}, "pool", False, "costs of engine pool"),
         ({}, "cpu", False, "an upper bound"),
+        ({"initial": ORDER, "node_limit": 9}, "cpu", False, "a limit of nodes"),
         ({"initial": ORDER}, "cpu", False, None),
     ],
 )
