@@ -150,7 +150,10 @@ class WorkUnit:
 
     @classmethod
     def concatenate(cls, units: Sequence[WorkUnit]) -> WorkUnit:
-        """Roots of several units of one tree, put in order; they must be disjoint."""
+        """Roots of several units of one tree, each in order, all put in order.
+
+        They must be disjoint; where they are not, ``check`` says so of the result.
+        """
         if not units:
             raise ValueError("expected at least one work unit, got none")
         for unit in units[1:]:

@@ -17,6 +17,7 @@ EXCEPTIONS = {
     "jobshop/test_cuda_sources.py": "of its CUDA sources",
     "proof/test_forgeries.py": "of what every verifier of certificates refuses",
     "proof/test_given_jobs.py": "of both checkers, on shops with given jobs",
+    "proof/test_samples.py": "of what both checkers draw inside large units",
     "test_seams.py": "of who names flow shops",
     "tree/test_blocks.py": "one property of several modules of tree",
 }

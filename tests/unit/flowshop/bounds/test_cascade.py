@@ -111,7 +111,7 @@ def test_the_checker_of_one_file_explores_the_same_tree(shop, data):
                 "bound": tree.bound,
             },
             "instance": {"times": [list(row) for row in shop.times]},
-            "result": {"all_optima": False},
+            "result": {"all_optima": False, "ub": best},
         }
     )
     decomposed, leaves, closed = own.explore([[]], best, 10**6)
