@@ -10,7 +10,7 @@ from typing import Any
 from dpbb.cli import COMMANDS, main
 
 
-def on_page_markdown(markdown: str, **_context: Any) -> str:  # noqa: ANN401
+def on_page_markdown(markdown: str, **_context: Any) -> str:
     """Put the help of all commands where the page asks for it."""
     if "{{ commands }}" not in markdown:
         return markdown

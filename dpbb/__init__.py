@@ -104,7 +104,7 @@ _MODULES = {
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401
+def __getattr__(name: str) -> Any:
     for home, names in _HOMES.items():
         if name in names:
             value = getattr(import_module(home), name)

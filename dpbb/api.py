@@ -1,7 +1,5 @@
 """The public functions: ``solve``, ``submit``, ``resume``, ``evaluate``."""
 
-# ruff: noqa: ANN401  (clients and instances are of many types)
-
 from __future__ import annotations
 
 import asyncio

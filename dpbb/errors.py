@@ -71,7 +71,7 @@ class UnwrittenError(DpbbError):
         The ``Result``.
     """
 
-    def __init__(self, message: str, result: Any) -> None:  # noqa: ANN401
+    def __init__(self, message: str, result: Any) -> None:
         super().__init__(message)
         self.result = result
 

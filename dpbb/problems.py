@@ -133,7 +133,7 @@ def decoded(known: Mapping[str, Any]) -> Problem[Any]:
     return problem
 
 
-def model_of(problem: Problem[Any], engine: str, bound: str) -> Any:  # noqa: ANN401
+def model_of(problem: Problem[Any], engine: str, bound: str) -> Any:
     """Return an engine's (``"cpu"``, ``"cuda"``) model of a problem with a bound.
 
     None if there is none: the engine has to refuse the problem.
@@ -159,7 +159,7 @@ def models_known(problem: Problem[Any], engine: str) -> tuple[str, ...]:
     return tuple(bound for kind, bound in models if kind == engine)
 
 
-def load(path: str) -> Any:  # noqa: ANN401
+def load(path: str) -> Any:
     """Return what a path ``"module:name"`` names."""
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)

@@ -16,16 +16,13 @@ OPTIONS = {option.name for option in fields(RunOptions)}
 
 
 def run_spec(
-    run_id: str,
-    problem: Problem[Any],
-    tree: TreeOptions,
-    **values: Any,  # noqa: ANN401
+    run_id: str, problem: Problem[Any], tree: TreeOptions, **values: Any
 ) -> RunSpec:
     """Return a specification; options of the run are keywords like all else."""
     return changed(RunSpec(RunId(run_id), problem, tree), **values)
 
 
-def changed(spec: RunSpec, **values: Any) -> RunSpec:  # noqa: ANN401
+def changed(spec: RunSpec, **values: Any) -> RunSpec:
     """Return a copy with other values, of options of the run, too."""
     options = {name: values.pop(name) for name in OPTIONS & values.keys()}
     return replace(spec, options=replace(spec.options, **options), **values)

@@ -16,7 +16,7 @@ from distributed import Nanny
 PATIENCE_S = 20.0
 
 
-async def dask_setup(server: Any) -> None:  # noqa: ANN401
+async def dask_setup(server: Any) -> None:
     """Set up a scheduler, nanny or worker that is starting, in its main thread."""
     loop = asyncio.get_running_loop()
     asked: list[asyncio.Task[None]] = []  # the loop alone would forget it

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dpbb.coordination.outcome import Outcome
 
 
-def submit_tree(client: Client, instance: str, ub: int) -> Any:  # noqa: ANN401
+def submit_tree(client: Client, instance: str, ub: int) -> Any:
     """Submit the minmin tree {LB < ub} to the CPU engine; a Run of an ``Outcome``."""
     spec = RunSpec(
         run_id=RunId(uuid4().hex[:12]),
@@ -31,6 +31,6 @@ def submit_tree(client: Client, instance: str, ub: int) -> Any:  # noqa: ANN401
     return submit_run(client, spec, make_result=outcome_itself)
 
 
-def outcome_itself(outcome: Outcome) -> Any:  # noqa: ANN401 (not the user's result)
+def outcome_itself(outcome: Outcome) -> Any:  # not the user's result
     """Return the outcome in place of a user's result."""
     return outcome

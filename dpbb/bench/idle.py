@@ -47,7 +47,7 @@ class Watch:
         How many came with the answer to the last report.
     """
 
-    def __init__(self, hub: Any) -> None:  # noqa: ANN401
+    def __init__(self, hub: Any) -> None:
         self.gaps: list[float] = []
         self.with_answer = 0
         self._hub = hub

@@ -112,8 +112,8 @@ class Batches:
         size: str,
         shop: JobShopInstance,
         host: NDArray[Any],
-        batch: Any,  # noqa: ANN401
-        there: Any,  # noqa: ANN401
+        batch: Any,
+        there: Any,
         expected: NDArray[np.int64],
     ) -> None:
         """Time solutions that come from the host and costs that go back."""

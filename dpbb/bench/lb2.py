@@ -205,7 +205,7 @@ class _Size:
         self._tables = JohnsonTables.of(shop.times, self._pairs)
         self._exact = True
 
-    def measure(self, cupy: Any, count: int, words: Sequence[int]) -> bool:  # noqa: ANN401
+    def measure(self, cupy: Any, count: int, words: Sequence[int]) -> bool:
         """Measure everything; whether all bounds are equal."""
         n_jobs = self._shop.n_jobs
         few = max(64, SCALAR_NODES * 20 // n_jobs)
@@ -246,7 +246,7 @@ class _Size:
             )
         return self._exact
 
-    def _measure_gpu(self, cupy: Any, count: int, words: Sequence[int]) -> float:  # noqa: ANN401
+    def _measure_gpu(self, cupy: Any, count: int, words: Sequence[int]) -> float:
         from dpbb.flowshop.bounds.batch_gpu import GpuNodes
 
         nodes = random_nodes(self._shop.n_jobs, count, seed=2)

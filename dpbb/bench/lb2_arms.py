@@ -275,6 +275,6 @@ def active_warps(there: PoolDevice, block_size: int) -> int:
     return int(blocks) * block_size // 32
 
 
-def _some(nodes: Nodes, index: Any) -> Nodes:  # noqa: ANN401 (slice or numbers)
+def _some(nodes: Nodes, index: Any) -> Nodes:  # slice or numbers
     rows, front, back = (np.ascontiguousarray(part[index]) for part in nodes)
     return rows, front, back

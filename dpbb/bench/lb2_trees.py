@@ -105,7 +105,7 @@ class Book:
         part.write_text(json.dumps(data), encoding="utf-8")
         part.replace(self._path)
 
-    def has(self, **wanted: Any) -> bool:  # noqa: ANN401
+    def has(self, **wanted: Any) -> bool:
         """Whether there is a row with these values."""
         return any(
             all(row.get(name) == value for name, value in wanted.items())

@@ -470,7 +470,7 @@ def _gain(rows: list[Row], way: str) -> str:
     return f"{np.mean(gains):.2f} ({min(gains):.2f})" if gains else "-"
 
 
-def _rules(shop: FlowShopInstance, way: str, tabu: str) -> Any:  # noqa: ANN401
+def _rules(shop: FlowShopInstance, way: str, tabu: str) -> Any:
     if way == "insert":
         return make_rules(shop, neighbourhood="insert", tabu=tabu)
     return make_rules(shop, sharing=way, tabu=tabu)

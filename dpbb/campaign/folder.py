@@ -253,7 +253,7 @@ class CampaignFolder:
         return plain if named else f"{plain[:60]}-{record.digest[:12]}"
 
 
-def _is_a(value: Any, kind: Any) -> bool:  # noqa: ANN401
+def _is_a(value: Any, kind: Any) -> bool:
     """Whether a value of JSON, with tuples for lists, is of an annotated type."""
     parts = get_args(kind)
     if get_origin(kind) is UnionType:
@@ -266,5 +266,5 @@ def _is_a(value: Any, kind: Any) -> bool:  # noqa: ANN401
     return isinstance(value, get_origin(kind) or kind) and not isinstance(value, bool)
 
 
-def _tuples(value: Any) -> Any:  # noqa: ANN401
+def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -291,7 +291,7 @@ def as_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     return "\n".join(text) + "\n"
 
 
-def _cell(value: Any) -> str:  # noqa: ANN401
+def _cell(value: Any) -> str:
     if value is None or value == "":
         return "-"
     if isinstance(value, int):

@@ -170,7 +170,7 @@ def _write(found: JobShopSchedule, path: Path) -> None:
             figure_of(found, "gantt").savefig(path, dpi=150)
 
 
-def read_solutions(source: str, encoding: Encoding) -> Any:  # noqa: ANN401
+def read_solutions(source: str, encoding: Encoding) -> Any:
     """Read solutions from a file; what they are is checked by who evaluates them.
 
     Raises

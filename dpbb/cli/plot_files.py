@@ -104,7 +104,7 @@ def _unknown(file: str, got: str) -> OptionError:
     return OptionError(f"FILE: expected {ALLOWED}; got {file}: {got}")
 
 
-def _snapshot(values: Any, file: str) -> Snapshot:  # noqa: ANN401
+def _snapshot(values: Any, file: str) -> Snapshot:
     """Return a snapshot of a log, without what no plot needs."""
     from dpbb.coordination.snapshot import RunState, Snapshot
 
@@ -194,7 +194,7 @@ def _names_in(
     return () if numbers.issuperset(found) else tuple(found)
 
 
-def plot_data(found: Plotted, kind: str, args: argparse.Namespace) -> Any:  # noqa: ANN401
+def plot_data(found: Plotted, kind: str, args: argparse.Namespace) -> Any:
     """Return what the plot of a kind takes.
 
     Raises
@@ -249,7 +249,7 @@ def _with_schedule(result: Result, args: argparse.Namespace) -> Result:
     return replace(result, operations=problem.schedule(result.permutation))
 
 
-def _incumbent(saved: Any) -> tuple[Any, tuple[int, ...]]:  # noqa: ANN401
+def _incumbent(saved: Any) -> tuple[Any, tuple[int, ...]]:
     problem, permutation = saved.spec.problem, saved.permutation
     if permutation is None:
         raise OptionError("--kind gantt: expected an incumbent, got none")

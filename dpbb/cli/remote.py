@@ -65,7 +65,7 @@ def connected(args: argparse.Namespace) -> Iterator[Any]:
 
 
 @contextmanager
-def attached(args: argparse.Namespace, **how: Any) -> Iterator[Any]:  # noqa: ANN401
+def attached(args: argparse.Namespace, **how: Any) -> Iterator[Any]:
     """Connect to the scheduler; yields a handle of the run, attached so."""
     from dpbb.solving.attach import attach
 

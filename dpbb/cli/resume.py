@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     shown = {name: given[name] for name in SHOWN if name in given}
     given.pop("progress", None)
 
-    def resume(**how: Any) -> Result:  # noqa: ANN401
+    def resume(**how: Any) -> Result:
         from dpbb import api
 
         result: Result = api.resume(args.source, **given, **how)

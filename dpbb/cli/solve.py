@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     options = SolveOptions.from_mapping(given_options(args))
     instance = problem_of(args)
 
-    def solve(**how: Any) -> Result:  # noqa: ANN401
+    def solve(**how: Any) -> Result:
         from dpbb import api
 
         result: Result = api.solve(instance, options=options, **how)

@@ -320,11 +320,11 @@ def _decode(
 
     codec = header.get("codec")
 
-    def content_of(values: Any, what: str) -> bytes:  # noqa: ANN401
+    def content_of(values: Any, what: str) -> bytes:
         section = Section.from_json(values)
         return section.check(read(section, what), what)
 
-    def roots_of(values: Any, what: str) -> WorkUnit:  # noqa: ANN401
+    def roots_of(values: Any, what: str) -> WorkUnit:
         *at, n_roots = values
         try:
             return decode_roots(found.n_jobs, content_of(at, what), n_roots, codec)
@@ -340,7 +340,7 @@ def _decode(
             roots = roots.subtract(roots_of(values[8], f"{what}, gifts"))
         units.append(SavedUnit(UnitId(unit_id), roots, (), least_lb, fresh))
 
-    def section_of(values: Any, what: str, most: int) -> bytes:  # noqa: ANN401
+    def section_of(values: Any, what: str, most: int) -> bytes:
         try:
             return decompress(content_of(values, what), codec, most)
         except ValueError as error:
@@ -438,7 +438,7 @@ def _gpu_s_of_older(header: Mapping[str, Any]) -> float:
     return float(header["totals"]["explore_s"]) if gpus_alone else 0.0
 
 
-def _jobs(values: Any) -> tuple[int, ...] | None:  # noqa: ANN401
+def _jobs(values: Any) -> tuple[int, ...] | None:
     return None if values is None else tuple(values)
 
 

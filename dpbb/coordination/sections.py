@@ -57,7 +57,7 @@ class Section:
         return [self.file, self.offset, self.length, self.checksum]
 
     @classmethod
-    def from_json(cls, values: Any) -> Section:  # noqa: ANN401
+    def from_json(cls, values: Any) -> Section:
         """Inverse of ``to_json``."""
         file, offset, length, check = values
         return cls(str(file), int(offset), int(length), str(check))

@@ -119,7 +119,7 @@ class EventTools:
         Called when something else is to be shown.
     """
 
-    def __init__(self, events: Events, refresh: Any) -> None:  # noqa: ANN401
+    def __init__(self, events: Events, refresh: Any) -> None:
         style = {"stylesheets": [InlineStyleSheet(css=FIELD)], "height": 26}
         self.find = TextInput(
             placeholder="search", width=110, html_attributes=_named("Search"), **style

@@ -47,7 +47,7 @@ class Overview:
             return None
 
 
-def _number(value: Any) -> Any:  # noqa: ANN401
+def _number(value: Any) -> Any:
     if value is not None and not isinstance(value, int | float):
         raise TypeError(f"expected a number, got {value!r}")
     return value

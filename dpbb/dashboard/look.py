@@ -111,7 +111,7 @@ return String(Math.round(1000 * tick) / 1000);
 """
 
 
-def plot(look: Look, *, x: str, y: str, **options: Any) -> Any:  # noqa: ANN401
+def plot(look: Look, *, x: str, y: str, **options: Any) -> Any:
     """Return an empty figure that fills its place, with labeled axes."""
     options.setdefault("tools", "xpan,xwheel_zoom,box_zoom,reset,save")
     options.setdefault("toolbar_location", "above")
@@ -146,7 +146,7 @@ def plot(look: Look, *, x: str, y: str, **options: Any) -> Any:  # noqa: ANN401
     return chart
 
 
-def follow(chart: Any) -> Any:  # noqa: ANN401
+def follow(chart: Any) -> Any:
     """Let the axes follow the data; return a glyph for the time before there is any.
 
     Without a glyph that has data they would have no range, and so no axes. To be made
@@ -156,7 +156,7 @@ def follow(chart: Any) -> Any:  # noqa: ANN401
     return chart.scatter([0, 1], [0, 1], alpha=0)
 
 
-def time_axis(axis: Any) -> None:  # noqa: ANN401
+def time_axis(axis: Any) -> None:
     """Label an axis of seconds with the unit that fits."""
     decimal = AdaptiveTicker(
         base=10, mantissas=[1, 2, 5], max_interval=0.5, desired_num_ticks=5
@@ -171,12 +171,12 @@ def time_axis(axis: Any) -> None:  # noqa: ANN401
     axis.formatter = CustomJSTickFormatter(code=_DURATION)
 
 
-def si_axis(axis: Any) -> None:  # noqa: ANN401
+def si_axis(axis: Any) -> None:
     """Label an axis with k, M, G."""
     axis.formatter = CustomJSTickFormatter(code=_SI)
 
 
-def legend(chart: Any, look: Look) -> Any:  # noqa: ANN401
+def legend(chart: Any, look: Look) -> Any:
     """Make the legend small and calm, and put it where it hides no line."""
     (box,) = chart.legend
     chart.add_layout(box, "above")

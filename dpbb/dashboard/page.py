@@ -98,12 +98,12 @@ TITLES = {
 
 
 def show(
-    doc: Any,  # noqa: ANN401
+    doc: Any,
     feed: Feed,
     controls: Controls,
     *,
-    template: Any,  # noqa: ANN401
-    theme: Any,  # noqa: ANN401
+    template: Any,
+    theme: Any,
     variables: Mapping[str, Any],
     only: str | None = None,
 ) -> None:
@@ -286,7 +286,7 @@ class Pulse:
             "run": [run], "empty": [not picker.run_id], "at": [self._count],
         }  # fmt: skip
 
-    def follow(self, doc: Any, viewer: Viewer) -> None:  # noqa: ANN401
+    def follow(self, doc: Any, viewer: Viewer) -> None:
         """Have the page of a document hear it."""
         args = {"pulse": self.source, "viewer": viewer.source}
         self.source.js_on_change("data", CustomJS(args=args, code=_BEAT))
@@ -294,13 +294,13 @@ class Pulse:
         doc.js_on_event(ConnectionLost, CustomJS(code=_CLOSED))
 
 
-def _argument(doc: Any, name: str) -> str | None:  # noqa: ANN401
+def _argument(doc: Any, name: str) -> str | None:
     context = doc.session_context
     values = [] if context is None else context.request.arguments.get(name, [])
     return values[0].decode(errors="replace") if values else None
 
 
-def _wants_dark(doc: Any) -> bool:  # noqa: ANN401
+def _wants_dark(doc: Any) -> bool:
     asked = _argument(doc, "theme")
     if asked is None and doc.session_context is not None:
         asked = doc.session_context.request.cookies.get(COOKIE)

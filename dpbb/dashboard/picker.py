@@ -138,7 +138,7 @@ class Buttons:
         # the run that is shown, and what the viewer is asked before each action
         self._asked = ColumnDataSource({"run": [""], "stop": [""], "save": [""]})
 
-        def button(action: str, label: str) -> Any:  # noqa: ANN401
+        def button(action: str, label: str) -> Any:
             made = Button(
                 label=label,
                 width=100,
@@ -225,6 +225,6 @@ def _question(snapshot: Snapshot) -> str:
     return f"Stop {name}? `dpbb resume {folder}` goes on from its last checkpoint."
 
 
-def _set(model: Any, name: str, value: object) -> None:  # noqa: ANN401
+def _set(model: Any, name: str, value: object) -> None:
     if getattr(model, name) != value:
         setattr(model, name, value)

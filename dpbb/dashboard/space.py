@@ -32,14 +32,14 @@ UNKNOWN = 255
 """A state that nobody knows: the map stays blank."""
 
 
-def _mapper(look: Look) -> Any:  # noqa: ANN401
+def _mapper(look: Look) -> Any:
     colors = [look.finished, look.waiting, look.leased]
     return LinearColorMapper(
         palette=colors, low=-0.5, high=2.5, high_color="rgba(0, 0, 0, 0)"
     )
 
 
-def _share_axis(axis: Any) -> None:  # noqa: ANN401
+def _share_axis(axis: Any) -> None:
     axis.ticker = FixedTicker(ticks=[0, 0.25, 0.5, 0.75, 1])
     axis.formatter = NumeralTickFormatter(format="0%")
 

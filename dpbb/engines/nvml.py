@@ -23,7 +23,7 @@ _SUCCESS = 0
 
 
 @cache
-def library() -> Any:  # noqa: ANN401 (ctypes)
+def library() -> Any:  # ctypes
     """Return the initialized library; None when there is no driver."""
     try:
         found = ctypes.CDLL(LIBRARY)

@@ -53,7 +53,7 @@ class TightensByPair(Protocol):
 
     def by_pair(
         self,
-        state: Any,  # noqa: ANN401
+        state: Any,
         jobs: NDArray[np.intp],
         children: NDArray[np.intp],
         *,

@@ -34,7 +34,7 @@ SECONDS = 5.0
 
 
 def estimate(
-    instance: Any,  # noqa: ANN401 (names, paths, tables, instances, problems)
+    instance: Any,  # names, paths, tables, instances, problems
     *,
     upper_bound: int | None = None,
     roots: WorkUnit | None = None,

@@ -67,10 +67,7 @@ class Level(NamedTuple):
 
 
 def make_tables(
-    model: Any,  # noqa: ANN401
-    problem: Problem[Any],
-    tree: TreeOptions,
-    ub: int,
+    model: Any, problem: Problem[Any], tree: TreeOptions, ub: int
 ) -> Tables:
     """Return the tables of a tree; ``model`` is the class of models of the problem."""
     dtype = model.narrowest_dtype(problem, ub)

@@ -26,7 +26,7 @@ def decode(data: Mapping[str, Any]) -> FlowShopProblem:
     return FlowShopProblem(instance, data.get("bound", LB1), *given)
 
 
-def read_problem(source: Any, **how: Any) -> Problem[Any]:  # noqa: ANN401
+def read_problem(source: Any, **how: Any) -> Problem[Any]:
     """Return the problem that somebody asks for.
 
     Parameters

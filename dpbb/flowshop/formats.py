@@ -29,7 +29,7 @@ STDIN = "-"
 
 
 def read_instance(
-    source: Any,  # noqa: ANN401 (names, paths, arrays, lists, data frames)
+    source: Any,  # names, paths, arrays, lists, data frames
     *,
     index: int | None = None,
     orientation: str | Orientation | None = None,
@@ -78,7 +78,7 @@ def read_instance(
     )
 
 
-def vrf_instance(canonical: str, place: Place, found: Any) -> FlowShopInstance:  # noqa: ANN401
+def vrf_instance(canonical: str, place: Place, found: Any) -> FlowShopInstance:
     """Return an instance from what was found; see ``find_vrf``.
 
     Raises

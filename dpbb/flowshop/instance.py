@@ -80,7 +80,7 @@ class FlowShopInstance:
     @classmethod
     def from_array(
         cls,
-        data: Any,  # noqa: ANN401 (arrays, nested lists, data frames)
+        data: Any,  # arrays, nested lists, data frames
         *,
         name: str = "instance",
         orientation: str | Orientation = Orientation.JOBS_ROWS,

@@ -22,8 +22,8 @@ __all__ = ["insertion_makespans", "swap_makespans"]
 
 
 def swap_makespans(
-    instance: Any,  # noqa: ANN401 (whatever names an instance)
-    permutation: Any,  # noqa: ANN401
+    instance: Any,  # whatever names an instance
+    permutation: Any,
     *,
     device: str = "cpu",
     threads: int | None = None,
@@ -55,11 +55,7 @@ def swap_makespans(
 
 
 def insertion_makespans(
-    instance: Any,  # noqa: ANN401
-    permutation: Any,  # noqa: ANN401
-    *,
-    device: str = "cpu",
-    threads: int | None = None,
+    instance: Any, permutation: Any, *, device: str = "cpu", threads: int | None = None
 ) -> NDArray[np.int32]:
     """Return the makespans after every move of one job to another place.
 
@@ -75,8 +71,8 @@ def insertion_makespans(
 
 
 def _values(
-    instance: Any,  # noqa: ANN401
-    permutation: Any,  # noqa: ANN401
+    instance: Any,
+    permutation: Any,
     neighbourhood: Neighbourhood,
     device: str,
     threads: int | None,

@@ -34,7 +34,7 @@ FREE = {"name", "tasks", "job", "weight", "due_date"}
 """Fields that the makespan does not depend on, or that are read here."""
 
 
-def from_pyjobshop(data: Any, name: str = "pyjobshop") -> FlowShopInstance:  # noqa: ANN401
+def from_pyjobshop(data: Any, name: str = "pyjobshop") -> FlowShopInstance:
     """Return the permutation flow shop that a PyJobShop problem is.
 
     Parameters
@@ -69,7 +69,7 @@ def from_pyjobshop(data: Any, name: str = "pyjobshop") -> FlowShopInstance:  # n
     return FlowShopInstance(name, times, names or NO_NAMES)
 
 
-def to_pyjobshop(data: Any, result: Result) -> Any:  # noqa: ANN401
+def to_pyjobshop(data: Any, result: Result) -> Any:
     """Return a result's schedule as a ``pyjobshop.Solution`` of the data it came from.
 
     Raises
@@ -96,7 +96,7 @@ def to_pyjobshop(data: Any, result: Result) -> Any:  # noqa: ANN401
     return Solution(data, tasks)
 
 
-def _table(data: Any, name: str) -> tuple[NDArray[np.intp], list[int]]:  # noqa: ANN401
+def _table(data: Any, name: str) -> tuple[NDArray[np.intp], list[int]]:
     """Return the modes, shape (n_jobs, n_machines), and the route of all jobs."""
     _refuse_others(data, name)
     mode_of = {mode.task: index for index, mode in enumerate(data.modes)}
@@ -130,7 +130,7 @@ def _table(data: Any, name: str) -> tuple[NDArray[np.intp], list[int]]:  # noqa:
     return table, routes[0]
 
 
-def _refuse_others(data: Any, name: str) -> None:  # noqa: ANN401
+def _refuse_others(data: Any, name: str) -> None:
     """Raise InstanceError for what no permutation flow shop has."""
     parts = [("job", data.jobs), ("resource", data.resources), ("task", data.tasks)]
     if not data.jobs or not data.resources:
@@ -168,10 +168,7 @@ def _refuse_others(data: Any, name: str) -> None:  # noqa: ANN401
 
 
 def _check_sequence(
-    data: Any,  # noqa: ANN401
-    name: str,
-    table: NDArray[np.intp],
-    route: list[int],
+    data: Any, name: str, table: NDArray[np.intp], route: list[int]
 ) -> None:
     """Raise InstanceError unless all machines are to have the same sequence."""
     stage = {machine: position for position, machine in enumerate(route)}

@@ -148,7 +148,7 @@ def read_json(text: str, path: str) -> list[Table]:
     the rows are.
     """
 
-    def constant(word: str) -> Any:  # noqa: ANN401 (never returns)
+    def constant(word: str) -> Any:  # never returns
         refuse(path, "whole numbers >= 0", word)
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

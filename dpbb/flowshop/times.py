@@ -47,7 +47,7 @@ def is_label(heading: object) -> bool:
     )
 
 
-def as_times(data: Any, name: str = "times") -> NDArray[np.int64]:  # noqa: ANN401
+def as_times(data: Any, name: str = "times") -> NDArray[np.int64]:
     """Return processing times as a read-only int64 array in C order.
 
     Parameters
@@ -92,7 +92,7 @@ def as_times(data: Any, name: str = "times") -> NDArray[np.int64]:  # noqa: ANN4
     return times
 
 
-def table_in(data: Any) -> tuple[Any, Names]:  # noqa: ANN401
+def table_in(data: Any) -> tuple[Any, Names]:
     """Return the times of a data frame, and what its rows and columns are called.
 
     A column with a heading of ``LABELS`` names the rows; without one the index does,
@@ -121,7 +121,7 @@ def table_in(data: Any) -> tuple[Any, Names]:  # noqa: ANN401
     return table, Names(*found)
 
 
-def _as_table(data: Any, name: str) -> NDArray[Any]:  # noqa: ANN401
+def _as_table(data: Any, name: str) -> NDArray[Any]:
     """Two-dimensional array of at least one row and column; object if unsure."""
     if hasattr(data, "to_numpy"):  # DataFrames, without importing their libraries
         data = data.to_numpy()
@@ -196,7 +196,7 @@ def _refuse_first(table: NDArray[Any], bad: NDArray[np.bool_], name: str) -> Non
         _refuse_value(table[row, column], int(row), int(column), name)
 
 
-def _refuse_value(value: Any, row: int, column: int, name: str) -> NoReturn:  # noqa: ANN401
+def _refuse_value(value: Any, row: int, column: int, name: str) -> NoReturn:
     plain = value.item() if isinstance(value, np.generic) else value
     where = f"{name}, row {row}, column {column}"
     refuse(where, "a whole number >= 0", shown(plain))

@@ -168,5 +168,5 @@ def content_of(place: Place) -> str | NDArray[Any]:
         refuse(str(place), "a text file", f"an error: {error}")
 
 
-def _archive(file: Path) -> Any:  # noqa: ANN401
+def _archive(file: Path) -> Any:
     return numpy_file(file, "an archive of NumPy arrays", np.lib.npyio.NpzFile)

@@ -108,14 +108,14 @@ def _add(cost: int, end: int, criterion: int, due: int, weight: int) -> int:
 
 
 def _sequence_loops(
-    solutions: Any,  # noqa: ANN401
-    first: Any,  # noqa: ANN401
-    entries: Any,  # noqa: ANN401
-    lengths: Any,  # noqa: ANN401
-    dates: Any,  # noqa: ANN401
-    visits: Any,  # noqa: ANN401
+    solutions: Any,
+    first: Any,
+    entries: Any,
+    lengths: Any,
+    dates: Any,
+    visits: Any,
     criterion: int,
-    result: Any,  # noqa: ANN401
+    result: Any,
 ) -> None:
     """Sweep sequences in their own order: it is a topological one."""
     # 64 bits everywhere: mixed widths cost a third of the speed
@@ -158,14 +158,14 @@ def _sequence_loops(
 
 
 def _order_loops(
-    solutions: Any,  # noqa: ANN401
-    first: Any,  # noqa: ANN401
-    entries: Any,  # noqa: ANN401
-    lengths: Any,  # noqa: ANN401
-    dates: Any,  # noqa: ANN401
-    visits: Any,  # noqa: ANN401
+    solutions: Any,
+    first: Any,
+    entries: Any,
+    lengths: Any,
+    dates: Any,
+    visits: Any,
     criterion: int,
-    result: Any,  # noqa: ANN401
+    result: Any,
 ) -> None:
     """Run machines as far as their next jobs have come, with a stack of machines."""
     n_jobs, n_machines = len(first) - 1, len(lengths)
@@ -235,7 +235,7 @@ def _order_loops(
         result[b] = cost
 
 
-def _shuffle_loops(result: Any, jobs: Any, seed: Any) -> None:  # noqa: ANN401
+def _shuffle_loops(result: Any, jobs: Any, seed: Any) -> None:
     """Fisher and Yates's shuffles, with Vigna's splitmix64."""
     n = len(jobs)
     for b in range(len(result)):

@@ -35,7 +35,7 @@ def closure(matrix: NDArray[np.int32], method: Method) -> NDArray[np.int32]:
     return result
 
 
-def _floyd_warshall_loops(paths: Any) -> None:  # noqa: ANN401
+def _floyd_warshall_loops(paths: Any) -> None:
     """Fig. 1 of the paper, one step of k after the other, in place."""
     size = len(paths)
     for k in range(size):
@@ -47,7 +47,7 @@ def _floyd_warshall_loops(paths: Any) -> None:  # noqa: ANN401
                     paths[y, x] = max(paths[y, x], first + second)
 
 
-def _square_loops(paths: Any, result: Any) -> bool:  # noqa: ANN401
+def _square_loops(paths: Any, result: Any) -> bool:
     """Join all pairs of paths; whether anything became longer."""
     size = len(paths)
     changed = False

@@ -70,7 +70,7 @@ class Neighbourhood:
 
 def n5(
     instance: JobShopInstance,
-    solution: Any,  # noqa: ANN401
+    solution: Any,
     encoding: str | Encoding = Encoding.MACHINE_ORDERS,
     *,
     device: str = "cpu",

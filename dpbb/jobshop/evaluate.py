@@ -32,15 +32,15 @@ LEAST_FOR_GPU = 2_000_000
 
 def evaluate(
     instance: JobShopInstance,
-    solutions: Any,  # noqa: ANN401 (arrays of the host, of a device, of Dask; lists)
+    solutions: Any,  # arrays of the host, of a device, of Dask; lists
     *,
     encoding: str | Encoding = Encoding.SEQUENCE,
     criterion: str | Criterion = Criterion.MAKESPAN,
     device: str = "auto",
     threads: int | None = None,
     check: bool = True,
-    client: Any = None,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
+    client: Any = None,
+) -> Any:
     """Return the costs of solutions, exact integers.
 
     Parameters
@@ -119,7 +119,7 @@ def evaluate(
     return result
 
 
-def _suits_gpu(solutions: Any) -> bool:  # noqa: ANN401
+def _suits_gpu(solutions: Any) -> bool:
     """Whether a batch is large, and there is a GPU."""
     if getattr(solutions, "size", 0) < LEAST_FOR_GPU:
         return False
@@ -133,11 +133,7 @@ def _suits_gpu(solutions: Any) -> bool:  # noqa: ANN401
     return True
 
 
-def check_array(
-    instance: JobShopInstance,
-    array: Any,  # noqa: ANN401
-    encoding: Encoding,
-) -> None:
+def check_array(instance: JobShopInstance, array: Any, encoding: Encoding) -> None:
     """Refuse an array of any library that has not the type and shape of solutions."""
     if array.dtype.kind not in "iu":
         refuse("solutions", "whole numbers", f"values of type {array.dtype}")
@@ -152,9 +148,7 @@ def check_array(
 
 
 def host_array(
-    instance: JobShopInstance,
-    solutions: Any,  # noqa: ANN401
-    encoding: Encoding,
+    instance: JobShopInstance, solutions: Any, encoding: Encoding
 ) -> NDArray[Any]:
     """Return solutions as an array of whole numbers, of the right shape."""
     shape = solution_shape(instance, encoding)
@@ -181,10 +175,7 @@ def _narrow(array: NDArray[Any], encoding: Encoding) -> NDArray[Any]:
 
 
 def _on_gpu(
-    instance: JobShopInstance,
-    solutions: Any,  # noqa: ANN401
-    encoding: Encoding,
-    criterion: Criterion,
+    instance: JobShopInstance, solutions: Any, encoding: Encoding, criterion: Criterion
 ) -> tuple[Any, Any]:
     """Return costs and solutions on the device."""
     from dpbb.jobshop import gpu_batch
@@ -210,10 +201,7 @@ def _on_gpu(
 
 
 def _check(
-    instance: JobShopInstance,
-    solutions: Any,  # noqa: ANN401
-    costs: Any,  # noqa: ANN401
-    encoding: Encoding,
+    instance: JobShopInstance, solutions: Any, costs: Any, encoding: Encoding
 ) -> None:
     """Refuse the first solution that is none; its own check finds the words."""
     wrong = costs == INVALID

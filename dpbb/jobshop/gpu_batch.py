@@ -173,7 +173,7 @@ class GpuBatch:
         self._n_multiprocessors = int(attributes["MultiProcessorCount"])
         self._most_shared = int(attributes["MaxSharedMemoryPerBlockOptin"])
 
-    def sequences(self, sequences: Any, result: Any = None) -> Any:  # noqa: ANN401
+    def sequences(self, sequences: Any, result: Any = None) -> Any:
         """Return the costs of sequences, shape (b,), on the device; does not wait.
 
         Parameters
@@ -198,7 +198,7 @@ class GpuBatch:
             (kernel, warps, shared, LANES), (sequences, *arrays), count, result
         )
 
-    def orders(self, orders: Any, moves: Any = None, result: Any = None) -> Any:  # noqa: ANN401
+    def orders(self, orders: Any, moves: Any = None, result: Any = None) -> Any:
         """Return the costs of machine orders, shape (b,), on the device.
 
         Parameters
@@ -232,8 +232,8 @@ class GpuBatch:
         kernel: tuple[Any, int, int, int],
         arguments: tuple[Any, ...],
         count: int,
-        result: Any,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
+        result: Any,
+    ) -> Any:
         function, warps, shared, per_warp = kernel
         with self._cupy.cuda.Device(self._device):
             if result is None:
@@ -254,7 +254,7 @@ class GpuBatch:
         self,
         name: str,
         more: Mapping[str, int],
-        shared_bytes: Any,  # noqa: ANN401 (a function of the number of warps)
+        shared_bytes: Any,  # a function of the number of warps
     ) -> tuple[Any, int, int]:
         """Return a kernel, the warps of its blocks and their shared memory."""
         key = (name, *more.items())
@@ -280,7 +280,7 @@ class GpuBatch:
         return found
 
 
-def address(array: Any) -> int:  # noqa: ANN401
+def address(array: Any) -> int:
     """Address of an array's data on the device."""
     return int(array.data.ptr)
 
@@ -295,11 +295,11 @@ def batch_of(
 
 def costs(
     instance: JobShopInstance,
-    solutions: Any,  # noqa: ANN401 (CuPy array)
+    solutions: Any,  # CuPy array
     encoding: Encoding,
     criterion: Criterion,
     device: int = 0,
-) -> Any:  # noqa: ANN401 (CuPy array)
+) -> Any:  # CuPy array
     """Return the costs of a batch on the device; see ``GpuBatch``."""
     batch = batch_of(instance, criterion, device)
     if encoding is Encoding.SEQUENCE:

@@ -99,7 +99,7 @@ class GpuPaths:
             (self._size,), (BLOCK,), (packed, np.int32(tiles), self.matrix, size)
         )
 
-    def _blocked(self) -> Any:  # noqa: ANN401
+    def _blocked(self) -> Any:
         tiles = self._tiles
         others = tiles - 1
         for t in range(tiles):
@@ -113,7 +113,7 @@ class GpuPaths:
                     self._tile_kernel(name, blocks, arguments)
         return self._packed
 
-    def _squared(self) -> Any:  # noqa: ANN401
+    def _squared(self) -> Any:
         tiles, reach = self._tiles, 1
         before, after = self._packed, self._spare
         while reach < self._size:  # no path has more arcs

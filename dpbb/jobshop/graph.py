@@ -60,7 +60,7 @@ class Graph:
     def of(
         cls,
         instance: JobShopInstance,
-        solution: Any,  # noqa: ANN401
+        solution: Any,
         encoding: str | Encoding = Encoding.SEQUENCE,
     ) -> Graph:
         """Make the graph of a solution of any form.

@@ -131,7 +131,7 @@ class JobShopInstance:
         *,
         name: str = "instance",
         n_machines: int | None = None,
-        **more: Any,  # noqa: ANN401 (release, due, weight, job_names, machine_names)
+        **more: Any,  # release, due, weight, job_names, machine_names
     ) -> JobShopInstance:
         """Make an instance from the route of every job.
 
@@ -172,7 +172,7 @@ class JobShopInstance:
     @classmethod
     def from_flow_shop(
         cls,
-        times: Any,  # noqa: ANN401 (an array, or a flow-shop instance)
+        times: Any,  # an array, or a flow-shop instance
         *,
         name: str | None = None,
     ) -> JobShopInstance:
@@ -322,14 +322,14 @@ def _check_sizes(
         refuse(f"{name}: weight", f"a sum of at most {MAX_TOTAL_WEIGHT:,}", "more")
 
 
-def _rows(values: Any, where: str, expected: str) -> Iterable[Any]:  # noqa: ANN401
+def _rows(values: Any, where: str, expected: str) -> Iterable[Any]:
     """Return the parts of a sequence; refuse what is none."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         refuse(where, expected, shown(values))
     return values
 
 
-def whole_number(value: Any, where: str) -> int:  # noqa: ANN401
+def whole_number(value: Any, where: str) -> int:
     """Return a whole number >= 0, given as an integer or an equal float."""
     plain = value.item() if isinstance(value, np.generic) else value
     whole = isinstance(plain, int) and not isinstance(plain, bool)
@@ -342,7 +342,7 @@ def whole_number(value: Any, where: str) -> int:  # noqa: ANN401
     return int(plain)
 
 
-def whole_numbers(values: Any, where: str) -> NDArray[np.int64]:  # noqa: ANN401
+def whole_numbers(values: Any, where: str) -> NDArray[np.int64]:
     """Return a new one-dimensional array of whole numbers >= 0."""
     if isinstance(values, str | bytes | numbers.Number) or values is None:
         refuse(where, "whole numbers", shown(values))

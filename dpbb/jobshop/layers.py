@@ -53,7 +53,7 @@ class Layers:
 
 def layers(
     instance: JobShopInstance,
-    solution: Any,  # noqa: ANN401
+    solution: Any,
     encoding: str | Encoding = Encoding.SEQUENCE,
 ) -> Layers:
     """Return the layers of a solution, scheduling each of them as one array.

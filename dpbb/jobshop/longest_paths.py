@@ -65,7 +65,7 @@ def arcs_matrix(graph: Graph) -> NDArray[np.int32]:
 
 def longest_paths(
     instance: JobShopInstance,
-    solution: Any,  # noqa: ANN401
+    solution: Any,
     encoding: str | Encoding = Encoding.SEQUENCE,
     *,
     method: str | Method = Method.FLOYD_WARSHALL,

@@ -159,7 +159,7 @@ class JobShopSchedule:
 
 def schedule(
     instance: JobShopInstance,
-    solution: Any,  # noqa: ANN401
+    solution: Any,
     encoding: str | Encoding = Encoding.SEQUENCE,
 ) -> JobShopSchedule:
     """Return the semi-active schedule of one solution.

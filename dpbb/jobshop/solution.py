@@ -90,7 +90,7 @@ def solution_shape(instance: JobShopInstance, encoding: Encoding) -> tuple[int, 
     return (instance.n_machines, int(instance.machine_lengths.max()))
 
 
-def _integers(solution: Any, what: str) -> NDArray[np.int64]:  # noqa: ANN401
+def _integers(solution: Any, what: str) -> NDArray[np.int64]:
     try:
         array = np.asarray(solution)
     except ValueError:
@@ -101,9 +101,7 @@ def _integers(solution: Any, what: str) -> NDArray[np.int64]:  # noqa: ANN401
 
 
 def check_sequence(
-    instance: JobShopInstance,
-    sequence: Any,  # noqa: ANN401
-    what: str = "sequence",
+    instance: JobShopInstance, sequence: Any, what: str = "sequence"
 ) -> NDArray[np.int64]:
     """Return a sequence as an array, shape (n_operations,).
 
@@ -134,9 +132,7 @@ def check_sequence(
 
 
 def check_orders(
-    instance: JobShopInstance,
-    orders: Any,  # noqa: ANN401
-    what: str = "machine orders",
+    instance: JobShopInstance, orders: Any, what: str = "machine orders"
 ) -> NDArray[np.int64]:
     """Return machine orders as an array, shape (n_machines, longest order).
 
@@ -172,7 +168,7 @@ def check_orders(
     return result
 
 
-def filled_up(orders: Any, width: int) -> Any:  # noqa: ANN401
+def filled_up(orders: Any, width: int) -> Any:
     """Return lists of machine orders with -1 behind shorter rows; else what came."""
     if not isinstance(orders, list | tuple) or not all(
         isinstance(row, list | tuple | np.ndarray) for row in orders
@@ -244,7 +240,7 @@ def machine_operations(
     return result
 
 
-def orders_of_arcs(instance: JobShopInstance, arcs: Any) -> NDArray[np.int64]:  # noqa: ANN401
+def orders_of_arcs(instance: JobShopInstance, arcs: Any) -> NDArray[np.int64]:
     """Machine orders of a disjunctive graph that is given by its arcs.
 
     Parameters

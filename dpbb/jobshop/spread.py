@@ -23,11 +23,11 @@ PARTS_PER_WORKER = 4
 
 
 def spread(
-    client: Any,  # noqa: ANN401 (distributed.Client)
+    client: Any,  # distributed.Client
     instance: JobShopInstance,
-    solutions: Any,  # noqa: ANN401
+    solutions: Any,
     options: Mapping[str, Any],
-) -> Any:  # noqa: ANN401
+) -> Any:
     """Map the evaluation of solutions over the workers of a client.
 
     Parameters
@@ -86,12 +86,12 @@ def spread(
     return np.concatenate(client.gather(done))
 
 
-def _is_batch(value: Any, dimensions: int) -> bool:  # noqa: ANN401
+def _is_batch(value: Any, dimensions: int) -> bool:
     """Whether this is a batch by itself, or a future of one: no single solution."""
     return getattr(value, "ndim", None) == dimensions or hasattr(value, "result")
 
 
-def _costs_of_batch(batch: Any, instance: Any, options: Mapping[str, Any]) -> Any:  # noqa: ANN401
+def _costs_of_batch(batch: Any, instance: Any, options: Mapping[str, Any]) -> Any:
     """Evaluate on a worker; costs go back as NumPy arrays."""
     costs = evaluate(instance, batch, **options)
     return costs.get() if hasattr(costs, "get") else costs

@@ -66,7 +66,7 @@ def entry(function: Kernel) -> Kernel:
             "Callable[..., Any]", compiled(function, version=version, **_OPTIONS)
         )
 
-    def call(first: Any, *others: Any) -> Any:  # noqa: ANN401
+    def call(first: Any, *others: Any) -> Any:
         model = getattr(first, "model", first)
         kernel = compiled_for(type(model) if isinstance(model, tuple) else None)
         return kernel(first, *others)
@@ -84,12 +84,7 @@ def source_digest(*folders: Path) -> int:
     return zlib.crc32(b"".join(source.read_bytes() for source in sources))
 
 
-def compiled(
-    function: Callable[..., Any],
-    *,
-    version: int = 0,
-    **options: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
+def compiled(function: Callable[..., Any], *, version: int = 0, **options: Any) -> Any:
     """Compile on the first call, once per machine if a folder can be written to.
 
     What was compiled for another ``version`` is compiled anew. (It could be the default
@@ -107,7 +102,7 @@ def compiled(
     cache = dispatcher._cache
     load, key_of = cache.load_overload, cache._index_key
 
-    def load_if_whole(*key: Any) -> Any:  # noqa: ANN401
+    def load_if_whole(*key: Any) -> Any:
         try:
             return load(*key)
         except Exception:  # noqa: BLE001 (unpickling may raise anything)

@@ -62,7 +62,7 @@ def _by_model(stub: Stub, otherwise: Callable[..., Any] | None = None) -> Stub:
     ``otherwise`` is what is called of a model that has no such method.
     """
 
-    def method_of(model: Any, *_others: Any) -> Any:  # noqa: ANN401
+    def method_of(model: Any, *_others: Any) -> Any:
         kind = getattr(model, "instance_class", None)
         return getattr(kind, stub.__name__, otherwise)
 
@@ -73,7 +73,7 @@ def _by_model(stub: Stub, otherwise: Callable[..., Any] | None = None) -> Stub:
 
 @_by_model
 def step(
-    model: Any,  # noqa: ANN401
+    model: Any,
     nodes: Lanes,
     at: int,
     children: Lanes,
@@ -97,14 +97,14 @@ def step(
 
 
 @_by_model
-def prepare(model: Any, nodes: Lanes, at: int, scratch: Lanes) -> None:  # noqa: ANN401
+def prepare(model: Any, nodes: Lanes, at: int, scratch: Lanes) -> None:
     """Make a node ready to be bounded, as ``step`` does with its child."""
     raise NotImplementedError
 
 
 @_by_model
 def bounds(
-    model: Any,  # noqa: ANN401
+    model: Any,
     nodes: Lanes,
     at: int,
     scratch: Lanes,
@@ -127,12 +127,7 @@ def bounds(
 
 @_by_model
 def gather(
-    model: Any,  # noqa: ANN401
-    jobs: Ints,
-    first: int,
-    groups: int,
-    columns: Lanes,
-    start: int,
+    model: Any, jobs: Ints, first: int, groups: int, columns: Lanes, start: int
 ) -> None:
     """Make the job table of some jobs.
 
@@ -148,20 +143,20 @@ def gather(
 
 
 @_by_model
-def cost(model: Any, jobs: Ints, first: int, scratch: Ints) -> int:  # noqa: ANN401
+def cost(model: Any, jobs: Ints, first: int, scratch: Ints) -> int:
     """Cost of the complete permutation that begins at ``jobs[first]``, exact."""
     raise NotImplementedError
 
 
 @partial(_by_model, otherwise=lambda _model, _depth: False)
-def tightens(model: Any, depth: int) -> bool:  # noqa: ANN401
+def tightens(model: Any, depth: int) -> bool:
     """Whether children of this depth have a dearer bound."""
     raise NotImplementedError
 
 
 @partial(_by_model, otherwise=lambda _model, *_others: None)
 def tighten(
-    model: Any,  # noqa: ANN401
+    model: Any,
     nodes: Lanes,
     at: int,
     depth: int,

@@ -28,7 +28,7 @@ _locks: defaultdict[tuple[int, str], threading.Lock] = defaultdict(threading.Loc
 """Two threads that want the same module compile it once."""
 
 
-def require_gpu(device: int = 0) -> Any:  # noqa: ANN401 (the module)
+def require_gpu(device: int = 0) -> Any:  # the module
     """Return CuPy; EngineUnavailable, and why, where there is no such device."""
     try:
         import cupy
@@ -89,7 +89,7 @@ def translation_unit(
 
 def load_module(
     sources: Sequence[Path], defines: Mapping[str, int | str], device: int
-) -> Any:  # noqa: ANN401  (a cupy.RawModule)
+) -> Any:  # a cupy.RawModule
     """Compile the unit for a device, or return the module compiled before.
 
     Parameters

@@ -153,7 +153,7 @@ class Room(NamedTuple):
     work: Lanes  # of the model
 
     @classmethod
-    def of(cls, model: Any, n_jobs: int, dtype: DTypeLike) -> Room:  # noqa: ANN401
+    def of(cls, model: Any, n_jobs: int, dtype: DTypeLike) -> Room:
         """Room for nodes of up to ``n_jobs`` unscheduled jobs."""
         groups = -(-n_jobs // GROUP_JOBS)
         lanes = PAIR_LANES * groups
@@ -171,10 +171,10 @@ class Room(NamedTuple):
 
 @inlined
 def bound_tile(
-    model: Any,  # noqa: ANN401
+    model: Any,
     nodes: Lanes,
     at: int,
-    room: Any,  # noqa: ANN401
+    room: Any,
     start: int,
     stride: int,
     taken: int,
@@ -192,10 +192,10 @@ def bound_tile(
 
 @inlined
 def bound_all(
-    model: Any,  # noqa: ANN401
+    model: Any,
     nodes: Lanes,
     at: int,
-    room: Any,  # noqa: ANN401
+    room: Any,
     start: int,
     taken: int,
     groups: int,
@@ -250,13 +250,7 @@ def bound_all(
 
 
 @inlined
-def best_side(
-    rule: Rule,
-    depth: int,
-    room: Any,  # noqa: ANN401
-    groups: int,
-    least: int,
-) -> np.uint64:
+def best_side(rule: Rule, depth: int, room: Any, groups: int, least: int) -> np.uint64:
     """Side that a node at a depth takes by ``room.bounds``: 0 the front, 1 the back."""
     four = zeros(room.bounds, TILE_4)
     limit = decisive(rule, splat(least, four))
@@ -269,12 +263,7 @@ def best_side(
 
 @helper
 def bound_children(
-    model: Any,  # noqa: ANN401
-    nodes: Lanes,
-    at: int,
-    room: Room,
-    n_children: int,
-    largest: int,
+    model: Any, nodes: Lanes, at: int, room: Room, n_children: int, largest: int
 ) -> int:
     """Bound the children of a node that take the first of ``room.slot_jobs``.
 

@@ -9,7 +9,6 @@ a field of another annotation stays as it is, and named tuples may hold each oth
 Their modules need ``from __future__ import annotations``, which leaves the names.
 """
 
-# ruff: noqa: ANN401  (Numba and llvmlite hand over untyped objects)
 # mypy: disable-error-code="no-untyped-call"
 
 from __future__ import annotations

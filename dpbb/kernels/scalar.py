@@ -6,7 +6,6 @@ reads and writes single elements; indices are trusted. A pointer does not keep i
 alive: whoever calls compiled code does. Everything here is for ``numba.njit`` code.
 """
 
-# ruff: noqa: ANN401  (Numba and llvmlite hand over untyped objects)
 # mypy: disable-error-code="no-untyped-call"
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ a ``like`` argument, any vector of the wanted type, gives it. Lanes in *pairs* (
 (2, 3), ... carry two values that belong together. Bit i of a mask (uint64) is lane i.
 """
 
-# ruff: noqa: ANN401  (Numba and llvmlite hand over untyped objects)
 # mypy: disable-error-code="no-untyped-call"
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """The vector type of ``dpbb.kernels.simd``, and what its code generators share."""
 
-# ruff: noqa: ANN401  (Numba and llvmlite hand over untyped objects)
 # mypy: disable-error-code="no-untyped-call"
 
 from __future__ import annotations

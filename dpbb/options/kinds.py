@@ -52,7 +52,7 @@ class Kind:
     default_text: str = "none"
 
 
-def _refuse(name: str, allowed: str, got: Any) -> NoReturn:  # noqa: ANN401
+def _refuse(name: str, allowed: str, got: Any) -> NoReturn:
     raise OptionError(f"{name}: expected {allowed}, got {shown(got)}")
 
 
@@ -62,7 +62,7 @@ def whole(least: int, most: int = LARGEST) -> Kind:
     if most != LARGEST:
         allowed = f"a whole number from {least} to {most}"
 
-    def check(value: Any, name: str) -> int:  # noqa: ANN401
+    def check(value: Any, name: str) -> int:
         if isinstance(value, bool) or not isinstance(value, numbers.Integral):
             _refuse(name, allowed, value)
         try:
@@ -104,7 +104,7 @@ def number(
     given = [f"{sign} {limit:g}" for sign, limit in limits.items() if limit is not None]
     allowed = "a number " + " and ".join(given)
 
-    def check(value: Any, name: str) -> float:  # noqa: ANN401
+    def check(value: Any, name: str) -> float:
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             _refuse(name, allowed, value)
         try:
@@ -136,7 +136,7 @@ def choice(values: type[StrEnum]) -> Kind:
     """Members of an enum, or their texts."""
     allowed = "one of " + ", ".join(values)
 
-    def check(value: Any, name: str) -> StrEnum:  # noqa: ANN401
+    def check(value: Any, name: str) -> StrEnum:
         try:
             return values(value)
         except ValueError:
@@ -150,7 +150,7 @@ def choice(values: type[StrEnum]) -> Kind:
 def name(allowed: str) -> Kind:
     """Names that the options do not know; whoever uses them checks them."""
 
-    def check(value: Any, option: str) -> str:  # noqa: ANN401
+    def check(value: Any, option: str) -> str:
         if not isinstance(value, str) or not value.strip():
             _refuse(option, allowed, value)
         return str(value)
@@ -161,7 +161,7 @@ def name(allowed: str) -> Kind:
 def text(metavar: str, allowed: str) -> Kind:
     """Non-empty texts; paths become texts."""
 
-    def check(value: Any, name: str) -> str:  # noqa: ANN401
+    def check(value: Any, name: str) -> str:
         plain = os.fspath(value) if isinstance(value, os.PathLike) else value
         if not isinstance(plain, str) or not plain.strip():
             _refuse(name, allowed, value)
@@ -175,7 +175,7 @@ def address() -> Kind:
     allowed = "the address of a Dask scheduler, or its scheduler file (.json)"
     plain = text("ADDRESS", allowed)
 
-    def check(value: Any, name: str) -> str:  # noqa: ANN401
+    def check(value: Any, name: str) -> str:
         result: str = plain.check(value, name)
         if not re.fullmatch(r".+\.json|inproc://.+|\S+:\d+(/\S*)?", result):
             _refuse(name, f"{allowed}, such as tcp://host:8786", value)
@@ -188,7 +188,7 @@ def flag() -> Kind:
     """Truth values."""
     allowed = "true or false"
 
-    def check(value: Any, name: str) -> bool:  # noqa: ANN401
+    def check(value: Any, name: str) -> bool:
         if not isinstance(value, bool):
             _refuse(name, allowed, value)
         return value
@@ -216,7 +216,7 @@ def permutation() -> Kind:
 def optional(kind: Kind, default_text: str = "none") -> Kind:
     """Values of a kind, or None; ``default_text`` says what None means."""
 
-    def check(value: Any, name: str) -> Any:  # noqa: ANN401
+    def check(value: Any, name: str) -> Any:
         return None if value is None else kind.check(value, name)
 
     given = f"{kind.given} | None"

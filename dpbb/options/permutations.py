@@ -12,9 +12,7 @@ from dpbb.errors import OptionError, shown
 
 
 def check_permutation(
-    jobs: Any,  # noqa: ANN401
-    name: str = "permutation",
-    n_jobs: int | None = None,
+    jobs: Any, name: str = "permutation", n_jobs: int | None = None
 ) -> tuple[int, ...]:
     """Return a permutation of 0 to n-1 as a tuple.
 
@@ -71,7 +69,7 @@ def check_permutation(
     return order
 
 
-def check_jobs(jobs: Any, name: str = "permutation") -> tuple[Any, ...]:  # noqa: ANN401
+def check_jobs(jobs: Any, name: str = "permutation") -> tuple[Any, ...]:
     """Return a permutation as a tuple, of which jobs may be given by their names.
 
     What the names are says the instance: until it is known they stay (``Names.numbers``
@@ -152,7 +150,7 @@ def jobs_in(content: str, *, one_based: bool = False) -> list[int | str]:
     return [word.strip() for word in re.split(marks, content) if word.strip()]
 
 
-def _from_json(content: str, name: str) -> Any:  # noqa: ANN401
+def _from_json(content: str, name: str) -> Any:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:  # of numbers, or of nesting

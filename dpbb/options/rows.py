@@ -84,13 +84,8 @@ class OptionRow:
 
 
 def row(
-    default: Any,  # noqa: ANN401
-    kind: Kind,
-    where: Where,
-    help: str,
-    *,
-    resumed: Resumed | None = None,
-) -> Any:  # noqa: ANN401 (whatever the field is)
+    default: Any, kind: Kind, where: Where, help: str, *, resumed: Resumed | None = None
+) -> Any:  # whatever the field is
     """Return a dataclass field that is a row of the table.
 
     Parameters
@@ -139,11 +134,8 @@ def read_toml(path: str | Path, table: Mapping[str, OptionRow]) -> dict[str, Any
 
 
 def _checked(
-    path: str | Path,
-    name: str,
-    value: Any,  # noqa: ANN401
-    table: Mapping[str, OptionRow],
-) -> Any:  # noqa: ANN401
+    path: str | Path, name: str, value: Any, table: Mapping[str, OptionRow]
+) -> Any:
     """Return one value of a file in its final type; messages name the file."""
     if name not in table:
         raise unknown_option(name, table, f"{path}, ")

@@ -107,7 +107,7 @@ def convergence(
     return ax
 
 
-def curve_of(data: Any) -> Curve:  # noqa: ANN401
+def curve_of(data: Any) -> Curve:
     """Return what ``convergence`` draws of its data."""
     steps: Sequence[Improvement]
     if isinstance(data, Result):
@@ -228,7 +228,7 @@ def gaps_of(curve: Curve) -> list[tuple[float, float]]:
     return found
 
 
-def _gap(ax: Axes, gaps: Sequence[tuple[float, float]]) -> Any:  # noqa: ANN401
+def _gap(ax: Axes, gaps: Sequence[tuple[float, float]]) -> Any:
     """Draw the gap below the bounds; returns what the legend shows."""
     from matplotlib.ticker import MaxNLocator
 

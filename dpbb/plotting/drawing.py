@@ -28,10 +28,10 @@ KINDS: dict[str, Callable[..., Axes]] = {
 
 
 def draw(
-    data: Any,  # noqa: ANN401 (each kind has its own)
+    data: Any,  # each kind has its own
     kind: str,
     ax: Axes | None = None,
-    **how: Any,  # noqa: ANN401
+    **how: Any,
 ) -> Axes:
     """Call the function of a kind; OptionError if there is no such kind."""
     if kind not in KINDS:
@@ -40,11 +40,7 @@ def draw(
 
 
 def figure_of(
-    data: Any,  # noqa: ANN401
-    kind: str,
-    *,
-    size: tuple[float, float] | None = None,
-    **how: Any,  # noqa: ANN401
+    data: Any, kind: str, *, size: tuple[float, float] | None = None, **how: Any
 ) -> Figure:
     """Return a figure of a plot; pyplot knows nothing of it.
 
@@ -62,7 +58,7 @@ def figure_of(
     return figure
 
 
-def size_of(data: Any, kind: str) -> tuple[float, float]:  # noqa: ANN401
+def size_of(data: Any, kind: str) -> tuple[float, float]:
     """Width and height in inches that suit some data."""
     if kind == "gantt":
         return gantt_chart.gantt_size(data)

@@ -98,13 +98,13 @@ def gantt(
     return ax
 
 
-def gantt_size(data: Any) -> tuple[float, float]:  # noqa: ANN401
+def gantt_size(data: Any) -> tuple[float, float]:
     """Width and height in inches that suit a schedule."""
     n_machines = len(bars_of(data)[0].machine_names)
     return 8.0, min(8.0, max(2.6, 1.4 + 0.26 * n_machines))
 
 
-def bars_of(data: Any) -> tuple[Bars, str]:  # noqa: ANN401
+def bars_of(data: Any) -> tuple[Bars, str]:
     """Return the operations of a schedule, and what a title says after the name."""
     if isinstance(data, HasBars):
         bars = data.bars()
@@ -139,7 +139,7 @@ def _of_schedule(schedule: Schedule, name: str) -> Bars:
     )
 
 
-def _schedule(data: Any) -> tuple[Schedule, str, str]:  # noqa: ANN401
+def _schedule(data: Any) -> tuple[Schedule, str, str]:
     """Return the schedule, the instance's name and what the title says of it."""
     if isinstance(data, Result):
         schedule = data.schedule()
@@ -165,7 +165,7 @@ def _schedule(data: Any) -> tuple[Schedule, str, str]:  # noqa: ANN401
     return schedule, name, text
 
 
-def _colors(n_jobs: int) -> Any:  # noqa: ANN401
+def _colors(n_jobs: int) -> Any:
     """Return a color for each position; shape (n_jobs, 4)."""
     from matplotlib import colormaps
 
@@ -202,7 +202,7 @@ def _points_per_time(ax: Axes) -> float:
     return float(ax.get_window_extent().width * 72.0 / ax.figure.dpi / (end - begin))
 
 
-def _label_bars(ax: Axes, bars: Bars, colors: Any) -> None:  # noqa: ANN401
+def _label_bars(ax: Axes, bars: Bars, colors: Any) -> None:
     """Write the job into the bars that have room for it: most, or a few in small."""
     in_points = 72.0 / ax.figure.dpi
     high = ax.get_window_extent().height * in_points * BAR / len(bars.machine_names)
@@ -252,7 +252,7 @@ def _mark(ax: Axes, bars: Bars) -> list[Any]:
     return [line]
 
 
-def _color_key(bars: Bars, colors: Any) -> list[Any]:  # noqa: ANN401
+def _color_key(bars: Bars, colors: Any) -> list[Any]:
     """Legend entries that say what the colors are."""
     from matplotlib.patches import Patch
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bokeh.plotting import figure
 
 
-def gantt_figure(data: Any, *, critical: bool = True) -> figure:  # noqa: ANN401
+def gantt_figure(data: Any, *, critical: bool = True) -> figure:
     """Draw a schedule that tells under the pointer what each bar is.
 
     Parameters
@@ -83,7 +83,7 @@ def gantt_figure(data: Any, *, critical: bool = True) -> figure:  # noqa: ANN401
     return chart
 
 
-def gantt_html(data: Any, *, critical: bool = True) -> str:  # noqa: ANN401
+def gantt_html(data: Any, *, critical: bool = True) -> str:
     """Return one HTML file with the chart and all it needs; see ``gantt_figure``."""
     from bokeh.embed import file_html
     from bokeh.resources import INLINE

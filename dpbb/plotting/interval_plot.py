@@ -85,13 +85,13 @@ def interval_map(
     return ax
 
 
-def size_of(data: Any) -> tuple[float, float]:  # noqa: ANN401
+def size_of(data: Any) -> tuple[float, float]:
     """Width and height in inches that suit some data."""
     one = isinstance(data, (Snapshot, Checkpoint)) or len(data) == 1
     return SIZE if one else SIZE_OVER_TIME
 
 
-def _moments(data: Any) -> list[Moment]:  # noqa: ANN401
+def _moments(data: Any) -> list[Moment]:
     if isinstance(data, Checkpoint):
         return [_of_checkpoint(data)]
     shots = [data] if isinstance(data, Snapshot) else list(data)

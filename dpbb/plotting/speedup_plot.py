@@ -111,7 +111,7 @@ def efficiencies(points: Sequence[Point]) -> dict[str, list[tuple[int, float]]]:
     return curves
 
 
-def points_of(rows: Any) -> list[Point]:  # noqa: ANN401
+def points_of(rows: Any) -> list[Point]:
     """Return the measurements in rows of any known kind."""
     if isinstance(rows, dict):
         rows = rows.get("rows", [rows])
@@ -123,7 +123,7 @@ def points_of(rows: Any) -> list[Point]:  # noqa: ANN401
     return found
 
 
-def _point(row: Any, number: int) -> Point:  # noqa: ANN401
+def _point(row: Any, number: int) -> Point:
     if is_dataclass(row) and not isinstance(row, type):
         row = asdict(row)
     try:
@@ -148,7 +148,7 @@ def _point(row: Any, number: int) -> Point:  # noqa: ANN401
     return Point(str(name), unit, count, speed, absolute)
 
 
-def _no_row(row: Any, number: int) -> DpbbError:  # noqa: ANN401
+def _no_row(row: Any, number: int) -> DpbbError:
     return DpbbError(
         f"speedup: row {number}: expected {', '.join(COUNTS)} of at least 1, and "
         f"nodes_per_s, efficiency or seconds above 0, got {row!r:.80}"
@@ -157,7 +157,7 @@ def _no_row(row: Any, number: int) -> DpbbError:  # noqa: ANN401
 
 def _draw(
     ax: Axes, right: Axes, name: str, curve: Sequence[tuple[int, float]], index: int
-) -> Any:  # noqa: ANN401
+) -> Any:
     """Draw a series on both axes; returns the line for the legend."""
     color = style.SERIES[index % len(style.SERIES)]
     marker = style.MARKERS[index % len(style.MARKERS)]

@@ -165,7 +165,7 @@ def time_axis(axis: Axis, longest_s: float) -> str:
     unit_s, name = time_unit(longest_s)
 
     class Ticks(MaxNLocator):
-        def tick_values(self, vmin: float, vmax: float) -> Any:  # noqa: ANN401
+        def tick_values(self, vmin: float, vmax: float) -> Any:
             ticks: Any = super().tick_values(vmin / unit_s, vmax / unit_s)
             return unit_s * ticks
 

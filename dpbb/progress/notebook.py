@@ -80,7 +80,7 @@ class NotebookProgress(Progress):
         if self._shown is not self._last:
             self._show_last()
 
-    def _cell_ended(self, cell: Any) -> None:  # noqa: ANN401 (IPython's)
+    def _cell_ended(self, cell: Any) -> None:  # IPython's
         """Leave a result that is the value of the cell to the notebook.
 
         Only at the end of a cell one knows what its value is.
@@ -117,7 +117,7 @@ class NotebookProgress(Progress):
             self._handle.update(content, raw=True)
 
 
-def _events_of_the_shell() -> Any:  # noqa: ANN401 (IPython's)
+def _events_of_the_shell() -> Any:  # IPython's
     """Return what says that a cell has ended; None outside of IPython."""
     import IPython
 

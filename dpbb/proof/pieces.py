@@ -176,10 +176,10 @@ def expanded(
     number = count()  # states are not compared
     nodes: list[tuple[int, int, tuple[int, ...], Any, Any]] = []
 
-    def children(jobs: Any, state: Any, depth: int) -> tuple[bool, Any]:  # noqa: ANN401
+    def children(jobs: Any, state: Any, depth: int) -> tuple[bool, Any]:
         return bound_children(problem, tightens, tree, state, jobs, depth, task.ub)
 
-    def add(path: tuple[int, ...], jobs: Any, state: Any) -> None:  # noqa: ANN401
+    def add(path: tuple[int, ...], jobs: Any, state: Any) -> None:
         heapq.heappush(nodes, (len(path), next(number), path, jobs, state))
 
     for root in task.roots:

@@ -174,7 +174,7 @@ def verify(
     most_nodes: int | None = None,
     everything: bool = False,
     elsewhere: Elsewhere | None = None,
-    instance: Any = None,  # noqa: ANN401
+    instance: Any = None,
     say: Callable[[str], None] | None = None,
 ) -> Verification:
     """Check a certificate.

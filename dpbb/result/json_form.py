@@ -70,7 +70,7 @@ def from_json(text: str) -> Result:
         ) from error
 
 
-def text(value: Any, name: str) -> str:  # noqa: ANN401
+def text(value: Any, name: str) -> str:
     """Take any text, also an empty one."""
     if not isinstance(value, str):
         raise OptionError(f"{name}: expected a text, got {shown(value)}")
@@ -80,7 +80,7 @@ def text(value: Any, name: str) -> str:  # noqa: ANN401
 def listed(check: Check) -> Check:
     """Take lists of what ``check`` takes, as tuples."""
 
-    def check_all(value: Any, name: str) -> tuple[Any, ...]:  # noqa: ANN401
+    def check_all(value: Any, name: str) -> tuple[Any, ...]:
         if not isinstance(value, list):
             raise OptionError(f"{name}: expected a list, got {shown(value)}")
         return tuple(check(one, f"{name}[{at}]") for at, one in enumerate(value))
@@ -96,7 +96,7 @@ def or_null(check: Check) -> Check:
 def of_object(checks: dict[str, Check], make: Callable[..., Any] = dict) -> Check:
     """Take objects with these keys, as what ``make`` makes of them."""
 
-    def check_keys(value: Any, name: str) -> Any:  # noqa: ANN401
+    def check_keys(value: Any, name: str) -> Any:
         values = _object(value, name)
         missing = [key for key in checks if key not in values]
         if missing:
@@ -111,18 +111,18 @@ def of_object(checks: dict[str, Check], make: Callable[..., Any] = dict) -> Chec
     return check_keys
 
 
-def _object(value: Any, name: str) -> dict[str, Any]:  # noqa: ANN401
+def _object(value: Any, name: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise OptionError(f"{name}: expected an object, got {shown(value)}")
     return value
 
 
-def _versions(value: Any, name: str) -> tuple[tuple[str, str], ...]:  # noqa: ANN401
+def _versions(value: Any, name: str) -> tuple[tuple[str, str], ...]:
     pairs = _object(value, name).items()
     return tuple((package, text(one, f"{name}.{package}")) for package, one in pairs)
 
 
-def _options(value: Any, name: str) -> SolveOptions:  # noqa: ANN401
+def _options(value: Any, name: str) -> SolveOptions:
     values = _object(value, name)
     try:
         return SolveOptions.from_mapping(values)
@@ -208,7 +208,7 @@ def checked(values: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _schedule(found: dict[str, Any], start: Any, end: Any) -> Any:  # noqa: ANN401
+def _schedule(found: dict[str, Any], start: Any, end: Any) -> Any:
     """Return the schedule of rows of start and end."""
     order = found["permutation"] or ()
     n_machines = found["n_machines"] or len(start[0] if start else ())

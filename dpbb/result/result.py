@@ -281,8 +281,8 @@ class Result:
         ax: Axes | None = None,
         *,
         backend: str = "matplotlib",
-        **how: Any,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
+        **how: Any,
+    ) -> Any:
         """Draw the result with Matplotlib (``pip install 'dpbb[plot]'``) or Bokeh.
 
         Parameters

@@ -60,7 +60,7 @@ class Schedule:
                 start, end = self.start[job, machine], self.end[job, machine]
                 yield position, jobs[job], machines[machine], int(start), int(end)
 
-    def to_dataframe(self) -> Any:  # noqa: ANN401 (pandas is optional)
+    def to_dataframe(self) -> Any:  # pandas is optional
         """Operations as a pandas DataFrame, one a row."""
         try:
             import pandas as pd

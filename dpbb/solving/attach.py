@@ -1,7 +1,5 @@
 """Runs that somebody else opened, or that an earlier session left behind."""
 
-# ruff: noqa: ANN401  (clients are Dask's, or look like them)
-
 from __future__ import annotations
 
 import time

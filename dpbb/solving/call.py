@@ -141,10 +141,7 @@ class Call:
         """Whether this process explores, without a cluster."""
         return self.options.workers == 0
 
-    def client(
-        self,
-        given: Any,  # noqa: ANN401
-    ) -> AbstractContextManager[Future[Any]]:
+    def client(self, given: Any) -> AbstractContextManager[Future[Any]]:
         """Get a client, in a thread while the heuristics run."""
         if self.here:
             self._choose_engine()
@@ -450,7 +447,7 @@ class Call:
         )
         return plan
 
-    def open(self, plan: Plan, client: Any) -> Any:  # noqa: ANN401
+    def open(self, plan: Plan, client: Any) -> Any:
         """Open the run; awaitable if the client is asynchronous."""
         if self.embedded and self.engine is None:
             self._choose_engine()
@@ -559,8 +556,8 @@ class Call:
 
 
 def make_call(
-    instance: Any,  # noqa: ANN401
-    client: Any,  # noqa: ANN401
+    instance: Any,
+    client: Any,
     options: SolveOptions | None,
     changes: dict[str, Any],
     progress: Progress | str | None,
@@ -593,7 +590,7 @@ def make_call(
     return call
 
 
-def check_client(client: Any, options: SolveOptions) -> None:  # noqa: ANN401
+def check_client(client: Any, options: SolveOptions) -> None:
     """Raise OptionError for something else, or options that a client excludes.
 
     A client that is closed is a ClusterError.
@@ -610,7 +607,7 @@ def check_client(client: Any, options: SolveOptions) -> None:  # noqa: ANN401
             raise OptionError(f"{name}: expected without a client, got both")
 
 
-def is_asynchronous(client: Any) -> bool:  # noqa: ANN401
+def is_asynchronous(client: Any) -> bool:
     """Whether calls with this client, if it is one, give awaitables."""
     return client is not None and bool(client.asynchronous)
 
@@ -643,7 +640,7 @@ def _connect(address: str, limit: float | None) -> Iterator[Any]:
         yield client
 
 
-def _done(value: Any) -> Future[Any]:  # noqa: ANN401
+def _done(value: Any) -> Future[Any]:
     future: Future[Any] = Future()
     future.set_result(value)
     return future

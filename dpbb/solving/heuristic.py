@@ -35,7 +35,7 @@ SECONDS = 10.0
 
 
 def heuristic(
-    instance: Any,  # noqa: ANN401 (names, paths, tables, instances, problems)
+    instance: Any,  # names, paths, tables, instances, problems
     method: str = Heuristics.AUTO,
     *,
     time_limit_s: float | None = None,
@@ -44,7 +44,7 @@ def heuristic(
     seed: int = 0,
     iterations: int | None = None,
     initial: Sequence[int] | None = None,
-    client: Any = None,  # noqa: ANN401
+    client: Any = None,
     scheduler: str | None = None,
     starts: int | None = None,
     progress: Progress | StyleName | None = None,

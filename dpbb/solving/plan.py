@@ -414,7 +414,7 @@ class Plan:
         makespan: int | None,
         permutation: tuple[int, ...] | None,
         lower_bound: int,
-        **known: Any,  # noqa: ANN401
+        **known: Any,
     ) -> Result:
         if makespan is not None:
             bound = min(lower_bound, makespan)

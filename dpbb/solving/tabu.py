@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 
 def tabu_search(
-    instance: Any,  # noqa: ANN401 (whatever names an instance)
-    start: Any = None,  # noqa: ANN401
+    instance: Any,  # whatever names an instance
+    start: Any = None,
     *,
     generations: int = 1000,
     tenure: int | None = None,
@@ -49,7 +49,7 @@ def tabu_search(
     searches: int = 1,
     seed: int = 0,
     device: str = "auto",
-    client: Any = None,  # noqa: ANN401
+    client: Any = None,
     scheduler: str | None = None,
     threads: int | None = None,
     shape: Shape | None = None,

@@ -8,7 +8,7 @@ from dataclasses import asdict, is_dataclass
 from typing import Any
 
 
-def json_text(values: Any, *, indent: int | None = None) -> str:  # noqa: ANN401
+def json_text(values: Any, *, indent: int | None = None) -> str:
     """Write JSON; numbers that are not finite are null, dataclasses are objects."""
     try:
         return json.dumps(values, indent=indent, allow_nan=False, default=_plain)
@@ -17,13 +17,13 @@ def json_text(values: Any, *, indent: int | None = None) -> str:  # noqa: ANN401
     return json.dumps(_finite(values), indent=indent, allow_nan=False)
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401
+def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
-def _finite(value: Any) -> Any:  # noqa: ANN401
+def _finite(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

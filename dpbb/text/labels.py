@@ -71,7 +71,7 @@ class Names:
             for position, job in enumerate(jobs)
         )
 
-    def _number(self, job: Any, number_of: dict[str, int], where: str) -> Any:  # noqa: ANN401
+    def _number(self, job: Any, number_of: dict[str, int], where: str) -> Any:
         if not isinstance(job, str) or job in number_of:
             if isinstance(job, Integral) and not isinstance(job, bool):
                 return int(job)  # of NumPy, too

@@ -133,7 +133,7 @@ def bound_children(
     problem: Problem[Any],
     tightens: Tightens[Any] | None,
     tree: TreeOptions,
-    state: Any,  # noqa: ANN401  (the problem's own)
+    state: Any,  # the problem's own
     jobs: NDArray[np.intp],
     depth: int,
     ub: int,

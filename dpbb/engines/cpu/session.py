@@ -71,7 +71,7 @@ class CpuSession:
 
     def __init__(
         self,
-        model: Any,  # noqa: ANN401
+        model: Any,
         problem: Problem[Any],
         tree: TreeOptions,
         threads: int,

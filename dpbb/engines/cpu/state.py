@@ -135,11 +135,7 @@ def plan_tables(n_jobs: int) -> tuple[NDArray[np.int64], NDArray[np.int64], list
 
 
 def make_tables(
-    model: Any,  # noqa: ANN401
-    problem: Problem[Any],
-    tree: TreeOptions,
-    *,
-    all_optima: bool,
+    model: Any, problem: Problem[Any], tree: TreeOptions, *, all_optima: bool
 ) -> Tables:
     """Tables of a problem's tree; ``model`` is the problem's."""
     n_jobs = model.n_jobs

@@ -25,7 +25,7 @@ class Control:
         What they begin with; the others are 0.
     """
 
-    def __init__(self, block: Any, stream: Any, **fields: int) -> None:  # noqa: ANN401
+    def __init__(self, block: Any, stream: Any, **fields: int) -> None:
         import cupy
 
         self._block = block

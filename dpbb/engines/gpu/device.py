@@ -36,12 +36,7 @@ class OnDevice:
         host believes then. A failure of CUDA, or no memory, leaves as ``DeviceError``.
     """
 
-    def __init__(
-        self,
-        device: int,
-        stream: Any,  # noqa: ANN401
-        failed: Callable[[], None],
-    ) -> None:
+    def __init__(self, device: int, stream: Any, failed: Callable[[], None]) -> None:
         import cupy
 
         self._device = cupy.cuda.Device(device)
@@ -52,7 +47,7 @@ class OnDevice:
         self._device.__enter__()
         self._stream.__enter__()
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:  # noqa: ANN401
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         import cupy
 
         failures = (

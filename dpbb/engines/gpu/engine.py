@@ -203,6 +203,6 @@ def _uuid(index: int) -> str:
     return f"{kind}-{UUID(bytes=bytes(part))}"
 
 
-def _capability(cupy: Any, index: int) -> tuple[int, int]:  # noqa: ANN401
+def _capability(cupy: Any, index: int) -> tuple[int, int]:
     properties = cupy.cuda.runtime.getDeviceProperties(index)
     return properties["major"], properties["minor"]

@@ -120,7 +120,7 @@ class Kernels:
         shape = replace(self.shape, warps=threads // 32)
         return Kernels(shape, self.device, self.exploration)
 
-    def explore(self, stream: Any, blocks: int, *arguments: Any) -> None:  # noqa: ANN401
+    def explore(self, stream: Any, blocks: int, *arguments: Any) -> None:
         """Launch the kernel that explores."""
         name, shared = self.exploration.name, self._shared_bytes
         self.launch(name, stream, blocks, arguments, shared_bytes=shared)
@@ -128,7 +128,7 @@ class Kernels:
     def launch(
         self,
         name: str,
-        stream: Any,  # noqa: ANN401
+        stream: Any,
         blocks: int,
         arguments: Sequence[Any],
         *,
@@ -141,17 +141,13 @@ class Kernels:
             self._function(name)((blocks,), block, arguments, shared_mem=shared_bytes)
 
     def launch_rows(
-        self,
-        name: str,
-        stream: Any,  # noqa: ANN401
-        n_rows: int,
-        arguments: Sequence[Any],
+        self, name: str, stream: Any, n_rows: int, arguments: Sequence[Any]
     ) -> None:
         """Launch a kernel of a thread for each row."""
         blocks = -(-n_rows // ROW_THREADS)
         self.launch(name, stream, blocks, arguments, threads=ROW_THREADS)
 
-    def _function(self, name: str) -> Any:  # noqa: ANN401
+    def _function(self, name: str) -> Any:
         if name not in self._functions:
             self._functions[name] = self._module.get_function(name)
         return self._functions[name]

@@ -173,7 +173,7 @@ class DeviceMemory:
         self.control = cupy.empty(CONTROL.itemsize, np.uint8)
         self.arenas = [self._arena(side, plan, all_optima) for side in range(2)]
 
-    def _arena(self, side: int, plan: MemoryPlan, all_optima: bool) -> Any:  # noqa: ANN401
+    def _arena(self, side: int, plan: MemoryPlan, all_optima: bool) -> Any:
         import cupy
 
         arena = np.zeros(1, ARENA)

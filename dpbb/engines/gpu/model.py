@@ -59,11 +59,11 @@ class CudaModel(Protocol):
         """The CUDA header."""
 
     @staticmethod
-    def obstacle(problem: Any) -> str | None:  # noqa: ANN401
+    def obstacle(problem: Any) -> str | None:
         """Why no kernels are made for the problem, at whatever upper bound."""
 
     @classmethod
-    def of(cls, problem: Any, ub: int) -> CudaModel:  # noqa: ANN401
+    def of(cls, problem: Any, ub: int) -> CudaModel:
         """Return the model for a problem with costs below ``ub``.
 
         Raises
@@ -105,9 +105,7 @@ class CudaModel(Protocol):
         """Size of the problem, for people."""
 
     def pack(
-        self,
-        problem: Any,  # noqa: ANN401
-        order: NDArray[np.intp],
+        self, problem: Any, order: NDArray[np.intp]
     ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """Arrays that the kernels read.
 

@@ -63,7 +63,7 @@ class PagePool:
         kernels: Kernels,
         packed: tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]],
         plan: MemoryPlan,
-        stream: Any,  # noqa: ANN401
+        stream: Any,
         *,
         ub: int,
         branching_ub: int | None,
@@ -86,7 +86,7 @@ class PagePool:
         self._side = 0
 
     @property
-    def arena(self) -> Any:  # noqa: ANN401
+    def arena(self) -> Any:
         """Addresses of everything, for a kernel."""
         return self.memory.arenas[self._side]
 
@@ -277,7 +277,7 @@ class PagePool:
             units.append(self.unit_of(cupy.asarray(depths), digits))
         return units[0] if len(units) == 1 else WorkUnit.concatenate(units)
 
-    def unit_of(self, depths: Any, digits: Any) -> WorkUnit:  # noqa: ANN401
+    def unit_of(self, depths: Any, digits: Any) -> WorkUnit:
         """Return roots that a kernel has written; see ``unit_of_device_paths``."""
 
         def launch(name: str, n_rows: int, arguments: tuple[Any, ...]) -> None:
@@ -288,10 +288,10 @@ class PagePool:
     # -- kernels ----------------------------------------------------------------------
 
     @property
-    def _pool(self) -> Any:  # noqa: ANN401
+    def _pool(self) -> Any:
         return self.memory.pools[self._side]
 
-    def _release(self, pages: Any) -> None:  # noqa: ANN401
+    def _release(self, pages: Any) -> None:
         """Give pages back to the free ring."""
         self.control.send()
         arguments = (self.arena, pages, np.uint32(len(pages)))

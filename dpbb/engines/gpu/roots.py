@@ -74,10 +74,7 @@ def unit_of_paths(
 
 
 def unit_of_device_paths(
-    n_jobs: int,
-    depths: Any,  # noqa: ANN401
-    digits: Any,  # noqa: ANN401
-    launch: Launch,
+    n_jobs: int, depths: Any, digits: Any, launch: Launch
 ) -> WorkUnit:
     """Do as ``unit_of_paths`` with CuPy arrays: sort and pack them where they are.
 
@@ -101,12 +98,7 @@ def unit_of_device_paths(
         return unit_of_paths(n_jobs, depths.get(), digits.get())
 
 
-def _packed_there(
-    n_jobs: int,
-    depths: Any,  # noqa: ANN401
-    digits: Any,  # noqa: ANN401
-    launch: Launch,
-) -> WorkUnit:
+def _packed_there(n_jobs: int, depths: Any, digits: Any, launch: Launch) -> WorkUnit:
     """Sort and pack on the device; see ``unit_of_device_paths``."""
     import cupy
 
@@ -148,7 +140,7 @@ def _prepare(n_jobs: int, device: int) -> None:
         logger.info("device %d: no long list could be prepared: %s", device, error)
 
 
-def _sort_keys(numpy: Any, n_jobs: int, digits: Any) -> Any:  # noqa: ANN401
+def _sort_keys(numpy: Any, n_jobs: int, digits: Any) -> Any:
     """Keys for ``lexsort`` by path, the last one first; of NumPy or of CuPy.
 
     As many digits as fit are compared at once: big-endian, so in leaf order.

@@ -76,7 +76,7 @@ class Batch(NamedTuple):
         """Number of scheduled jobs of each node."""
         return self.front.astype(np.int64) + self.back
 
-    def take(self, index: Any) -> Batch:  # noqa: ANN401 (numbers, mask or slice)
+    def take(self, index: Any) -> Batch:  # numbers, mask or slice
         """Return some of the nodes."""
         return Batch(*(part[index] for part in self))
 

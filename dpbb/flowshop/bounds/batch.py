@@ -37,15 +37,15 @@ INVALID = -1
 
 
 def lb1(
-    instance: Any,  # noqa: ANN401
-    permutations: Any,  # noqa: ANN401 (arrays of the host or of a device, lists)
-    d1: Any,  # noqa: ANN401
-    d2: Any,  # noqa: ANN401
+    instance: Any,
+    permutations: Any,  # arrays of the host or of a device, lists
+    d1: Any,
+    d2: Any,
     *,
     strong: bool = False,
     device: str = "auto",
     threads: int | None = None,
-) -> Any:  # noqa: ANN401
+) -> Any:
     """Return one-machine bounds; parameters and results as of ``lb2``.
 
     Notes
@@ -57,16 +57,16 @@ def lb1(
 
 
 def lb2(
-    instance: Any,  # noqa: ANN401
-    permutations: Any,  # noqa: ANN401 (arrays of the host or of a device, lists)
-    d1: Any,  # noqa: ANN401
-    d2: Any,  # noqa: ANN401
+    instance: Any,
+    permutations: Any,  # arrays of the host or of a device, lists
+    d1: Any,
+    d2: Any,
     *,
     pairs: str | Sequence[Sequence[int]] = Pairs.ALL,
     strong: bool = False,
     device: str = "auto",
     threads: int | None = None,
-) -> Any:  # noqa: ANN401
+) -> Any:
     """Return two-machine bounds: never below LB1 and never above the best completion.
 
     Parameters
@@ -109,10 +109,10 @@ def lb2(
 
 
 def learned_pairs(
-    instance: Any,  # noqa: ANN401
-    permutations: Any,  # noqa: ANN401
-    d1: Any,  # noqa: ANN401
-    d2: Any,  # noqa: ANN401
+    instance: Any,
+    permutations: Any,
+    d1: Any,
+    d2: Any,
     ub: int,
     *,
     most: int | None = None,
@@ -159,15 +159,15 @@ def learned_pairs(
 
 
 def _bounds(
-    instance: Any,  # noqa: ANN401
+    instance: Any,
     pairs: NDArray[np.intp],
-    permutations: Any,  # noqa: ANN401
-    d1: Any,  # noqa: ANN401
-    d2: Any,  # noqa: ANN401
+    permutations: Any,
+    d1: Any,
+    d2: Any,
     strong: bool,
     device: str,
     threads: int | None,
-) -> Any:  # noqa: ANN401
+) -> Any:
     shop = read_instance(instance)
     if device not in DEVICES:
         raise OptionError(f"device: expected {', '.join(DEVICES)}, got {shown(device)}")
@@ -197,7 +197,7 @@ def _bounds(
     return bounds
 
 
-def _permutations(arrays: Any, given: Any, n_jobs: int) -> Any:  # noqa: ANN401
+def _permutations(arrays: Any, given: Any, n_jobs: int) -> Any:
     """Return rows of whole numbers; ``arrays``: NumPy or CuPy."""
     try:
         rows = arrays.asarray(given)
@@ -213,7 +213,7 @@ def _permutations(arrays: Any, given: Any, n_jobs: int) -> Any:  # noqa: ANN401
     return rows
 
 
-def _counts(arrays: Any, given: Any, count: int, name: str) -> Any:  # noqa: ANN401
+def _counts(arrays: Any, given: Any, count: int, name: str) -> Any:
     """Return numbers of jobs as int32, shape (count,)."""
     numbers = arrays.asarray(given)
     if numbers.shape not in ((), (count,)) or numbers.dtype.kind not in "iu":
@@ -225,7 +225,7 @@ def _counts(arrays: Any, given: Any, count: int, name: str) -> Any:  # noqa: ANN
     return _narrow(arrays, numbers, np.int32)
 
 
-def _narrow(arrays: Any, values: Any, dtype: Any) -> Any:  # noqa: ANN401
+def _narrow(arrays: Any, values: Any, dtype: Any) -> Any:
     """Return an array in a type of compiled code; what does not fit is no job."""
     if not np.can_cast(values.dtype, dtype):
         limits, values = np.iinfo(dtype), values.astype(np.int64)
@@ -234,7 +234,7 @@ def _narrow(arrays: Any, values: Any, dtype: Any) -> Any:  # noqa: ANN401
     return arrays.ascontiguousarray(values.astype(dtype))
 
 
-def _suits_gpu(rows: Any, pairs: NDArray[np.intp]) -> bool:  # noqa: ANN401
+def _suits_gpu(rows: Any, pairs: NDArray[np.intp]) -> bool:
     """Whether a batch is large, and there is a GPU."""
     if rows.size * max(1, len(pairs)) < LEAST_FOR_GPU:
         return False
@@ -248,11 +248,11 @@ def _suits_gpu(rows: Any, pairs: NDArray[np.intp]) -> bool:  # noqa: ANN401
 def _on_gpu(
     shop: FlowShopInstance,
     pairs: NDArray[np.intp],
-    rows: Any,  # noqa: ANN401
-    front: Any,  # noqa: ANN401
-    back: Any,  # noqa: ANN401
+    rows: Any,
+    front: Any,
+    back: Any,
     strong: bool,
-) -> Any:  # noqa: ANN401
+) -> Any:
     """Return bounds on the device, of nodes that are there or on the host."""
     from dpbb.flowshop.bounds.batch_gpu import nodes_of
 

@@ -119,13 +119,7 @@ def bounds(
 
 
 @helper
-def mark_free(
-    block: Block,
-    lane: int,
-    jobs: Any,  # noqa: ANN401
-    n_front: int,
-    n_back: int,
-) -> bool:
+def mark_free(block: Block, lane: int, jobs: Any, n_front: int, n_back: int) -> bool:
     """Mark the unscheduled jobs of a node in its lane; False if it is none."""
     n_jobs = len(jobs)
     end = n_jobs - n_back
@@ -145,13 +139,7 @@ def mark_free(
 
 
 @helper
-def _grow(
-    shop: Shop,
-    block: Block,
-    ends: Any,  # noqa: ANN401
-    backwards: bool,
-    wanted: bool,
-) -> None:
+def _grow(shop: Shop, block: Block, ends: Any, backwards: bool, wanted: bool) -> None:
     """Take a job a lane, in ``columns``, into account on one side of the nodes.
 
     On the way through the machines a job ends where it is added to the side, and can
@@ -183,9 +171,9 @@ def _grow(
 def read_side(
     shop: Shop,
     block: Block,
-    permutations: Any,  # noqa: ANN401
-    own: Any,  # noqa: ANN401
-    other: Any,  # noqa: ANN401
+    permutations: Any,
+    own: Any,
+    other: Any,
     first: int,
     used: int,
     start: NDArray[np.int32],

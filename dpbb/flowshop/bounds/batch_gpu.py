@@ -144,14 +144,8 @@ class GpuNodes:
             self._kernel.max_dynamic_shared_size_bytes = self._shared
 
     def bounds(
-        self,
-        permutations: Any,  # noqa: ANN401
-        d1: Any,  # noqa: ANN401
-        d2: Any,  # noqa: ANN401
-        *,
-        strong: bool,
-        result: Any = None,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
+        self, permutations: Any, d1: Any, d2: Any, *, strong: bool, result: Any = None
+    ) -> Any:
         """Return the bounds of nodes on the device, int32, shape (r,); does not wait.
 
         Parameters

@@ -255,7 +255,7 @@ class GpuLevels:
         self,
         name: str,
         blocks: int,
-        *arguments: Any,  # noqa: ANN401
+        *arguments: Any,
         threads: int = BLOCK,
         shared_words: int = 0,
     ) -> None:
@@ -263,20 +263,20 @@ class GpuLevels:
             (blocks,), (threads,), arguments, shared_mem=4 * shared_words
         )
 
-    def _read(self, control: Any) -> np.void:  # noqa: ANN401
+    def _read(self, control: Any) -> np.void:
         return control.get().view(CONTROL)[0]  # type: ignore[no-any-return]
 
     def _expand(
         self,
-        records: Any,  # noqa: ANN401
+        records: Any,
         nodes: int,
         r: int,
         ub: int,
         guide: Guide,
-        sides: Any,  # noqa: ANN401
-        keys: Any,  # noqa: ANN401
+        sides: Any,
+        keys: Any,
         over: Callable[[], bool],
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         """Bound all children of a level; return its control block, None if ``over``."""
         fresh = np.zeros(1, CONTROL)
         fresh["least"] = NO_KEY
@@ -303,12 +303,7 @@ class GpuLevels:
         return control
 
     def _select(
-        self,
-        keys: Any,  # noqa: ANN401
-        n_keys: int,
-        wanted: int,
-        step: int,
-        control: Any,  # noqa: ANN401
+        self, keys: Any, n_keys: int, wanted: int, step: int, control: Any
     ) -> None:
         blocks = min(4 * self._multiprocessors, -(-n_keys // BLOCK))
         self._launch(
@@ -325,17 +320,17 @@ class GpuLevels:
 
     def _take(
         self,
-        records: Any,  # noqa: ANN401
-        sides: Any,  # noqa: ANN401
-        keys: Any,  # noqa: ANN401
+        records: Any,
+        sides: Any,
+        keys: Any,
         nodes: int,
         r: int,
         wanted: int,
-        control: Any,  # noqa: ANN401
-        totals: Any,  # noqa: ANN401
-        parents: Any,  # noqa: ANN401
-        moves: Any,  # noqa: ANN401
-        taken: Any,  # noqa: ANN401
+        control: Any,
+        totals: Any,
+        parents: Any,
+        moves: Any,
+        taken: Any,
     ) -> None:
         """List what is taken of a level's candidates."""
         chunks = -(-nodes // CHUNK)
@@ -351,12 +346,7 @@ class GpuLevels:
         )
 
     def _trace(
-        self,
-        parents: Any,  # noqa: ANN401
-        moves: Any,  # noqa: ANN401
-        width: int,
-        depth: int,
-        best: NDArray[np.intp],
+        self, parents: Any, moves: Any, width: int, depth: int, best: NDArray[np.intp]
     ) -> NDArray[np.uint16]:
         if not len(best):
             return np.zeros((0, depth), np.uint16)

@@ -26,7 +26,7 @@ LATE_S = 10.0
 
 
 def spread(
-    client: Any,  # noqa: ANN401 (distributed.Client)
+    client: Any,  # distributed.Client
     problem: HasHeuristics,
     search: StartSearch,
     starts: int | None = None,
@@ -112,7 +112,7 @@ def _search(
     return found, max(bounds, default=None)
 
 
-def n_tasks(client: Any, *, per_thread: bool) -> int:  # noqa: ANN401
+def n_tasks(client: Any, *, per_thread: bool) -> int:
     """Return how many tasks the workers of a client run side by side."""
     if not callable(getattr(client, "map", None)):
         raise OptionError(f"client: expected a distributed.Client, got {shown(client)}")
@@ -123,7 +123,7 @@ def n_tasks(client: Any, *, per_thread: bool) -> int:  # noqa: ANN401
 
 
 def results(
-    client: Any,  # noqa: ANN401
+    client: Any,
     function: Callable[[Any], Answer],
     arguments: Sequence[Any],
     over: Callable[[], bool] = lambda: False,

@@ -313,13 +313,13 @@ class PoolDevice:
             found: NDArray[np.int32] = bounds.get()
         return found
 
-    def _stream(self) -> Any:  # noqa: ANN401
+    def _stream(self) -> Any:
         """Return this thread's stream: what threads do goes on side by side."""
         if not hasattr(self._own, "stream"):
             self._own.stream = self._cupy.cuda.Stream(non_blocking=True)
         return self._own.stream
 
-    def _put(self, values: NDArray[Any]) -> Any:  # noqa: ANN401
+    def _put(self, values: NDArray[Any]) -> Any:
         """Return a copy on the device, in the order of the current stream."""
         there = self._cupy.empty(values.shape, values.dtype)
         there.set(np.ascontiguousarray(values))

@@ -160,7 +160,7 @@ class Arena:
             return str(run.run_id)
 
     @contextlib.contextmanager
-    def _client(self) -> Any:  # noqa: ANN401
+    def _client(self) -> Any:
         with Client(self._dask.address, timeout=60, set_as_default=False) as client:
             yield client
 
@@ -210,7 +210,7 @@ class Arena:
             return load_checkpoint(str(self._store)).finished
         return False
 
-    def _compare(self, result: Any, tree: Tree, record: Record) -> None:  # noqa: ANN401
+    def _compare(self, result: Any, tree: Tree, record: Record) -> None:
         record.requeues = result.requeues
         counts = (result.decomposed, result.leaves)
         wanted = (tree.decomposed, tree.leaves)
@@ -279,7 +279,7 @@ class Arena:
         return self._asked(lambda client: client.restart(timeout=15))
 
     def _retire(self) -> bool:
-        def retire(client: Any) -> None:  # noqa: ANN401
+        def retire(client: Any) -> None:
             addresses = list(client.scheduler_info(n_workers=-1)["workers"])
             client.retire_workers([self._rng.choice(addresses)])
 

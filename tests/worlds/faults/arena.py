@@ -87,7 +87,7 @@ class Network:
         Messages that something happened to.
     """
 
-    def __init__(self, scheduler: Any) -> None:  # noqa: ANN401
+    def __init__(self, scheduler: Any) -> None:
         self.weather: Weather | None = None
         self.n_mistreated = 0
         self._rng = random.Random()  # noqa: S311 - no secret
@@ -116,7 +116,7 @@ class Network:
     def _between(
         self, handler: Callable[..., Awaitable[Any]]
     ) -> Callable[..., Awaitable[Any]]:
-        async def handle(**message: Any) -> Any:  # noqa: ANN401
+        async def handle(**message: Any) -> Any:
             weather = self.weather
             if weather is None:
                 return await handler(**message)
@@ -162,7 +162,7 @@ class Network:
         await asyncio.sleep(self._rng.uniform(0, weather.latest_s))
 
     def _hints(self, hint: Callable[..., None]) -> Callable[..., None]:
-        def hand_on(*args: Any, **kwargs: Any) -> None:  # noqa: ANN401
+        def hand_on(*args: Any, **kwargs: Any) -> None:
             weather = self.weather
             if weather is None or not self._happens(weather.hint_lost):
                 hint(*args, **kwargs)
@@ -179,7 +179,7 @@ class Arena:
         A cluster without workers of its own, and its asynchronous client.
     """
 
-    def __init__(self, cluster: Any, client: Any) -> None:  # noqa: ANN401
+    def __init__(self, cluster: Any, client: Any) -> None:
         self.client = client
         self.scheduler = cluster.scheduler
         self.network: Network | None = None
@@ -316,7 +316,7 @@ class Arena:
         self._guests.append(await Worker(self._address, nthreads=rng.randint(1, 2)))
         return True
 
-    def _take_guest(self, rng: random.Random) -> Any:  # noqa: ANN401
+    def _take_guest(self, rng: random.Random) -> Any:
         guests = [g for g in self._guests if g.status is Status.running]
         if not guests:
             return None

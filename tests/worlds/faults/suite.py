@@ -145,7 +145,7 @@ async def _campaign(
     return records
 
 
-def _spec(tree: Tree, **options: Any) -> RunSpec:  # noqa: ANN401
+def _spec(tree: Tree, **options: Any) -> RunSpec:
     return RunSpec(
         run_id=RunId(uuid4().hex[:12]),
         problem=FlowShopProblem(taillard_instance(tree.instance)),

@@ -47,11 +47,7 @@ class FrontierEngine(CpuEngine):
         """Do nothing."""
 
     def open(  # type: ignore[override]
-        self,
-        problem: Problem[Any],
-        tree: TreeOptions,
-        device: Device,
-        **options: Any,  # noqa: ANN401
+        self, problem: Problem[Any], tree: TreeOptions, device: Device, **options: Any
     ) -> FrontierSession:
         """Start a session; ``options`` change nothing."""
         del options

@@ -324,7 +324,7 @@ def killed(
         )
 
 
-def _until_all_explore(submitted: Any, case: Case) -> float:  # noqa: ANN401
+def _until_all_explore(submitted: Any, case: Case) -> float:
     """Wait until every seat has reported; return when, in seconds since the epoch."""
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
@@ -338,7 +338,7 @@ def _until_all_explore(submitted: Any, case: Case) -> float:  # noqa: ANN401
     raise OptionError(f"expected {case.seats} {case.kind} seats to explore, got fewer")
 
 
-def _nodes(shot: Any) -> int:  # noqa: ANN401
+def _nodes(shot: Any) -> int:
     return int(shot.decomposed + shot.leaves)
 
 

@@ -214,7 +214,7 @@ class OneSeat:
         )
         self._seq = 0
 
-    def deliver(self, times: ReportTimes, **parts: Any) -> None:  # noqa: ANN401
+    def deliver(self, times: ReportTimes, **parts: Any) -> None:
         """Send a report through encode, decode, check and the hub."""
         self._seq += 1
         report = Report(self.lease.id, self._seq, **parts)
@@ -422,7 +422,7 @@ async def _dask(repeat: int) -> dict[str, Any]:
         }
 
 
-async def _objects(cluster: Any) -> dict[str, int]:  # noqa: ANN401
+async def _objects(cluster: Any) -> dict[str, int]:
     """Count objects of a scheduler's process, and what each worker adds to them."""
     more = 3
     gc.collect()

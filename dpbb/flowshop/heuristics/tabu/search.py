@@ -213,7 +213,7 @@ def choose_device(device: str) -> str:
     return "gpu"
 
 
-def read_shop(instance: Any) -> FlowShopInstance:  # noqa: ANN401
+def read_shop(instance: Any) -> FlowShopInstance:
     """Return the instance that is given or named."""
     from dpbb.flowshop.formats import read_instance
     from dpbb.flowshop.instance import FlowShopInstance
@@ -266,10 +266,7 @@ def make_rules(
 
 
 def make_starts(
-    shop: FlowShopInstance,
-    start: Any,  # noqa: ANN401
-    searches: int,
-    seed: int,
+    shop: FlowShopInstance, start: Any, searches: int, seed: int
 ) -> NDArray[np.int32]:
     """Return a permutation for each search, shape (searches, n_jobs)."""
     if start is None:
