@@ -9,22 +9,20 @@ a makespan is not the best known or a run ends without a proof.
 
 from __future__ import annotations
 
+import argparse
 import json
 import statistics
 import subprocess
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.best_known import best_known
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.own_process import command_of
 from dpbb.text.json_text import json_text
-
-if TYPE_CHECKING:
-    import argparse
 
 EASY = [
     *(f"ta{number:03d}" for number in range(1, 21)),

@@ -9,11 +9,11 @@ prove them. The exit code is 1 where two proofs differ, or one of Johnson's is m
 
 from __future__ import annotations
 
+import argparse
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,9 +27,6 @@ from dpbb.problem import StartSearch, proving_bound
 from dpbb.result import Proof, Status
 from dpbb.tree.branching import tree_of
 from dpbb.tree.work_unit import WorkUnit
-
-if TYPE_CHECKING:
-    import argparse
 
 KINDS, COPIES, MACHINES = 5, 8, 10
 TWO_MACHINES = 500, 2

@@ -7,11 +7,13 @@ these span more than a factor 6.
 
 from __future__ import annotations
 
+import argparse
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
 
 from dpbb.bench.cpu import Machine
 from dpbb.errors import OptionError
@@ -19,11 +21,6 @@ from dpbb.estimation.estimating import SECONDS, estimate
 from dpbb.flowshop.formats import read_instance
 from dpbb.options import BranchingRule, EngineName
 from dpbb.text.json_text import json_text
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-    from pathlib import Path
 
 FACTOR = 3.0
 """An estimate is good when truth and estimate differ by no more than this factor."""

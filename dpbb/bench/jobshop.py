@@ -15,19 +15,16 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+from collections.abc import Callable
 from dataclasses import asdict, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dpbb.bench.jobshop_batches import BATCHES, Batches
 from dpbb.bench.jobshop_report import Bench, TableRow
 from dpbb.bench.jobshop_table import SETS, Table
 from dpbb.errors import DpbbError, OptionError
 from dpbb.text.json_text import json_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PARTS = ("table", "batch", "cpu")
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpbb.bench.lb2_arms import POOLS
 from dpbb.bench.lb2_lists import CLASSES
@@ -15,10 +17,6 @@ from dpbb.flowshop.models.pool_cuda import tables_of
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import TreeOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
 PAPERS: dict[str, dict[str, tuple[float, ...]]] = {
     "Chakroun III, basic": {

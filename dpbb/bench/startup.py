@@ -10,11 +10,8 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def parts_of_a_start(name: str, engine: str) -> dict[str, float]:

@@ -8,20 +8,18 @@ import math
 import os
 import platform
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.best_known import best_known_of_digest
 from dpbb.result import Status
 from dpbb.text.files import check_writable
 from dpbb.text.json_text import json_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 LOCK = "campaign.lock"
 RECORDS, CHECKPOINTS, CERTIFICATES = "records", "checkpoints", "certificates"

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dpbb.errors import OptionError
 from dpbb.flowshop.best_known import benchmark_name, best_known, best_known_names
 from dpbb.flowshop.formats import file_and_index, sources_in
 from dpbb.flowshop.taillard import TIME_SEEDS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 ALLOWED = (
     "names (ta021, VFR30_15_2), files, or sets: ta, vrf, ta:20x20, vrf:30x20, "

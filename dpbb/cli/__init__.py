@@ -11,8 +11,8 @@ import argparse
 import atexit
 import gc
 import sys
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 import dpbb
 from dpbb.bench import SUITES
@@ -20,9 +20,6 @@ from dpbb.cli.output import checked_stdout, silence
 from dpbb.errors import DpbbError, InstanceError, OptionError, SchedulerLostError
 from dpbb.options import OPTIONS
 from dpbb.options.kinds import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 EXIT_ERROR = 1
 EXIT_BAD_INPUT = 2

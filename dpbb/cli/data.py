@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from dpbb.errors import InstanceError
 from dpbb.flowshop.best_known import best_known_names
 from dpbb.flowshop.formats import vrf_instance
 from dpbb.flowshop.vrf import PUBLISHED, content_of, data_folder, places_in
 from dpbb.text.json_text import json_text
-
-if TYPE_CHECKING:
-    import argparse
 
 EPILOG = f"""\
 The benchmark of Vallada, Ruiz and Framinan (480 instances) is not part of this package;

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from dpbb.text.json_text import json_text
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from dpbb.result.schedule import Schedule, table_of
 from dpbb.text.files import check_writable, whole_file
 from dpbb.text.json_text import json_text
 from dpbb.text.labels import names_of
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from dpbb.cli.arguments import add_instance
 from dpbb.cli.shared import problem_of
@@ -16,9 +16,6 @@ from dpbb.problem import (
     root_bound,
 )
 from dpbb.text.json_text import json_text
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpbb.errors import DpbbError, InstanceError, OptionError
-
-if TYPE_CHECKING:
-    import argparse
 
 SUFFIXES = (".png", ".svg", ".pdf", ".html")
 KINDS = ("gantt", "convergence", "intervals", "speedup")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpbb.errors import OptionError
 from dpbb.options import kinds
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator
 
 VARIABLE = "DPBB_SCHEDULER"
 

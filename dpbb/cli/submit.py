@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dpbb.cli.arguments import add_ends, add_instance, add_options
 from dpbb.cli.remote import address_of
@@ -14,9 +14,6 @@ from dpbb.cli.shared import given_options, logging_to_stderr, problem_of
 from dpbb.coordination.snapshot import WAITING_S
 from dpbb.errors import OptionError
 from dpbb.options import SolveOptions, Verbosity
-
-if TYPE_CHECKING:
-    import argparse
 
 EPILOG = """\
 The start heuristics run here, the tree on the cluster. Prints the name of the run, and

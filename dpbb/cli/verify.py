@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
 from dpbb.errors import OptionError
 from dpbb.text.json_text import json_text
-
-if TYPE_CHECKING:
-    import argparse
 
 EPILOG = """\
 exit codes: 0 proved again, or audited; 1 the certificate does not hold; 2 it is none;

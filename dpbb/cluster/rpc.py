@@ -8,8 +8,9 @@ ordinary answers, so they travel as values and are raised where they matter.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from distributed.core import clean_exception, error_message
@@ -22,9 +23,6 @@ from distributed.protocol.serialize import (
 )
 
 from dpbb.errors import DpbbError
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
 
 ERROR = "dpbb-error"
 

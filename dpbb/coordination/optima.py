@@ -7,15 +7,11 @@ which is then the record; when none were, further ones are only counted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 MAX_OPTIMA_BYTES = 64 * 2**20
 """What a run holds of optimal permutations, which take 2 bytes a job."""

@@ -8,9 +8,11 @@ seat sends raises ``InvariantError``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.coordination.messages import (
     FullReport,
@@ -25,11 +27,6 @@ from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError
 from dpbb.tree.packing import KEYS
 from dpbb.tree.work_unit import WorkUnit
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
 
 Message = dict[str, Any]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from dpbb.flowshop.bounds.table import BOUNDS
 from dpbb.flowshop.formats import read_instance
@@ -11,9 +12,6 @@ from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.options import LB1
 from dpbb.problem import Problem
 from dpbb.problems import Family
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def decode(data: Mapping[str, Any]) -> FlowShopProblem:

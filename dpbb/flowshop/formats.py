@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpbb.errors import InstanceError, refuse, shown
 from dpbb.flowshop import table_formats
@@ -17,9 +18,6 @@ from dpbb.flowshop.taillard import taillard_instance
 from dpbb.flowshop.text_formats import decoded, read_text
 from dpbb.flowshop.vrf import Place, find_vrf
 from dpbb.text.labels import Names, checked_names
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _NUMBERED = re.compile(r"(.+)\[(\d{1,9})\]", re.ASCII | re.DOTALL)
 _TEXT_SUFFIXES = ("", ".txt", ".dat", ".fsp", ".pfsp")

@@ -7,14 +7,10 @@ still takes from its start on that machine to the end of everything.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 
 def append_job(front: NDArray[np.int64], job: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.flowshop.heuristics.tabu.search import (
     choose_device,
@@ -14,9 +15,6 @@ from dpbb.flowshop.heuristics.tabu.search import (
     read_shop,
 )
 from dpbb.flowshop.heuristics.tabu.state import Neighbourhood
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["insertion_makespans", "swap_makespans"]
 

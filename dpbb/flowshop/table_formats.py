@@ -9,8 +9,10 @@ import csv
 import io
 import json
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,10 +20,6 @@ from dpbb.errors import InstanceError, refuse
 from dpbb.flowshop.text_formats import whole_number
 from dpbb.flowshop.times import LABELS, is_label
 from dpbb.text.labels import NO_NAMES, Names, unless_counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|inf(inity)?", re.I)
 _DECIMAL = re.compile(r"^\s*([+-]?\d+),(\d*)\s*$")

@@ -6,16 +6,12 @@ Operational Research 64(2), 1993, 278-285: the generator and the time seeds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import InstanceError
 from dpbb.flowshop.best_known import benchmark_name
 from dpbb.flowshop.instance import FlowShopInstance
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 TIME_SEEDS: dict[tuple[int, int], tuple[int, ...]] = {
     (20, 5): (

@@ -12,16 +12,13 @@ from __future__ import annotations
 import logging
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import refuse
 from dpbb.flowshop.instance import Orientation
 from dpbb.flowshop.times import MAX_TOTAL_TIME
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _TOKEN = re.compile(r"\S+")
 _WHOLE = re.compile(r"\+?(\d{1,18})(\.0*)?", re.ASCII)

@@ -11,15 +11,13 @@ import numbers
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import refuse, shown
 from dpbb.text.labels import Names, unless_counted
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MAX_TOTAL_TIME = 2**30 - 2
 """Largest allowed sum of all processing times of an instance.

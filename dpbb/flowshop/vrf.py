@@ -12,17 +12,15 @@ import os
 import zipfile
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import InstanceError, refuse
 from dpbb.flowshop.best_known import benchmark_name
 from dpbb.flowshop.table_formats import numpy_file
 from dpbb.flowshop.text_formats import decoded
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 DATA_VARIABLE = "DPBB_DATA"
 """Environment variable that names the folder of benchmark files."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.jobshop.longest_paths import Method
 from dpbb.kernels.compiling import compiled
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _OPTIONS: dict[str, Any] = {
     "nogil": True,

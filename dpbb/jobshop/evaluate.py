@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import OptionError, refuse, shown
 from dpbb.jobshop.instance import JobShopInstance
@@ -21,9 +22,6 @@ from dpbb.jobshop.solution import (
 )
 from dpbb.jobshop.tables import INVALID
 from dpbb.kernels.cores import thread_count
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 DEVICES = ("auto", "cpu", "gpu")
 LEAST_FOR_GPU = 2_000_000

@@ -14,8 +14,9 @@ import io
 import json
 import os
 import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,6 @@ from dpbb.jobshop.instance import (
     whole_number,
 )
 from dpbb.jobshop.taillard import taillard_instance
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 DATA_VARIABLE = "DPBB_DATA"
 """Environment variable that names the folder of benchmark files."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import OptionError
 from dpbb.jobshop.gpu_batch import HERE
 from dpbb.jobshop.longest_paths import Method
 from dpbb.kernels.nvrtc import load_module, require_gpu
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 TILE, BLOCK = 64, 256
 NARROW_LIMIT = 2**13

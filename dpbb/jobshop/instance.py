@@ -5,18 +5,14 @@ from __future__ import annotations
 import hashlib
 import math
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import refuse, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
 
 MAX_TOTAL_TIME = 2**30 - 2
 """Largest sum of all times and the latest release date: costs then fit 32 bits."""

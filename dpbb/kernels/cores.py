@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 from dpbb.options.kinds import whole
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def usable_cores() -> int:

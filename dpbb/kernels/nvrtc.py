@@ -11,13 +11,11 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpbb.errors import EngineUnavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 CUDA_DIRECTORY = Path(__file__).parent / "cuda"
 

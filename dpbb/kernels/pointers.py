@@ -13,17 +13,14 @@ Their modules need ``from __future__ import annotations``, which leaves the name
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numba import types
 from numba.core.errors import TypingError
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from dpbb.kernels.scalar import intrinsic
-
-if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
 
 Lanes = NDArray[Any]
 """Integers of the width of a tree's bounds: int16 or int32."""

@@ -10,14 +10,12 @@ alive: whoever calls compiled code does. Everything here is for ``numba.njit`` c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable
+from typing import Any, cast
 
 from llvmlite import ir
 from numba import extending, types
 from numba.core.errors import TypingError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _I1, _I64 = ir.IntType(1), ir.IntType(64)
 

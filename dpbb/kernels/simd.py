@@ -19,7 +19,8 @@ a ``like`` argument, any vector of the wanted type, gives it. Lanes in *pairs* (
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from llvmlite import ir
 from numba import types
@@ -38,9 +39,6 @@ from dpbb.kernels.vectors import (
     shuffle,
     suffix,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _I1, _I64 = ir.IntType(1), ir.IntType(64)
 _MAX_MASK_LANES = 64

@@ -8,15 +8,13 @@ import numbers
 import operator
 import os
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from enum import StrEnum
+from typing import Any, NoReturn
 
 from dpbb.errors import OptionError, shown
 from dpbb.options.permutations import check_jobs, parse_permutation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from enum import StrEnum
 
 PATH = "str | PathLike[str]"
 

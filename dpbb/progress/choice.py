@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TextIO
 
 from dpbb.errors import OptionError
 from dpbb.options import ProgressStyle
 from dpbb.progress.base import Progress
 from dpbb.progress.json_lines import JsonLines
 from dpbb.progress.rows import ProgressPrinter
-
-if TYPE_CHECKING:
-    from typing import TextIO
 
 DUMB = ("", "dumb", "unknown")
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dpbb.errors import DpbbError, OptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def check_writable(path: str | Path, name: str) -> None:

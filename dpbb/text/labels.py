@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpbb.errors import InstanceError, OptionError, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 MOST_DIGITS = 18
 """Of the number of a job; more are no number of any."""

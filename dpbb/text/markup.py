@@ -7,11 +7,8 @@ are those of the page (``currentColor``) or half transparent, on light and on da
 from __future__ import annotations
 
 import html
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 LEFT = "text-align:left;padding:1px 12px 1px 0"
 FAINT = "opacity:0.65"

@@ -8,13 +8,10 @@ Talbi 2007). Leaf indices pass 64 bits at n = 21, so they are Python ints outsid
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
 import gmpy2
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 @cache

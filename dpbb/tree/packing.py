@@ -8,14 +8,11 @@ checkpoints, and whatever comes back is checked here before it is trusted.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 KEYS = ("depths", "shared", "tails")
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
 
 from dpbb.coordination.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
 
 Watch = Callable[[int, float], Awaitable[tuple[int, bool, Snapshot]]]
 """Waits for a change since a version, or so long; gives the version from then on,

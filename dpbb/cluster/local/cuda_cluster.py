@@ -8,11 +8,9 @@ processes by itself; one GPU never needs it.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Any
 
 logger = logging.getLogger(__name__)
 

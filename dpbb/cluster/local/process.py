@@ -6,12 +6,9 @@ import contextlib
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from dpbb.own_process import command_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 MODULE = "dpbb.cluster.local.worker_main"
 CLOSE_S = 3.0

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from threading import Lock
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _LOGGERS = ("distributed", "bokeh")
 _lock = Lock()

@@ -10,19 +10,17 @@ import errno
 import os
 import re
 import socket
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 from uuid import uuid4
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from dpbb.errors import CheckpointError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -7,13 +7,11 @@ each worker, and the page shows them. Of cores Dask itself says how busy they ar
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpbb.engines import nvml
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 FRESH_S = 2.0
 """A reading serves for so long: to ask a driver takes milliseconds."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 
 from dpbb.engines.gpu.layout import STOP_AT, Stop
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 logger = logging.getLogger(__name__)
 

@@ -8,11 +8,8 @@ seconds keeps the defaults; one that lasts is never explored for the measurement
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
 
 SLICES_S = (0.1, 0.2, 0.4, 0.8)
 """Lengths of a slice, from which the tuning starts with the second.

@@ -7,18 +7,15 @@ says on which side it took its job, so that its path can be told.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.pool_models import BACK_BIT
 from dpbb.tree.work_unit import WorkUnit, sort_keys
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 MOST_LEVELS = 4096
 """Bounds that the pool tells apart; beyond that, some share a level."""

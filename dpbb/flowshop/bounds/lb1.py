@@ -7,14 +7,10 @@ over the unscheduled ones, so that it is a constant of the instance.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.flowshop.makespan import heads, tails
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def one_machine_bound(

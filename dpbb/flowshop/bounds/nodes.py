@@ -7,15 +7,12 @@ back; those between are unscheduled.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, pair_bounds
 from dpbb.flowshop.makespan import append_job, prepend_job
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,14 +8,11 @@ without a model, refuses it by its name.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from dpbb.errors import OptionError, shown
 from dpbb.problems import name_of_bound
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)

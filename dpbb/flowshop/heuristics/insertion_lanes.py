@@ -18,9 +18,10 @@ Values are int16 where they fit, see ``narrowest``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from dpbb.kernels.compiling import helper, int64
 from dpbb.kernels.pointers import Ints, Lanes, Words, aligned_zeros
@@ -37,9 +38,6 @@ from dpbb.kernels.simd import (
     store,
     zeros,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import DTypeLike, NDArray
 
 LANES = 32
 NOBODY = LANES - 1

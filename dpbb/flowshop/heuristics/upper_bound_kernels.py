@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.flowshop.heuristics.beam_kernels import side_below
 from dpbb.flowshop.models.lb1_cpu import Lb1, front_at
@@ -12,9 +13,6 @@ from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.models import step
 from dpbb.kernels.pairs import Room, bound_children
 from dpbb.kernels.pointers import Lanes, pointer_of, pointers
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 VALUE, KEPT, CUT, LEFT = range(4)
 """Places in ``descend``'s counters: the incumbent's makespan, how many nodes are kept,

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.flowshop.makespan import append_job
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Neighbourhood(StrEnum):
