@@ -80,6 +80,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="trees: nothing begins after it (default: 480)",
     )
     parser.add_argument(
+        "--ways",
+        nargs="+",
+        choices=("cores", "gpu", "threads"),
+        default=["cores", "gpu", "threads"],
+        help="trees: lists and a core each, a GPU, threads together (default: all)",
+    )
+    parser.add_argument(
+        "--side-by-side",
+        type=int,
+        metavar="CORES",
+        help="trees: lists that are searched at a time, a core each; a GPU's host part "
+        "has the others (default: all cores but two)",
+    )
+    parser.add_argument(
         "--branching",
         nargs="+",
         choices=("minmin", "front"),
@@ -170,14 +184,10 @@ def _trees(args: argparse.Namespace) -> int:
 
     if args.json is None or args.budget <= 0 or args.share <= 0:
         raise OptionError("--part trees: expected --json, --budget > 0, --share > 0")
-    exact = lb2_trees.measure(
-        lb2_trees.Book(args.json),
-        args.sizes,
-        args.branching,
-        budget_s=args.budget,
-        repeat=args.repeat,
-        share=args.share,
-    )
+    wanted = list(lb2_trees.keys(args.sizes, args.branching, args.share))
+    ways = tuple(args.ways)
+    plan = lb2_trees.Plan(ways, args.budget, args.repeat, args.side_by_side)
+    exact = lb2_trees.measure(lb2_trees.Book(args.json), wanted, plan)
     return int(not exact)
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 CLASSES = {"20x20": 21, "50x20": 51, "100x20": 81, "200x20": 101}
 """Number of the first of ten instances."""
 
-WANTED = {20: 3_000_000, 50: 2_000_000, 100: 900_000, 200: 450_000}
+WANTED = {20: 3_000_000, 50: 1_000_000, 100: 900_000, 200: 600_000}
 """Two-machine bounds of a list by jobs: a minute of a core in plain loops, and more."""
 
 BEFORE = 0.05, 0.5
@@ -48,8 +48,8 @@ ABOVE = (0, 4, 10, 20, 40, 80, 160)
 
 
 POOL = {20: 512, 50: 512, 100: 4096, 200: 8192}
-"""Children that are bounded together on a core, by jobs; of small lists fewer. A node
-has more children then, and few of them are bounded."""
+"""Children that are bounded together while a list is made, by jobs; of small lists
+fewer. A node has more children then, and few of them are bounded."""
 
 Path = tuple[int, ...]
 """Digits of a node."""
@@ -105,6 +105,12 @@ class NodeList:
         """Return what ``to_json`` gave."""
         paths = tuple(tuple(path) for path in data["paths"])
         return cls(**{**data, "paths": paths})
+
+
+def size_of(instance: str) -> str:
+    """Return the class of an instance."""
+    number = int(instance[2:])
+    return next(s for s, first in CLASSES.items() if first <= number < first + 10)
 
 
 def make_list(

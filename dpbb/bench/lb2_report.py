@@ -11,7 +11,7 @@ from statistics import fmean, median
 from typing import Any
 
 from dpbb.bench.lb2_arms import POOLS
-from dpbb.bench.lb2_lists import CLASSES
+from dpbb.bench.lb2_lists import CLASSES, size_of
 from dpbb.flowshop.models.pool import PoolFlowShop
 from dpbb.flowshop.models.pool_cuda import tables_of
 from dpbb.flowshop.problem import FlowShopProblem
@@ -187,12 +187,6 @@ def _print_equal(speed_up: float, peaks: Peaks) -> None:
         if core and gpu:
             cores = gpu / core
             print(f"  at equal {what}: {speed_up / cores:.2f} x {cores:.0f} cores")
-
-
-def size_of(instance: str) -> str:
-    """Return the class of an instance."""
-    number = int(instance[2:])
-    return next(s for s, first in CLASSES.items() if first <= number < first + 10)
 
 
 def _cells(values: Iterable[float | None]) -> str:

@@ -1,10 +1,10 @@
 """Trees below lists of open nodes: a core, several threads, and a GPU by arm and pool.
 
 The founding papers' protocol. A list (``lb2_lists``) is explored in every way; the
-counts of nodes are compared, and the times are what is wanted. First come the lists and
-the sequential search on one core in plain loops, an instance a core, side by side; then
-the GPU; then the cores together, with SIMD. What is finished is in the file, and a
-second call goes on from there.
+counts of nodes are compared, and the times are what is wanted. Lists are made and
+searched sequentially, in plain loops, on a core each, side by side; meanwhile a GPU and
+the cores that are left explore those that are there; then the cores together, with
+SIMD. What is finished is in the file, and a second call goes on from there.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import json
 import math
 import os
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
 from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from dpbb.bench.lb2_arms import POOLS
-from dpbb.bench.lb2_lists import CLASSES, POOL, WANTED, NodeList, make_list
+from dpbb.bench.lb2_lists import CLASSES, WANTED, NodeList, make_list, size_of
 from dpbb.bench.lb2_scalar import ScalarFlowShop
-from dpbb.engines.base import SLICE_S, Device
+from dpbb.engines.base import Device
 from dpbb.engines.cpu.engine import processor_name
 from dpbb.engines.driver import explore_to_end
 from dpbb.engines.energy import EnergyMeter
@@ -36,26 +36,40 @@ from dpbb.kernels.cores import physical_cores
 from dpbb.options import Offload, Placement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from multiprocessing.queues import Queue
+
+WAYS = ("cores", "gpu", "threads")
+"""Of exploring a list."""
 
 THREADS = (1, 3, 5, 7, 9, 11)
 """Of the papers' multi-core runs, and one; all threads are added."""
 
 SPARE_CORES = 2
-"""Cores left alone while lists are explored side by side."""
+"""Cores left alone while lists are explored side by side, if nothing else is said."""
 
 CORE_SHARE, GPU_SHARE = 0.6, 0.8
-"""Parts of the budget after which sequential search ends, and the GPU's."""
+"""Parts of the budget after which sequential search ends, and the GPU's, where threads
+come after them."""
+
+CORE_CHILDREN = 1 << 16
+"""Children of a batch of the sequential search: what Python adds to it does not count
+then (with 512 it was a quarter of the time)."""
+
+LONG_SLICE_S = 2.0
+"""At the end of a slice nothing is on its way, so slices are long."""
+
+MOST_S = 4.0
+"""No further run of a list begins when those before took so long together."""
 
 NODES = Offload.NODES
 ARMS = {
     "parents": PoolSettings(),
-    "sorted, refactored": PoolSettings(
-        offload=NODES, placement=Placement.GLOBAL, refactor=True
-    ),
     "tables, refactored": PoolSettings(
         offload=NODES, placement=Placement.TABLES, refactor=True
+    ),
+    "sorted, refactored": PoolSettings(
+        offload=NODES, placement=Placement.GLOBAL, refactor=True
     ),
     "sorted": PoolSettings(offload=NODES, placement=Placement.GLOBAL),
     "basic": PoolSettings(offload=NODES, placement=Placement.GLOBAL, sort_pool=False),
@@ -65,11 +79,14 @@ ARMS = {
 """Chakroun's tables III (basic), IV (sorted) and V (refactored), which with the front
 alone is Melab's II; Melab's III (tables, refactored); and today's forms."""
 
-
-FIRST_ARMS = ("parents", "sorted, refactored", "tables, refactored")
-FIRST_POOLS = (262144,), (8192, 65536)
+PAPERS_ARMS = ("parents", "tables, refactored", "sorted, refactored")
+LARGEST_POOL = (262144,)
 FIRST_LISTS = 2
-"""What is measured first: these arms and pools of all lists, then all of some lists."""
+"""Of each class: what has all arms and pools before the others have them."""
+
+
+Found = tuple[NodeList | None, dict[str, Any] | None]
+"""A list and its row, as far as the time was enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,24 +150,46 @@ def keys(classes: list[str], branchings: list[str], share: float) -> Iterator[Ke
                 yield Key(instance, branching, number, int(WANTED[n_jobs] * share))
 
 
-def measure(
-    book: Book,
-    classes: list[str],
-    branchings: list[str],
-    *,
-    budget_s: float,
-    repeat: int,
-    share: float,
-) -> bool:
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is measured.
+
+    Parameters
+    ----------
+    ways
+        Of ``WAYS``.
+    budget_s
+        Nothing begins after it.
+    repeat
+        Runs of a list on a GPU and on threads, fewer where they are long.
+    side_by_side
+        Lists on a core each at a time; None: all cores but two.
+    """
+
+    ways: tuple[str, ...] = WAYS
+    budget_s: float = 480.0
+    repeat: int = 5
+    side_by_side: int | None = None
+
+
+def measure(book: Book, wanted: Sequence[Key], plan: Plan) -> bool:
     """Measure what is not in the book until the time is over; whether counts agree."""
     began = time.monotonic()
-    wanted = list(keys(classes, branchings, share))
     book.host = book.host or host()
-    _explore_on_cores(book, wanted, began + CORE_SHARE * budget_s)
+    last = "threads" in plan.ways
+    ends = [
+        began + plan.budget_s * (share if last else 1.0)
+        for share in (CORE_SHARE, GPU_SHARE, 1.0)
+    ]
+    everything = os.sched_getaffinity(0)
     exact = True
-    end = began + budget_s
-    exact &= _explore_on_gpu(book, wanted, repeat, began + GPU_SHARE * budget_s)
-    exact &= _explore_on_threads(book, wanted, repeat, end)
+    with _Cores(book, wanted, plan, ends[0]) as cores:
+        if "gpu" in plan.ways:
+            exact &= _explore_on_gpu(book, wanted, plan.repeat, ends[1], cores)
+        cores.wait()
+    os.sched_setaffinity(0, everything)
+    if last:
+        exact &= _explore_on_threads(book, wanted, plan.repeat, ends[2])
     book.save()
     return exact
 
@@ -176,50 +215,81 @@ def _key(found: NodeList) -> Key:
 # -- one core each, side by side ------------------------------------------------------
 
 
-def _explore_on_cores(book: Book, wanted: list[Key], end: float) -> None:
-    """Make lists and search them sequentially, as many at a time as there are cores."""
-    cores = sorted(os.sched_getaffinity(0))
-    cores = cores[: max(1, len(cores) - SPARE_CORES)]
-    context = get_context("spawn")
-    free = context.Queue()
-    for core in cores:
-        free.put(core)
-    waiting = [
-        key
-        for key in wanted
-        if not book.has(instance=key.instance, branching=key.branching, how="core")
-    ]
-    with ProcessPoolExecutor(
-        min(len(cores), len(waiting)) or 1, context, _take_core, (free,)
-    ) as pool:
-        futures = [
-            pool.submit(_list_and_core, key, book.lists.get(key), end)
-            for key in waiting
+class _Cores:
+    """Makes lists and searches them sequentially, a core each.
+
+    The process keeps the other cores meanwhile.
+    """
+
+    def __init__(
+        self, book: Book, wanted: Sequence[Key], plan: Plan, end: float
+    ) -> None:
+        self._book = book
+        self._waiting: set[Future[Found]] = set()
+        self._pool: ProcessPoolExecutor | None = None
+        missing = [
+            key
+            for key in wanted
+            if not book.has(instance=key.instance, branching=key.branching, how="core")
         ]
-        for future in as_completed(futures):
+        if "cores" not in plan.ways or not missing:
+            return
+        cores = sorted(os.sched_getaffinity(0))
+        most = plan.side_by_side or max(1, len(cores) - SPARE_CORES)
+        own, rest = cores[:most], cores[most:]
+        context = get_context("spawn")
+        free = context.Queue()
+        for core in own:
+            free.put(core)
+        self._side_by_side = len(own)
+        self._pool = ProcessPoolExecutor(len(own), context, _take_core, (free,))
+        self._waiting = {
+            self._pool.submit(_list_and_core, key, book.lists.get(key), end)
+            for key in missing
+        }
+        if rest:
+            os.sched_setaffinity(0, rest)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def collect(self, timeout_s: float = 0.0) -> bool:
+        """Take what has ended into the book; whether anything is on its way."""
+        ended, self._waiting = wait(
+            self._waiting, timeout=timeout_s, return_when=FIRST_COMPLETED
+        )
+        for future in ended:
             found, row = future.result()
             if found is not None:
-                book.lists[_key(found)] = found
+                self._book.lists[_key(found)] = found
             if row is not None:
-                book.add({**row, "side_by_side": min(len(cores), len(waiting))})
-            book.save()
+                self._book.add({**row, "side_by_side": self._side_by_side})
+            self._book.save()
+        return bool(self._waiting)
+
+    def wait(self) -> None:
+        """Wait for all of them."""
+        while self.collect(1.0):
+            pass
 
 
 def _take_core(free: Queue[int]) -> None:
     os.sched_setaffinity(0, {free.get()})
 
 
-def _list_and_core(
-    key: Key, found: NodeList | None, end: float
-) -> tuple[NodeList | None, dict[str, Any] | None]:
+def _list_and_core(key: Key, found: NodeList | None, end: float) -> Found:
     """Make a list if need be, and search it in plain loops."""
-    if found is None:
+    if found is None and time.monotonic() < end:
         found = make_list(key.instance, key.branching, key.seed, key.wanted, end)
     if found is None or time.monotonic() > end:
         return found, None
     problem, tree = found.problem, found.tree
     model = ScalarFlowShop(problem, tree)
-    settings = PoolSettings(pool_size=POOL[problem.n_jobs], in_flight=1, keeps_ub=True)
+    settings = PoolSettings(pool_size=CORE_CHILDREN, in_flight=1, keeps_ub=True)
 
     def opened() -> PoolSession:
         return PoolSession(
@@ -254,7 +324,8 @@ def _explored(
         session.load(found.unit)
         began = time.perf_counter()
         total = explore_to_end(
-            session, found.ub, SLICE_S, lambda _part, _all: time.monotonic() > end
+            *(session, found.ub, LONG_SLICE_S if end else 0.0),
+            lambda _part, _all: time.monotonic() > end,
         )
         seconds = time.perf_counter() - began
     finally:
@@ -276,27 +347,44 @@ def _explored(
 # -- the GPU, and threads with SIMD ---------------------------------------------------
 
 
-def _explore_on_gpu(book: Book, wanted: list[Key], repeat: int, end: float) -> bool:
+def _explore_on_gpu(
+    book: Book, wanted: Sequence[Key], repeat: int, end: float, cores: _Cores
+) -> bool:
     devices = [device for device in PoolEngine().devices() if device.kind == "cuda"]
     if not devices:
         return True
+    classes = len({size_of(key.instance) for key in wanted})
+    some = wanted[: FIRST_LISTS * classes]
+    waiting = list(
+        dict.fromkeys(
+            (
+                *product(wanted, PAPERS_ARMS, LARGEST_POOL),
+                *product(some, ARMS, POOLS),
+                *product(wanted, PAPERS_ARMS, POOLS),
+                *product(wanted, ARMS, POOLS),
+            )
+        )
+    )
     exact = True
-    for key, arm, pool in [
-        *(one for pools in FIRST_POOLS for one in product(wanted, FIRST_ARMS, pools)),
-        *product(wanted[:FIRST_LISTS], ARMS, POOLS),
-        *product(wanted, ARMS, POOLS),
-    ]:
-        found = book.lists.get(key)
-        if found is None:
+    while waiting and time.monotonic() < end:
+        is_more = cores.collect()
+        task = next((one for one in waiting if one[0] in book.lists), None)
+        if task is None:
+            if not is_more:
+                break
+            cores.collect(1.0)
             continue
-        if time.monotonic() > end:
-            return exact
+        waiting.remove(task)
+        key, arm, pool = task
         settings = replace(ARMS[arm], pool_size=pool, keeps_ub=True)
-        exact &= _repeated(book, found, arm, pool, settings, devices[0], repeat)
+        given = book.lists[key], arm, pool, settings, devices[0]
+        exact &= _repeated(book, *given, repeat)
     return exact
 
 
-def _explore_on_threads(book: Book, wanted: list[Key], repeat: int, end: float) -> bool:
+def _explore_on_threads(
+    book: Book, wanted: Sequence[Key], repeat: int, end: float
+) -> bool:
     cores = physical_cores()
     exact = True
     for key in wanted:
@@ -315,7 +403,7 @@ def _explore_on_threads(book: Book, wanted: list[Key], repeat: int, end: float) 
 
 
 _WARM: set[tuple[str, str]] = set()
-"""Ways that this process has compiled; on a GPU for an instance."""
+"""Ways that this process has compiled; on a GPU for a class."""
 
 
 def _repeated(
@@ -336,14 +424,17 @@ def _repeated(
     def run(end: float = math.inf) -> dict[str, Any] | None:
         return _explored(PoolEngine().open_with(*given, ub=found.ub), found, end)
 
-    compiled = (how, found.instance) if device.kind == "cuda" else ("threads", "")
+    size = f"{size_of(found.instance)} {found.branching}"
+    compiled = (how, size) if device.kind == "cuda" else ("threads", "")
     try:
         if compiled not in _WARM:
             run(0.0)  # a slice
             _WARM.add(compiled)
         meter = EnergyMeter(device)
         before, began = meter.read(), time.perf_counter()
-        runs = [one for _ in range(repeat) if (one := run()) is not None]
+        runs: list[dict[str, Any]] = []
+        while len(runs) < repeat and time.perf_counter() - began < MOST_S:
+            runs += [one] if (one := run()) is not None else []
         after, watts = meter.read(), None
         if before is not None and after is not None:
             watts = (after - before) / (time.perf_counter() - began)
@@ -351,7 +442,8 @@ def _repeated(
         print(f"{found.instance} {how}: {error}")
         return True
     seconds = [run["seconds"][0] for run in runs]
-    book.add({**row, **runs[-1], "seconds": seconds, "watts": watts})
+    facts = {"watts": watts, "host_cores": len(os.sched_getaffinity(0))}
+    book.add({**row, **runs[-1], **facts, "seconds": seconds})
     exact = all(run["exact"] for run in runs)
     if not exact:
         print(f"{found.instance} {how}: WRONG COUNTS")

@@ -34,9 +34,6 @@ LEAST_PART = 16
 CHILDREN_PER_THREAD = 512
 """Children of a first batch."""
 
-ANY_BOUND = np.iinfo(np.int32).max
-"""Above the bound of every child."""
-
 Part = TypeVar("Part")
 
 
@@ -291,10 +288,10 @@ class DeviceBounding:
         return Bounded(children, parent, digit, tightened, seconds)
 
     def _nodes(self, parents: Batch, ub: int, wanted: Wanted | None) -> Bounded:
-        """Branch here; the device bounds all children, a thread each."""
+        """Branch here; the device bounds what LB1 leaves, a thread each."""
         made = self._in_parts(
             parents.size,
-            lambda some: _children_on_side(self._model, parents, some, wanted),
+            lambda some: _children_on_side(self._model, parents, some, ub, wanted),
         )
         children = Batch.concatenate([child for child, _, _ in made])
         parent = np.concatenate([number for _, number, _ in made])
@@ -322,9 +319,9 @@ class DeviceBounding:
 
 
 def _children_on_side(
-    model: PoolModel, parents: Batch, some: slice, wanted: Wanted | None
+    model: PoolModel, parents: Batch, some: slice, ub: int, wanted: Wanted | None
 ) -> tuple[Batch, NDArray[np.int32], NDArray[np.int64]]:
-    """Return all children on the chosen side of some nodes, whose number, digits."""
-    parent, code, bounds = branch(model, parents, some, ANY_BOUND, wanted)
+    """Return children of LB1 below ``ub`` of some nodes, whose number, digits."""
+    parent, code, bounds = branch(model, parents, some, ub, wanted)
     digit = (code & (BACK_BIT - 1)).astype(np.int64)
     return children_of(parents, parent, code, bounds), parent, digit

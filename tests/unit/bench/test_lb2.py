@@ -69,7 +69,7 @@ def test_lists_are_ten_of_a_class_and_half_as_many_of_a_second_rule():
     wanted = list(keys(["20x20", "200x20"], ["minmin", "front"], 1.0))
     assert len(wanted) == 30
     assert wanted[0] == Key("ta021", "minmin", 0, 3_000_000)
-    assert wanted[-1] == Key("ta105", "front", 4, 450_000)
+    assert wanted[-1] == Key("ta105", "front", 4, 600_000)
 
 
 def test_the_six_structures_have_the_papers_sizes():
