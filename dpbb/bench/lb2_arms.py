@@ -12,11 +12,13 @@ import statistics
 import time
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dpbb.bench.lb2_scalar import scalar_rate
+from dpbb.engines.pool.bounding import children_of
+from dpbb.engines.pool.nodes import Batch
 from dpbb.errors import DpbbError
 from dpbb.flowshop.models.pool import PoolFlowShop
 from dpbb.flowshop.models.pool_cuda import PLACEMENTS, PoolDevice
@@ -84,6 +86,8 @@ class Rate:
     ----------
     bounds_per_s, least, most
         Median, least and largest of the runs.
+    kernel_per_s
+        Bounds a second of the kernel alone, without copies; median.
     speed_up
         Over the scalar core.
     registers, shared_bytes, active_warps
@@ -97,6 +101,7 @@ class Rate:
     bounds_per_s: float
     least: float
     most: float
+    kernel_per_s: float
     speed_up: float
     registers: int
     shared_bytes: int
@@ -161,13 +166,14 @@ class _Class:
             for arm in ARMS:
                 if arm.branching == branching and self._wants(arm.name):
                     self._measure_arm(model, arm, nodes, core, note)
-            if front_only or self._arms is not None:
+            if front_only:
                 continue
-            for block_size in BLOCK_SIZES:
+            for block_size in BLOCK_SIZES if self._arms is None else ():
                 arm = Arm(f"blocks of {block_size}", block_size=block_size)
                 self._measure_arm(model, arm, nodes, core, note)
             self._compare("core", model.bound(*few, NO_UB), expected)
-            self._measure_parents(model, nodes, order, core, note)
+            if self._wants("parents"):
+                self._measure_parents(model, nodes, order, core, note)
         return self._exact
 
     def _wants(self, name: str) -> bool:
@@ -197,7 +203,7 @@ class _Class:
             some = _some(nodes, slice(pool))
             if arm.sorts:
                 some = _some(some, np.lexsort((some[2], some[1])))
-            bounds, seconds = self._time(partial(there.bound, *some, NO_UB))
+            bounds, seconds = self._time(there, partial(there.bound, *some, NO_UB))
             self._compare(
                 arm.name, bounds[:256], model.bound(*_some(some, slice(256)), NO_UB)
             )
@@ -220,7 +226,8 @@ class _Class:
             # spread over the depths, as many as have so many children
             some = order[:: max(1, int(children[-1] // pool))]
             parents = _some(nodes, some)
-            found, seconds = self._time(partial(there.branch, *parents, NO_UB))
+            found, seconds = self._time(there, partial(there.branch, *parents, NO_UB))
+            self._compare_parents(model, parents, found)
             self._note(
                 *(note, "parents", there.threads, there, pool, found[3], seconds, core)
             )
@@ -233,14 +240,15 @@ class _Class:
         there: PoolDevice,
         pool: int,
         count: int,
-        seconds: list[float],
+        seconds: Seconds,
         core: float,
     ) -> None:
-        rates = [count / second for second in seconds]
+        rates = [count / second for second in seconds.whole]
         median = statistics.median(rates)
         attributes = there.kernel.attributes
         rate = Rate(
             *(self._size, name, block_size, pool, median, min(rates), max(rates)),
+            kernel_per_s=count / statistics.median(seconds.kernel),
             speed_up=median / core,
             registers=int(attributes["num_regs"]),
             shared_bytes=there.shared_bytes,
@@ -248,14 +256,34 @@ class _Class:
         )
         note(asdict(rate))
 
-    def _time(self, work: Callable[[], Any]) -> tuple[Any, list[float]]:
+    def _time(self, there: PoolDevice, work: Callable[[], Any]) -> tuple[Any, Seconds]:
         result = work()  # warm-up
-        seconds = []
+        whole, kernel = there.kernel, TimedKernel(there.kernel)
+        seconds = Seconds([], [])
+        there.kernel = kernel
         for _ in range(self._repeat):
             began = time.perf_counter()
             work()
-            seconds.append(time.perf_counter() - began)
+            seconds.whole.append(time.perf_counter() - began)
+            seconds.kernel.append(kernel.seconds)
+        there.kernel = whole
         return result, seconds
+
+    def _compare_parents(
+        self, model: PoolFlowShop, parents: Nodes, found: tuple[Any, ...]
+    ) -> None:
+        """Compare the children of some parents with those of the host."""
+        some = _some(parents, slice(8))
+        parent, code, _ = model.branch(*some, NO_UB)
+        batch = Batch.empty(model.n_jobs, len(some[0]))._replace(
+            rows=some[0], front=some[1], back=some[2]
+        )
+        children = children_of(batch, parent, code, np.zeros(len(code), np.int32))
+        expected = model.bound(*children[:3], NO_UB)
+        mine = np.lexsort((code, parent))
+        theirs = np.flatnonzero(found[0] < len(some[0]))
+        theirs = theirs[np.lexsort((found[1][theirs], found[0][theirs]))]
+        self._compare("parents", found[2][theirs], expected[mine])
 
     def _compare(
         self, name: str, found: NDArray[np.int32], expected: NDArray[np.int32]
@@ -263,6 +291,37 @@ class _Class:
         if not np.array_equal(found, expected):
             print(f"{self._size:<8}{name}: WRONG")
             self._exact = False
+
+
+class Seconds(NamedTuple):
+    """Of every run."""
+
+    whole: list[float]
+    kernel: list[float]
+
+
+class TimedKernel:
+    """A kernel with the time that the device took for its last call."""
+
+    def __init__(self, kernel: Any) -> None:
+        from cupy.cuda import Event
+
+        self._kernel = kernel
+        self._began, self._ended = Event(), Event()
+
+    def __call__(self, *given: Any, **options: Any) -> None:
+        """Call it on the current stream."""
+        self._began.record()
+        self._kernel(*given, **options)
+        self._ended.record()
+
+    @property
+    def seconds(self) -> float:
+        """Of the last call; waits for it."""
+        from cupy.cuda import get_elapsed_time
+
+        self._ended.synchronize()
+        return float(get_elapsed_time(self._began, self._ended)) / 1000
 
 
 def active_warps(there: PoolDevice, block_size: int) -> int:

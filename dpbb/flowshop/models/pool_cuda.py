@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +17,8 @@ from dpbb.errors import OptionError
 from dpbb.kernels.nvrtc import load_module, require_gpu
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from dpbb.flowshop.models.pool import PoolFlowShop
@@ -31,6 +34,9 @@ BLOCK_SIZE = 256
 
 WARPS = 4
 """Warps of a block of parents, if they fit."""
+
+ALIGNED = 64
+"""Bytes; an array on the device begins at a multiple of it."""
 
 C_TYPES = {1: "u8", 2: "u16", 4: "u32"}
 
@@ -114,6 +120,63 @@ def parents_shared_bytes(defines: dict[str, int | str]) -> int:
     size = 2 if defines["END"] == "u16" else 4
     words = 3 * m + 2 * n + 2 * -(-2 * n // 4) + -(-n * m * size // 4)
     return 4 * words * int(defines["WARPS"])
+
+
+class _Mail:
+    """Pinned memory of one thread, which is copied at the full rate and all at a time.
+
+    Parameters
+    ----------
+    cupy
+        The module.
+    """
+
+    def __init__(self, cupy: Any) -> None:
+        self._cupy = cupy
+        self._memory: Any = None
+        self._size = 0
+
+    def send(self, stream: Any, *parts: NDArray[Any]) -> list[Any]:
+        """Return copies on the device; what was sent before has to be there."""
+        places, size = self._places(parts)
+        for part, place in zip(parts, places, strict=True):
+            np.copyto(self._view(part, place), part)
+        there = self._cupy.empty((size,), np.uint8)
+        there.data.copy_from_host_async(self._memory.ptr, size, stream)
+        return [
+            there[place : place + part.nbytes].view(part.dtype).reshape(part.shape)
+            for part, place in zip(parts, places, strict=True)
+        ]
+
+    def fetch(self, stream: Any, *parts: Any) -> list[NDArray[Any]]:
+        """Return copies on the host; waits for them."""
+        places, _ = self._places(parts)
+        for part, place in zip(parts, places, strict=True):
+            if part.nbytes:
+                part.data.copy_to_host_async(
+                    self._memory.ptr + place, part.nbytes, stream
+                )
+        stream.synchronize()
+        return [
+            self._view(part, place).copy()
+            for part, place in zip(parts, places, strict=True)
+        ]
+
+    def _places(self, parts: Sequence[Any]) -> tuple[list[int], int]:
+        """Where each part begins, and the bytes of all; there is room for them."""
+        places, size = list[int](), 0
+        for part in parts:
+            places.append(size)
+            size += -(-part.nbytes // ALIGNED) * ALIGNED
+        if size > self._size:
+            self._size = size * 3 // 2
+            self._memory = self._cupy.cuda.alloc_pinned_memory(self._size)
+        return places, size
+
+    def _view(self, part: Any, place: int) -> NDArray[Any]:
+        count = math.prod(part.shape)
+        whole = np.frombuffer(self._memory, part.dtype, count, place)
+        return whole.reshape(part.shape)
 
 
 class PoolDevice:
@@ -260,10 +323,12 @@ class PoolDevice:
             - int(front.sum(dtype=np.int64))
             - int(back.sum(dtype=np.int64))
         )
-        with cupy.cuda.Device(self._device), self._stream():
-            nodes = [self._put(part) for part in (rows, front, back)]
-            totals = self._put(np.zeros(2, np.uint32))
-            parents = cupy.empty((most,), np.uint32)
+        with cupy.cuda.Device(self._device), self._stream() as stream:
+            mail = self._mail()
+            totals, *nodes = mail.send(
+                stream, np.zeros(2, np.uint32), rows, front, back
+            )
+            parents = cupy.empty((most,), np.int32)
             codes = cupy.empty((most,), np.uint16)
             bounds = cupy.empty((most,), np.int32)
             blocks = min(-(-count // self._warps), 16 * self._multiprocessors)
@@ -282,13 +347,10 @@ class PoolDevice:
                 ),
                 shared_mem=self.shared_bytes,
             )
-            made, tightened = totals.get().tolist()
-            return (
-                parents[:made].get().astype(np.int32),
-                codes[:made].get(),
-                bounds[:made].get(),
-                tightened,
-            )
+            made, tightened = mail.fetch(stream, totals)[0].tolist()
+            some = slice(made)
+            found = mail.fetch(stream, parents[some], codes[some], bounds[some])
+            return *found, tightened
 
     def bound(
         self, rows: Rows, front: Counts, back: Counts, ub: int
@@ -318,6 +380,13 @@ class PoolDevice:
         if not hasattr(self._own, "stream"):
             self._own.stream = self._cupy.cuda.Stream(non_blocking=True)
         return self._own.stream
+
+    def _mail(self) -> _Mail:
+        """Return this thread's pinned memory."""
+        if not hasattr(self._own, "mail"):
+            self._own.mail = _Mail(self._cupy)
+        mail: _Mail = self._own.mail
+        return mail
 
     def _put(self, values: NDArray[Any]) -> Any:
         """Return a copy on the device, in the order of the current stream."""

@@ -136,7 +136,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) branch_pool(
     const u16 *rows, const u16 *fronts, const u16 *backs, const TIME *times,
     const u16 *pairs, const Step *steps, const int *least_heads, const int *least_tails,
     const u16 *kinds, int first_depth, int last_depth, int branching_ub, int ub,
-    int count, u32 *totals, u32 *parents, u16 *codes, int *found) {
+    int count, u32 *totals, int *parents, u16 *codes, int *found) {
   extern __shared__ __align__(16) u32 shared[];
   const int lane = (int)threadIdx.x % LANES, warp = (int)threadIdx.x / LANES;
   int *const front = (int *)shared + warp * WARP_WORDS;
@@ -229,7 +229,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) branch_pool(
       base = __shfl_sync(ALL_LANES, base, 0);
       if (is_open) {
         const u32 to = base + __popc(alive & ((1u << lane) - 1));
-        parents[to] = (u32)node;
+        parents[to] = node;
         codes[to] = (u16)(digits[child] | (side ? BACK_BIT : 0));
         found[to] = bounds[child];
       }
