@@ -85,8 +85,8 @@ FIRST_LISTS = 2
 """Of each class: what has all arms and pools before the others have them."""
 
 
-Found = tuple[NodeList | None, dict[str, Any] | None]
-"""A list and its row, as far as the time was enough."""
+Found = NodeList | dict[str, Any] | None
+"""A list, or the row of one, if the time was enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ class _Cores:
     def __init__(
         self, book: Book, wanted: Sequence[Key], plan: Plan, end: float
     ) -> None:
-        self._book = book
+        self._book, self._end = book, end
         self._waiting: set[Future[Found]] = set()
         self._pool: ProcessPoolExecutor | None = None
         missing = [
@@ -243,12 +243,21 @@ class _Cores:
             free.put(core)
         self._side_by_side = len(own)
         self._pool = ProcessPoolExecutor(len(own), context, _take_core, (free,))
-        self._waiting = {
-            self._pool.submit(_list_and_core, key, book.lists.get(key), end)
-            for key in missing
-        }
+        for key in missing:
+            self._submit(key)
         if rest:
             os.sched_setaffinity(0, rest)
+
+    def _submit(self, key: Key) -> None:
+        """Have a list made, or, if there is one, searched: so all lists come first."""
+        if self._pool is None:
+            return
+        found = self._book.lists.get(key)
+        self._waiting.add(
+            self._pool.submit(_list_of, key, self._end)
+            if found is None
+            else self._pool.submit(_search, found, self._end)
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -263,11 +272,12 @@ class _Cores:
             self._waiting, timeout=timeout_s, return_when=FIRST_COMPLETED
         )
         for future in ended:
-            found, row = future.result()
-            if found is not None:
-                self._book.lists[_key(found)] = found
-            if row is not None:
-                self._book.add({**row, "side_by_side": self._side_by_side})
+            result = future.result()
+            if isinstance(result, NodeList):
+                self._book.lists[_key(result)] = result
+                self._submit(_key(result))
+            elif result is not None:
+                self._book.add({**result, "side_by_side": self._side_by_side})
             self._book.save()
         return bool(self._waiting)
 
@@ -281,12 +291,16 @@ def _take_core(free: Queue[int]) -> None:
     os.sched_setaffinity(0, {free.get()})
 
 
-def _list_and_core(key: Key, found: NodeList | None, end: float) -> Found:
-    """Make a list if need be, and search it in plain loops."""
-    if found is None and time.monotonic() < end:
-        found = make_list(key.instance, key.branching, key.seed, key.wanted, end)
-    if found is None or time.monotonic() > end:
-        return found, None
+def _list_of(key: Key, end: float) -> NodeList | None:
+    if time.monotonic() > end:
+        return None
+    return make_list(key.instance, key.branching, key.seed, key.wanted, end)
+
+
+def _search(found: NodeList, end: float) -> dict[str, Any] | None:
+    """Search a list in plain loops; the row."""
+    if time.monotonic() > end:
+        return None
     problem, tree = found.problem, found.tree
     model = ScalarFlowShop(problem, tree)
     settings = PoolSettings(pool_size=CORE_CHILDREN, in_flight=1, keeps_ub=True)
@@ -300,7 +314,7 @@ def _list_and_core(key: Key, found: NodeList | None, end: float) -> Found:
 
     _explored(opened(), found, 0.0)  # a batch, which compiles
     run = _explored(opened(), found, end)
-    return found, None if run is None else {**_row(found, "core", None), **run}
+    return None if run is None else {**_row(found, "core", None), **run}
 
 
 def _row(found: NodeList, how: str, pool: int | None) -> dict[str, Any]:
