@@ -66,17 +66,19 @@ class Peaks:
 def print_report(paths: Sequence[Path], peaks: Peaks, plot: Path | None) -> None:
     """Print tables of files of ``--part arms`` and ``--part trees``; draw a picture."""
     arms: list[dict[str, Any]] = []
-    trees: list[dict[str, Any]] = []
+    trees: dict[Any, dict[str, Any]] = {}  # files that go on from one have its rows
     for path in paths:
         data = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(data, list):
             arms += data
         else:
-            trees += data["rows"]
+            for row in data["rows"]:
+                key = row["instance"], row["branching"], row["how"], row["pool"]
+                trees[key] = row
     _print_structures()
     _print_arms([row for row in arms if "pool" in row])
     if trees:
-        _print_trees(trees, peaks)
+        _print_trees(list(trees.values()), peaks)
     if plot is not None:
         draw(arms, plot)
 

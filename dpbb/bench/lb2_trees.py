@@ -59,7 +59,7 @@ then (with 512 it was a quarter of the time)."""
 LONG_SLICE_S = 2.0
 """At the end of a slice nothing is on its way, so slices are long."""
 
-MOST_S = 4.0
+MOST_S = 3.0
 """No further run of a list begins when those before took so long together."""
 
 NODES = Offload.NODES
@@ -80,9 +80,11 @@ ARMS = {
 alone is Melab's II; Melab's III (tables, refactored); and today's forms."""
 
 PAPERS_ARMS = ("parents", "tables, refactored", "sorted, refactored")
-LARGEST_POOL = (262144,)
-FIRST_LISTS = 2
-"""Of each class: what has all arms and pools before the others have them."""
+LARGEST_POOL = 262144
+"""Of this pool a list is explored several times, of the others once."""
+
+FIRST_POOLS = (8192, 65536)
+"""Pools of all lists before there are others."""
 
 
 Found = NodeList | dict[str, Any] | None
@@ -367,15 +369,14 @@ def _explore_on_gpu(
     devices = [device for device in PoolEngine().devices() if device.kind == "cuda"]
     if not devices:
         return True
-    classes = len({size_of(key.instance) for key in wanted})
-    some = wanted[: FIRST_LISTS * classes]
+    others = [pool for pool in POOLS if pool != LARGEST_POOL]
     waiting = list(
         dict.fromkeys(
             (
-                *product(wanted, PAPERS_ARMS, LARGEST_POOL),
-                *product(some, ARMS, POOLS),
-                *product(wanted, PAPERS_ARMS, POOLS),
-                *product(wanted, ARMS, POOLS),
+                *product(wanted, PAPERS_ARMS, [LARGEST_POOL]),
+                *product(wanted, PAPERS_ARMS, FIRST_POOLS),
+                *product(wanted, ARMS, [LARGEST_POOL]),
+                *product(wanted, PAPERS_ARMS, others),
             )
         )
     )
@@ -392,7 +393,7 @@ def _explore_on_gpu(
         key, arm, pool = task
         settings = replace(ARMS[arm], pool_size=pool, keeps_ub=True)
         given = book.lists[key], arm, pool, settings, devices[0]
-        exact &= _repeated(book, *given, repeat)
+        exact &= _repeated(book, *given, repeat if pool == LARGEST_POOL else 1)
     return exact
 
 
