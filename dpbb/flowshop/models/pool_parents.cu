@@ -28,7 +28,7 @@ constexpr int JOB_WORDS = words_of(2 * N);  // 16 bits for each job
 constexpr int WARP_WORDS =
     SIDE_WORDS + 2 * JOB_WORDS + words_of(N * M * (int)sizeof(END));
 
-struct Step {  // a job in Johnson's order of a pair
+struct __align__(4 * sizeof(STEP)) Step {  // a job in Johnson's order of a pair
   STEP job, first, lag, second;
 };
 
@@ -94,37 +94,32 @@ __device__ __forceinline__ void raise(int *bounds, int child, int bound) {
   if (bound > bounds[child]) atomicMax(bounds + child, bound);
 }
 
-// Both walks along the order of a lane's pair; `side`: child ends are at the back.
+// Both walks along the order of a lane's pair; `own`: end of child 0 on the machine of the
+// pair at whose side the children are, those of the others M apart; `other`: at the other
+// side, all children's.
 __device__ __forceinline__ void walk_pair(
-    const Step *steps, int pair, int u, int v, bool side, const int *heads,
-    const int *tails, const int *remain, const u16 *child_of, const END *ends,
-    int *bounds) {
-  int on_first = 0, on_second = remain[v], best = NOTHING;
+    const Step *steps, int on_u, int on_v, const END *own, int other,
+    const u16 *child_of, int *bounds) {
+  int on_first = 0, on_second = on_v, best = NOTHING;
   for (int x = 0; x < N; ++x) {
-    const Step step = steps[x * PITCH + pair];
+    const Step step = steps[x * PITCH];
     const u16 child = child_of[step.job];
     if (child == SCHEDULED) continue;
-    if (child != PRUNED) {
-      const int begin = side ? heads[u] : (int)ends[child * M + u];
-      const int follow = side ? (int)ends[child * M + v] : tails[v];
-      raise(bounds, child, begin + best - (int)step.second + follow);
-    }
+    if (child != PRUNED)
+      raise(bounds, child, best - (int)step.second + other + (int)own[child * M]);
     on_first += (int)step.first;
     best = max(best, on_first + (int)step.lag + on_second);
     on_second -= (int)step.second;
   }
-  on_first = remain[u];
+  on_first = on_u;
   on_second = 0;
   best = NOTHING;
   for (int x = N - 1; x >= 0; --x) {
-    const Step step = steps[x * PITCH + pair];
+    const Step step = steps[x * PITCH];
     const u16 child = child_of[step.job];
     if (child == SCHEDULED) continue;
-    if (child != PRUNED) {
-      const int begin = side ? heads[u] : (int)ends[child * M + u];
-      const int follow = side ? (int)ends[child * M + v] : tails[v];
-      raise(bounds, child, begin + best - (int)step.first + follow);
-    }
+    if (child != PRUNED)
+      raise(bounds, child, best - (int)step.first + other + (int)own[child * M]);
     on_second += (int)step.second;
     best = max(best, on_first + (int)step.lag + on_second);
     on_first -= (int)step.first;
@@ -209,10 +204,12 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) branch_pool(
       __syncwarp();
       for (int first = 0; first < P; first += LANES) {
         const int pair = first + lane;
-        if (pair < P)
+        if (pair < P) {
+          const int u = pairs[2 * pair], v = pairs[2 * pair + 1];
           walk_pair(
-              steps, pair, pairs[2 * pair], pairs[2 * pair + 1], side, front, back,
-              remain, child_of, ends, bounds);
+              steps + pair, remain[u], remain[v], ends + (side ? v : u),
+              side ? front[u] : back[v], child_of, bounds);
+        }
         __syncwarp();
         bool goes_on = false;
         for (int child = lane; child < n_open; child += LANES)
