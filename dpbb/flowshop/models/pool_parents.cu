@@ -28,7 +28,7 @@ constexpr int JOB_WORDS = words_of(2 * N);  // 16 bits for each job
 constexpr int WARP_WORDS =
     SIDE_WORDS + 2 * JOB_WORDS + words_of(N * M * (int)sizeof(END));
 
-struct __align__(4 * sizeof(STEP)) Step {  // a job in Johnson's order of a pair
+struct alignas(4 * sizeof(STEP)) Step {  // a job in Johnson's order of a pair
   STEP job, first, lag, second;
 };
 
