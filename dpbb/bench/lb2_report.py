@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -49,8 +49,19 @@ PAPERS_THREADS = {
 }
 """Speed-ups of 3, 5, 7, 9 and 11 threads of an i7-970."""
 
+PAPERS_COUNTS = (3, 5, 7, 9, 11)
+
 PAPERS_SHARE = {"200x20": 97.16, "100x20": 98.55, "50x20": 98.76, "20x20": 98.79}
 """Percent of the sequential time that is bounding."""
+
+
+TITLES = "bounds alone", "trees"
+
+Lines = defaultdict[tuple[str, str], list[tuple[int, float]]]
+"""Points of pool and speed-up, by class and way."""
+
+GPU_PEAKS = {"NVIDIA H200": (34_000.0, 700.0)}
+"""GFLOPS in double precision, as the papers', and watts, of NVIDIA's data sheet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +73,15 @@ class Peaks:
     core_watts: float | None = None
     gpu_watts: float | None = None
 
+    def of(self, gpu: str | None) -> Peaks:
+        """Return them with those of a GPU's data sheet where none are given."""
+        gflops, watts = GPU_PEAKS.get(gpu or "", (None, None))
+        return replace(
+            self,
+            gpu_gflops=self.gpu_gflops or gflops,
+            gpu_watts=self.gpu_watts or watts,
+        )
+
 
 def print_report(paths: Sequence[Path], peaks: Peaks, plot: Path | None) -> None:
     """Print tables of files of ``--part arms`` and ``--part trees``; draw a picture."""
@@ -72,6 +92,7 @@ def print_report(paths: Sequence[Path], peaks: Peaks, plot: Path | None) -> None
         if isinstance(data, list):
             arms += data
         else:
+            peaks = peaks.of(data["host"].get("gpu"))
             for row in data["rows"]:
                 key = row["instance"], row["branching"], row["how"], row["pool"]
                 trees[key] = row
@@ -80,7 +101,7 @@ def print_report(paths: Sequence[Path], peaks: Peaks, plot: Path | None) -> None
     if trees:
         _print_trees(list(trees.values()), peaks)
     if plot is not None:
-        draw(arms, plot)
+        draw(arms, list(trees.values()), plot)
 
 
 def structures(size: str) -> list[tuple[str, int, str]]:
@@ -135,89 +156,165 @@ def _print_papers(size: str) -> None:
             print(f"{name:<66}{_cells(table[size])}")
 
 
-def _print_trees(rows: list[dict[str, Any]], peaks: Peaks) -> None:
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """What rows say of the lists of one class and rule.
+
+    Parameters
+    ----------
+    seconds, shares
+        Of every list on a core, and percent of it in bounding.
+    speed_ups
+        Of every list, by way and pool.
+    watts
+        Of the GPU in every row, by way.
+    """
+
+    seconds: list[float]
+    shares: list[float]
+    speed_ups: dict[str, dict[int | None, list[float]]]
+    watts: dict[str, list[float]]
+
+    @property
+    def threads(self) -> dict[int, list[float]]:
+        """Speed-ups of threads with SIMD, by their number."""
+        found = self.speed_ups.items()
+        return {int(how.split()[0]): by[None] for how, by in found if None in by}
+
+
+def trees_of(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, str], Trees]:
+    """Return what rows say, by class and rule; wrong counts are left out."""
+    rows = [row for row in rows if row["exact"]]
     cores = {
         (row["instance"], row["branching"]): row for row in rows if row["how"] == "core"
     }
-    found: defaultdict[tuple[str, str], dict[str, dict[Any, list[float]]]]
-    found = defaultdict(dict)
-    shares: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
-    seconds: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+    found: dict[tuple[str, str], Trees] = {}
     for (instance, branching), core in cores.items():
-        key = size_of(instance), branching
-        seconds[key].append(core["seconds"][0])
-        shares[key].append(100 * core["bounding_s"] / core["seconds"][0])
+        trees = found.setdefault(
+            (size_of(instance), branching), Trees([], [], {}, defaultdict(list))
+        )
+        trees.seconds.append(core["seconds"][0])
+        trees.shares.append(100 * core["bounding_s"] / core["seconds"][0])
     for row in rows:
         base = cores.get((row["instance"], row["branching"]))
-        if base is None or row["how"] == "core" or not row["exact"]:
+        if base is None or row["how"] == "core":
             continue
+        trees = found[size_of(row["instance"]), row["branching"]]
+        by_pool = trees.speed_ups.setdefault(row["how"], {})
         speed_up = base["seconds"][0] / median(row["seconds"])
-        key = size_of(row["instance"]), row["branching"]
-        found[key].setdefault(row["how"], {}).setdefault(row["pool"], []).append(
-            speed_up
-        )
-    for key, hows in found.items():
-        size, branching = key
-        times, theirs = seconds[key], PAPERS_SHARE[size]
-        print(f"\n{size}, {branching}: trees, speed-up over one scalar core")
+        by_pool.setdefault(row["pool"], []).append(speed_up)
+        if row.get("watts"):
+            trees.watts[row["how"]].append(row["watts"])
+    return found
+
+
+def _print_trees(rows: Iterable[dict[str, Any]], peaks: Peaks) -> None:
+    for (size, branching), trees in sorted(trees_of(rows).items()):
+        times, theirs = trees.seconds, PAPERS_SHARE[size]
+        print(f"\n{size}, {branching}: trees, speed-up over one scalar core (lists)")
         print(
             f"{len(times)} lists of {min(times):.0f} to {max(times):.0f} s there, "
-            f"{fmean(shares[key]):.1f} % of it bounding (papers: {theirs} %)"
+            f"{fmean(trees.shares):.1f} % of it bounding (papers: {theirs} %)"
         )
-        head = "".join(f"{pool:>8}" for pool in POOLS)
-        print(f"{'how':<60}{'lists':>6}{head}")
-        for how, by_pool in hows.items():
-            if None in by_pool:
-                values = by_pool[None]
-                print(f"{how:<60}{len(values):>6}{fmean(values):>8.1f}")
-                continue
-            means = {pool: fmean(values) for pool, values in by_pool.items()}
-            most = max(map(len, by_pool.values()))
-            print(f"{how:<60}{most:>6}{_cells(means.get(pool) for pool in POOLS)}")
-            _print_equal(max(means.values()), peaks)
-        _print_papers(size)
-        if size in PAPERS_THREADS:
-            print(f"{'papers: 3, 5, 7, 9, 11 threads':<66}", *PAPERS_THREADS[size])
+        print(f"{'how':<40}" + "".join(f"{pool:>11}" for pool in POOLS))
+        for how, by_pool in trees.speed_ups.items():
+            if None not in by_pool:
+                cells = "".join(_mean(by_pool.get(pool)) for pool in POOLS)
+                print(f"{how:<40}{cells}")
+        for name, table in PAPERS.items():
+            if size in table:
+                cells = "".join(f"{value:>7.1f}    " for value in table[size])
+                print(f"{'papers: ' + name:<40}{cells}")
+        _print_threads(size, trees)
+        _print_equal(trees, peaks)
 
 
-def _print_equal(speed_up: float, peaks: Peaks) -> None:
-    """Say what is left of a speed-up beside as many cores as have the GPU's peak."""
-    for what, core, gpu in (
-        ("theoretical peak", peaks.core_gflops, peaks.gpu_gflops),
-        ("watts", peaks.core_watts, peaks.gpu_watts),
-    ):
-        if core and gpu:
-            cores = gpu / core
-            print(f"  at equal {what}: {speed_up / cores:.2f} x {cores:.0f} cores")
+def _print_threads(size: str, trees: Trees) -> None:
+    counts = sorted(trees.threads)
+    if not counts:
+        return
+    print(f"{'threads with SIMD':<40}" + "".join(f"{count:>11}" for count in counts))
+    print(f"{'':<40}" + "".join(_mean(trees.threads[count]) for count in counts))
+    if size in PAPERS_THREADS:
+        theirs = dict(zip(PAPERS_COUNTS, PAPERS_THREADS[size], strict=True))
+        cells = (f"{theirs[t]:>7.2f}    " if t in theirs else 11 * " " for t in counts)
+        print(f"{'papers: threads':<40}" + "".join(cells))
+
+
+def _print_equal(trees: Trees, peaks: Peaks) -> None:
+    """Say what is left of speed-ups beside as many cores as have the GPU's peak."""
+    for how, by_pool in trees.speed_ups.items():
+        if None in by_pool:
+            continue
+        best = max(fmean(values) for values in by_pool.values())
+        watts = fmean(trees.watts[how]) if how in trees.watts else None
+        said = [
+            f"{what} ({gpu / core:.0f} cores) {best * core / gpu:.2f}"
+            for what, core, gpu in (
+                ("theoretical peak", peaks.core_gflops, peaks.gpu_gflops),
+                ("watts", peaks.core_watts, peaks.gpu_watts),
+                ("the GPU's measured watts", peaks.core_watts, watts),
+            )
+            if core and gpu
+        ]
+        if said:
+            print(f"{how}, over as many cores of equal {', '.join(said)}")
+
+
+def _mean(values: list[float] | None) -> str:
+    if not values:
+        return 11 * " "
+    return f"{fmean(values):>7.1f} {f'({len(values)})':<3}"[:11]
 
 
 def _cells(values: Iterable[float | None]) -> str:
     return "".join(f"{'':>8}" if v is None else f"{v:>8.1f}" for v in values)
 
 
-def draw(arms: Iterable[dict[str, Any]], path: Path) -> None:
-    """Draw bounds a second by pool, a line for each class and some arms."""
+def draw(
+    arms: Iterable[dict[str, Any]], trees: Iterable[dict[str, Any]], path: Path
+) -> None:
+    """Draw speed-ups by pool, a line for each class: of bounds, and of trees."""
     from dpbb.plotting import style
 
-    shown = {"basic": "--", "sorted, tables shared": "-", "parents": ":"}
-    found: defaultdict[tuple[str, str], list[tuple[int, float]]] = defaultdict(list)
+    shown = {"sorted, tables shared": "-", "parents": ":"}
+    bounds: Lines = defaultdict(list)
     for row in arms:
         if row.get("arm") in shown:
-            found[row["size"], row["arm"]].append((row["pool"], row["speed_up"]))
-    figure, ax = style.new_figure((7.0, 4.2))
+            bounds[row["size"], row["arm"]].append((row["pool"], row["speed_up"]))
+    explored: Lines = defaultdict(list)
+    for (size, branching), found in trees_of(trees).items():
+        for how in ("tables, refactored", "parents"):
+            for pool, values in found.speed_ups.get(how, {}).items():
+                if branching == "minmin" and pool is not None:
+                    explored[size, how].append((pool, fmean(values)))
+    both = [
+        (title, lines)
+        for title, lines in zip(TITLES, (bounds, explored), strict=True)
+        if lines
+    ]
+    figure, whole = style.new_figure((4.6 * len(both), 4.0))
+    whole.remove()
+    axes = figure.subplots(1, len(both), squeeze=False)[0]
+    for ax, (title, lines) in zip(axes, both, strict=True):
+        _draw_lines(ax, lines)
+        ax.set_title(title)
+    axes[0].set_ylabel("speed-up over one scalar core")
+    figure.savefig(path)
+
+
+def _draw_lines(ax: Any, lines: Lines) -> None:
     colors = {size: f"C{index}" for index, size in enumerate(CLASSES)}
-    for (size, arm), points in found.items():
+    for (size, how), points in lines.items():
         ax.plot(
             *zip(*sorted(points), strict=True),
-            *(shown[arm],),
+            "." + (":" if how == "parents" else "-"),
             color=colors[size],
-            label=f"{size}, {arm}",
+            label=f"{size}, {how}",
         )
     for size, values in PAPERS["Melab III, JM and PTM shared"].items():
         ax.plot(POOLS, values, "x", color=colors[size])
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
-    ax.set_xlabel("pool")
-    ax.set_ylabel("speed-up over one scalar core (x: Melab 2012)")
+    ax.set_xlabel("pool (x: Melab 2012, JM and PTM shared)")
     ax.legend(fontsize="x-small", ncols=2)
-    figure.savefig(path)

@@ -87,10 +87,12 @@ def test_speed_ups_are_printed_beside_the_papers(found, tmp_path, capsys):
     book.add({**row, "how": "3 threads", "seconds": [15.0]})
     book.save()
     capsys.readouterr()
-    print_report([path], Peaks(core_gflops=50.0, gpu_gflops=5000.0), None)
+    picture = tmp_path / "trees.png"
+    print_report([path, path], Peaks(core_gflops=50.0, gpu_gflops=5000.0), picture)
+    assert picture.stat().st_size
     printed = capsys.readouterr().out
     assert "1 lists of 60 to 60 s there, 95.0 % of it bounding" in printed
     assert "120.0" in printed  # 60 s in 0.5 s
-    assert "at equal theoretical peak: 1.20 x 100 cores" in printed
+    assert "over as many cores of equal theoretical peak (100 cores) 1.20" in printed
     assert "61.5" in printed  # Melab III, 8192
     assert "4.43" in printed
