@@ -196,12 +196,12 @@ def run_one(instance: FlowShopInstance, task: Task, *, limit_s: float) -> Run:
     """Run a heuristic once; ``limit_s`` is that of the task, or a shorter one."""
     from dpbb.flowshop.heuristics import first_incumbent
     from dpbb.flowshop.makespan import makespan
+    from dpbb.problem import StartSearch
 
     steps: list[tuple[float, int, str]] = []
     began = time.monotonic()
-    incumbent = first_incumbent(
-        instance,
-        method=task.method,
+    search = StartSearch(
+        task.method,
         time_limit_s=limit_s,
         threads=task.threads,
         seed=task.seed,
@@ -210,6 +210,7 @@ def run_one(instance: FlowShopInstance, task: Task, *, limit_s: float) -> Run:
             (round(time.monotonic() - began, 4), one.value, one.source)
         ),
     )
+    incumbent = first_incumbent(instance, search)
     seconds = time.monotonic() - began
     known = instance.best_known
     if incumbent is None or known is None:

@@ -33,9 +33,10 @@ def parts_of_a_start(name: str, engine: str) -> dict[str, float]:
 
     def code_of_heuristics() -> None:
         from dpbb.flowshop.heuristics import first_incumbent
+        from dpbb.problem import StartSearch
 
         # as long as it takes, and one iteration
-        first_incumbent(problem.instance, iterations=1, threads=1)
+        first_incumbent(problem.instance, StartSearch(iterations=1, threads=1))
 
     def context() -> None:
         from dpbb.kernels.nvrtc import require_gpu

@@ -11,7 +11,7 @@ from dpbb.flowshop.heuristics.loading import loaded
 from dpbb.flowshop.heuristics.search import Search
 from dpbb.flowshop.heuristics.table import HEURISTICS, path_of
 from dpbb.options import Heuristics
-from dpbb.problem import Incumbent
+from dpbb.problem import Incumbent, StartSearch
 
 if TYPE_CHECKING:
     from dpbb.flowshop.instance import FlowShopInstance
@@ -40,18 +40,17 @@ def improve_beside(
         No such method, or one that does not run beside the tree.
     """
     if method == Heuristics.AUTO:
-        found = first_incumbent(
-            instance,
+        wanted = StartSearch(
             time_limit_s=max(0.0, limits.deadline - time.monotonic()),
             threads=limits.threads,
             seed=limits.seed,
-            initial=beginning.permutation,
+            initial=beginning.permutation.tolist(),
             lower_bound=limits.lower_bound,
             on_improvement=limits.on_improvement,
             should_stop=limits.should_stop,
             on_bound=limits.on_bound,
-            kept=given,
         )
+        found = first_incumbent(instance, wanted, given)
         if found is not None:
             return found
         return Incumbent(beginning.value, beginning.permutation, "start")
@@ -61,7 +60,7 @@ def improve_beside(
         raise OptionError(f"method: expected one of {', '.join(beside)}, got {method}")
     proved = beginning.value <= limits.lower_bound
     start = Incumbent(beginning.value, beginning.permutation, "start", proved)
-    first, last = beginning.kept if row.keeps else (0, 0)
+    first, last = beginning.kept
     search = Search(
         instance,
         lower_bound=limits.lower_bound,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpbb.flowshop.heuristics.chain import Chain, Moves
+from dpbb.flowshop.heuristics.chain import BLOCK, JOBS, RECURSIVE, Chain, Moves
 from dpbb.flowshop.heuristics.insertion_lanes import narrowest
 from dpbb.flowshop.heuristics.loading import tiny_searches
 from dpbb.flowshop.heuristics.neh import neh
@@ -39,6 +39,42 @@ MOST_REMOVED = 6
 
 POLL_S = 0.005
 """How often limits are looked at while the chains run."""
+
+
+def iterated_greedy(search: Search, start: Incumbent | None = None) -> Incumbent:
+    """Improve ``start`` by IG_all, with local search on partial sequences.
+
+    Source: Dubois-Lacoste, Pagnozzi and Stuetzle, Computers & Operations Research 81,
+    2017, after Ruiz and Stuetzle, EJOR 177(3), 2007: take two random jobs out, search
+    locally without them, put them back one by one, search locally again, accept as at
+    a constant temperature. Differences: the local search looks at many jobs at a time
+    and makes the best move; one chain per thread.
+    """
+    return run_chains(search, start, Moves(JOBS, removed=2), "ig")
+
+
+def block_insertion(search: Search, start: Incumbent | None = None) -> Incumbent:
+    """Improve ``start`` by VBIH, variable block insertion.
+
+    Source: Kizilay, Tasgetiren, Pan and Gao, Algorithms 12(5):100, 2019: take some
+    consecutive jobs out, search locally without them, insert them together at the best
+    place, search locally again, accept as at a constant temperature. Differences: the
+    size of the block is random; local search and chains as in ``iterated_greedy``.
+    """
+    return run_chains(search, start, Moves(BLOCK, removed=6), "vbih")
+
+
+def iterated_local_search(search: Search, start: Incumbent | None = None) -> Incumbent:
+    """Improve ``start`` by iterated local search with recursive k-insert.
+
+    Source: Deroussi, Gourgand and Norre, *New effective neighborhoods for the
+    permutation flow shop problem*, 2006: k jobs in turn are taken out and each
+    reinserted at its best place, from the sequence that the ones before have changed.
+    Differences: the place must be another one, so that this is what leaves a local
+    optimum; k is random; local search and chains as in ``iterated_greedy``.
+    """
+    moves = Moves(RECURSIVE, removed=3, temperature=0.5)
+    return run_chains(search, start, moves, "ils")
 
 
 def run_chains(

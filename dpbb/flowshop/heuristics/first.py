@@ -27,11 +27,9 @@ from dpbb.options import Heuristics
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike
-
     from dpbb.flowshop.heuristics.search import Heuristic
     from dpbb.flowshop.instance import FlowShopInstance
-    from dpbb.problem import Incumbent
+    from dpbb.problem import Incumbent, StartSearch
 
 Stages = tuple[tuple[tuple[str, ...], float], ...]
 """Names of heuristics that run at once, until which share of the time."""
@@ -63,59 +61,19 @@ def default_time_s(n_jobs: int, n_machines: int) -> float:
 
 
 def first_incumbent(
-    instance: FlowShopInstance,
-    *,
-    method: str = Heuristics.AUTO,
-    time_limit_s: float | None = None,
-    threads: int | None = None,
-    seed: int = 0,
-    iterations: int | None = None,
-    device: str = "cpu",
-    initial: ArrayLike | None = None,
-    lower_bound: int | None = None,
-    on_improvement: Callable[[Incumbent], None] | None = None,
-    should_stop: Callable[[], bool] | None = None,
-    on_bound: Callable[[int], None] = lambda _bound: None,
-    on_note: Callable[[str], None] = lambda _text: None,
-    kept: tuple[int, int] = (0, 0),
+    instance: FlowShopInstance, wanted: StartSearch, kept: tuple[int, int] = (0, 0)
 ) -> Incumbent | None:
-    """Find a good schedule quickly.
+    """Find a good schedule quickly; the functions of ``wanted`` are called here.
 
     Parameters
     ----------
-    instance
-        The instance.
-    method
-        ``"none"``: only ``initial``, if it is given; a name of ``HEURISTICS``;
-        ``"auto"``: those that do best on instances of this size.
-    time_limit_s
-        Seconds to search; default: ``default_time_s``. Loading the compiled code, and
+    wanted
+        Without a time limit it takes ``default_time_s``. Loading the compiled code, and
         compiling it on the first use after installation, come on top; NumPy searches
-        meanwhile.
-    threads
-        Default: all physical cores.
-    seed
-        Start of all pseudo-random choices.
-    iterations
-        See ``Search``; counts for each heuristic that runs, and NumPy does not search
-        while code is compiled.
-    device
-        ``"gpu"``: the first visible GPU for the heuristics that have a function for
-        one; the others use the CPU's cores all the same, with ``"auto"`` at once.
-    initial
-        A permutation to start from.
-    lower_bound
-        A schedule of this makespan is optimal: stop there. Default: the root's LB1.
-    on_improvement
-        Called with every better incumbent, in this thread.
-    should_stop
-        Polled every few milliseconds, in this thread; True ends the search.
-    on_bound
-        Called in this thread with every better lower bound of all permutations that a
-        beam shows which was never cut.
-    on_note
-        Called in this thread with what is waited for longer than a second, and with
-        an empty text when that is over.
+        meanwhile, unless there is a limit of iterations, which counts for each
+        heuristic that runs. Heuristics that have no function for a GPU use the cores.
+        No schedule is below the root's LB1, whatever its ``lower_bound``. Nobody looks
+        at ``end`` and ``tree_waits``.
     kept
         So many of the first jobs of the instance are the front of every schedule, in
         their order, and so many of the last ones the back.
@@ -137,24 +95,25 @@ def first_incumbent(
     EngineUnavailable
         There is no GPU for ``device="gpu"``, whatever would have used it.
     """
+    method, device = wanted.method, wanted.device
     if method not in (*Heuristics, *HEURISTICS):
         allowed = ", ".join(repr(str(name)) for name in (*Heuristics, *HEURISTICS))
         raise OptionError(f"heuristics: expected one of {allowed}, got {method!r}")
     root = root_bound(instance.times)
     search = Search(
         instance,
-        lower_bound=root if lower_bound is None else max(root, lower_bound),
-        threads=threads or physical_cores(),
-        seed=seed,
-        iterations=iterations,
-        on_improvement=on_improvement,
-        should_stop=should_stop,
-        on_bound=on_bound,
+        lower_bound=max(root, wanted.lower_bound or root),
+        threads=wanted.threads or physical_cores(),
+        seed=wanted.seed,
+        iterations=wanted.iterations,
+        on_improvement=wanted.on_improvement,
+        should_stop=wanted.should_stop,
+        on_bound=wanted.on_bound,
         kept=kept,
     )
     incumbent = None
-    if initial is not None:
-        incumbent = improve(search, None, initial, "initial")
+    if wanted.initial is not None:
+        incumbent = improve(search, None, wanted.initial, "initial")
     if method == Heuristics.NONE or (incumbent is not None and incumbent.proved):
         return incumbent
 
@@ -169,23 +128,21 @@ def first_incumbent(
     incumbent = neh(search, incumbent)
     if method == "neh" or incumbent.proved:
         return incumbent
-    if time_limit_s is None:
-        time_limit_s = default_time_s(instance.n_jobs, instance.n_machines)
+    limit_s = wanted.time_limit_s
+    if limit_s is None:
+        limit_s = default_time_s(instance.n_jobs, instance.n_machines)
     stages = _stages(
         method,
         device,
         instance.n_jobs,
         instance.n_machines,
-        in_turn=search.threads == 1 or iterations is not None,
+        in_turn=search.threads == 1 or search.iterations is not None,
     )
-    loading = Loading(
-        [path_of(name, device) for stage in stages for name in stage[0]],
-        search,
-        incumbent,
-    )
+    paths = [path_of(name, device) for names, _ in stages for name in names]
+    loading = Loading(paths, search, incumbent)
     try:
         return _in_stages(
-            search, incumbent, loading, stages, device, time_limit_s, on_note
+            search, incumbent, loading, stages, device, limit_s, wanted.on_note
         )
     finally:
         loading.end()

@@ -6,6 +6,7 @@ On a machine with other work even NEH may take longer than there is.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import TYPE_CHECKING, NamedTuple
@@ -65,27 +66,19 @@ def incumbent_in_time(
     # texts are notes, numbers are bounds
     events: SimpleQueue[Incumbent | str | int | BaseException | _End] = SimpleQueue()
     stop = Event()
-    seconds = _seconds(instance, search)
     end = search.end
+    ours = replace(
+        search,
+        time_limit_s=_seconds(instance, search),
+        on_improvement=events.put,
+        should_stop=stop.is_set,
+        on_bound=events.put,
+        on_note=events.put,
+    )
 
     def find() -> None:
         try:
-            found = first_incumbent(
-                instance,
-                method=search.method,
-                time_limit_s=seconds,
-                threads=search.threads,
-                seed=search.seed,
-                iterations=search.iterations,
-                device=search.device,
-                initial=search.initial,
-                lower_bound=search.lower_bound,
-                on_improvement=events.put,
-                should_stop=stop.is_set,
-                on_bound=events.put,
-                on_note=events.put,
-                kept=kept,
-            )
+            found = first_incumbent(instance, ours, kept)
             events.put(_End(found))
         except BaseException as error:  # noqa: BLE001 (raised by whoever waits)
             events.put(error)

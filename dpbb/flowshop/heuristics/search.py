@@ -42,7 +42,7 @@ class Search:
         one thread, a seed and this limit a search can be repeated exactly.
     kept
         How many jobs at the front and at the back of the start stay where they are;
-        only a ``Method`` that ``keeps`` takes other values than zero.
+        only a ``Method`` that runs ``beside`` takes other values than zero.
     device
         Index of the GPU, for functions that run on one.
     on_improvement

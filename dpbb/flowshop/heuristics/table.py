@@ -17,37 +17,26 @@ class Method(NamedTuple):
         none. The function is a ``Heuristic``; a function ``load`` of the same module,
         if there is one, loads what it compiles.
     beside
-        Whether it runs beside the tree, too, in one thread, from a given schedule.
-    keeps
-        Whether it can keep the start's prefix and suffix, see ``Search.kept``.
+        Whether it runs beside the tree, too: in one thread, from a given schedule, of
+        which it can keep the prefix and the suffix, see ``Search.kept``.
     """
 
     cpu: str | None
     gpu: str | None = None
     beside: bool = False
-    keeps: bool = False
 
 
 _HERE = "dpbb.flowshop.heuristics"
 
 HEURISTICS: dict[str, Method] = {
     "neh": Method(f"{_HERE}.neh:neh"),
-    "ig": Method(f"{_HERE}.iterated_greedy:iterated_greedy", beside=True, keeps=True),
-    "vbih": Method(f"{_HERE}.block_insertion:block_insertion", beside=True, keeps=True),
-    "ils": Method(
-        f"{_HERE}.iterated_local_search:iterated_local_search", beside=True, keeps=True
-    ),
-    "bub": Method(
-        f"{_HERE}.upper_bound_first:upper_bound_first", beside=True, keeps=True
-    ),
-    "beam": Method(
-        f"{_HERE}.beam:beam", f"{_HERE}.beam_gpu:beam", beside=True, keeps=True
-    ),
+    "ig": Method(f"{_HERE}.chains:iterated_greedy", beside=True),
+    "vbih": Method(f"{_HERE}.chains:block_insertion", beside=True),
+    "ils": Method(f"{_HERE}.chains:iterated_local_search", beside=True),
+    "bub": Method(f"{_HERE}.upper_bound_first:upper_bound_first", beside=True),
+    "beam": Method(f"{_HERE}.beam:beam", f"{_HERE}.beam_gpu:beam", beside=True),
     "tabu": Method(
-        f"{_HERE}.tabu.method:tabu",
-        f"{_HERE}.tabu.method:tabu_gpu",
-        beside=True,
-        keeps=True,
+        f"{_HERE}.tabu.method:tabu", f"{_HERE}.tabu.method:tabu_gpu", beside=True
     ),
 }
 """All heuristics; the option ``heuristics`` takes these names."""

@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 
 from dpbb.flowshop import FlowShopInstance, taillard_instance
 from dpbb.flowshop.heuristics import chains
-from dpbb.flowshop.heuristics.block_insertion import block_insertion
 from dpbb.flowshop.heuristics.chain import JOBS, Chain, Moves
-from dpbb.flowshop.heuristics.chains import load
-from dpbb.flowshop.heuristics.iterated_greedy import iterated_greedy
-from dpbb.flowshop.heuristics.iterated_local_search import iterated_local_search
+from dpbb.flowshop.heuristics.chains import (
+    block_insertion,
+    iterated_greedy,
+    iterated_local_search,
+    load,
+)
 from dpbb.flowshop.heuristics.neh import neh
 from dpbb.flowshop.heuristics.search import Search
 from dpbb.problem import Incumbent

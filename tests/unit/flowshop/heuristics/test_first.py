@@ -14,6 +14,7 @@ from dpbb.flowshop.heuristics import (
     first,
     first_incumbent,
 )
+from dpbb.problem import StartSearch
 
 
 @pytest.fixture(scope="module")
@@ -22,35 +23,38 @@ def ta001():
 
 
 def test_none_gives_the_initial_permutation_or_nothing(ta001):
-    assert first_incumbent(ta001, method="none") is None
-    found = first_incumbent(ta001, method="none", initial=range(20))
+    assert first_incumbent(ta001, StartSearch(method="none")) is None
+    found = first_incumbent(ta001, StartSearch(method="none", initial=range(20)))
     assert found.source == "initial"
     assert found.permutation.tolist() == list(range(20))
     assert found.value == 1448
 
 
 def test_neh_alone_takes_no_time(ta001):
-    found = first_incumbent(ta001, method="neh", time_limit_s=0)
+    found = first_incumbent(ta001, StartSearch(method="neh", time_limit_s=0))
     assert found.source == "neh"
     assert 1278 <= found.value < 1448
 
 
 @pytest.mark.parametrize("method", ["ig", "beam", "auto"])
 def test_optimum_of_20_jobs_on_5_machines_is_found(ta001, method):
-    found = first_incumbent(ta001, method=method, lower_bound=1278, time_limit_s=20)
+    found = first_incumbent(
+        ta001, StartSearch(method=method, lower_bound=1278, time_limit_s=20)
+    )
     assert found.value == 1278
     assert found.proved
 
 
 def test_auto_proves_the_optimum_of_50_jobs_on_5_machines():
-    found = first_incumbent(taillard_instance("ta035"), time_limit_s=20)
+    found = first_incumbent(taillard_instance("ta035"), StartSearch(time_limit_s=20))
     assert (found.value, found.proved) == (2863, True)
 
 
 def test_every_improvement_is_announced(ta001):
     found = []
     last = first_incumbent(
-        ta001, initial=range(20), time_limit_s=20, on_improvement=found.append
+        ta001,
+        StartSearch(initial=range(20), time_limit_s=20, on_improvement=found.append),
     )
     values = [one.value for one in found]
     assert found[0].source == "initial"
@@ -60,7 +64,7 @@ def test_every_improvement_is_announced(ta001):
 
 def test_known_lower_bound_ends_the_search(ta001):
     found = first_incumbent(
-        ta001, initial=range(20), lower_bound=1448, time_limit_s=1000
+        ta001, StartSearch(initial=range(20), lower_bound=1448, time_limit_s=1000)
     )
     assert found.source == "initial"
     assert found.proved
@@ -68,14 +72,15 @@ def test_known_lower_bound_ends_the_search(ta001):
 
 def test_stop_ends_the_search_with_the_best_so_far():
     found = first_incumbent(
-        taillard_instance("ta051"), time_limit_s=1000, should_stop=lambda: True
+        taillard_instance("ta051"),
+        StartSearch(time_limit_s=1000, should_stop=lambda: True),
     )
     assert found.source == "neh"
 
 
 def test_one_and_two_jobs():
     for times in ([[3, 4]], [[3, 4], [4, 3]], [[0], [0], [0]]):
-        found = first_incumbent(FlowShopInstance("x", times))
+        found = first_incumbent(FlowShopInstance("x", times), StartSearch())
         assert found.proved
 
 
@@ -83,9 +88,9 @@ def test_unknown_method_and_bad_permutation_are_refused(ta001):
     with pytest.raises(
         OptionError, match=r"heuristics: expected one of 'auto', .* got 'best'"
     ):
-        first_incumbent(ta001, method="best")
+        first_incumbent(ta001, StartSearch(method="best"))
     with pytest.raises(OptionError, match="permutation: expected 20 jobs, got 3"):
-        first_incumbent(ta001, initial=np.arange(3))
+        first_incumbent(ta001, StartSearch(initial=np.arange(3)))
 
 
 def test_default_time_grows_with_the_instance():
@@ -131,7 +136,7 @@ def test_numpy_searches_until_the_code_is_compiled_and_a_word_says_so(
     monkeypatch.setattr(first, "Loading", Slow)
     monkeypatch.setattr(first, "NOTE_S", 0.0)
     best = first_incumbent(
-        ta001, method="ig", on_improvement=improved, on_note=notes.append
+        ta001, StartSearch(method="ig", on_improvement=improved, on_note=notes.append)
     )
     assert found == ["neh", "insertion"]
     assert best.source == "insertion"
@@ -143,7 +148,7 @@ def test_a_large_shop_has_an_order_before_neh(monkeypatch):
     monkeypatch.setattr(first, "LARGE", 20 * 20 * 3 - 1)
     times = np.random.default_rng(1).integers(1, 99, (20, 3))
     shop = FlowShopInstance("large", times)
-    first_incumbent(shop, method="neh", on_improvement=found.append)
+    first_incumbent(shop, StartSearch(method="neh", on_improvement=found.append))
     assert found[0].source == "own order"
     assert found[-1].source == "neh"
 
@@ -177,7 +182,7 @@ def test_a_beam_on_a_gpu_leaves_the_cores_to_local_search(threads, device, share
 
 def test_on_a_gpu_beam_and_local_search_run_at_once(monkeypatch, ta001):
     """The beam finds what local search waits for."""
-    optimum = first_incumbent(ta001, lower_bound=1278, time_limit_s=60)
+    optimum = first_incumbent(ta001, StartSearch(lower_bound=1278, time_limit_s=60))
 
     def local(search, start):
         while search.latest(start).value > 1278:
@@ -204,7 +209,9 @@ def test_on_a_gpu_beam_and_local_search_run_at_once(monkeypatch, ta001):
 
     monkeypatch.setattr(first, "Loading", Loaded)
     monkeypatch.setattr(first, "require_gpu", lambda: None)
-    found = first_incumbent(ta001, device="gpu", threads=4, time_limit_s=60)
+    found = first_incumbent(
+        ta001, StartSearch(device="gpu", threads=4, time_limit_s=60)
+    )
     assert found.value == 1278
     assert found.proved
 
@@ -237,7 +244,7 @@ def test_what_is_loaded_first_searches_until_the_rest_is(monkeypatch, ta001):
 
     monkeypatch.setattr(first, "Loading", Slow)
     monkeypatch.setattr(first, "require_gpu", lambda: None)
-    best = first_incumbent(ta001, device="gpu", threads=2, time_limit_s=60)
+    best = first_incumbent(ta001, StartSearch(device="gpu", threads=2, time_limit_s=60))
     assert best.proved
     assert len(asked) > 2
     assert found == [1]

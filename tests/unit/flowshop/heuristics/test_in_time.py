@@ -24,9 +24,9 @@ def compiling(monkeypatch):
     release = Event()
 
     def start(*found):
-        def search(_instance, *, on_improvement, **_how):
+        def search(_instance, wanted, _kept):
             for incumbent in found:
-                on_improvement(incumbent)
+                wanted.on_improvement(incumbent)
             release.wait(60)
             return found[-1] if found else None
 
@@ -94,7 +94,9 @@ def test_the_search_is_over_before_the_end(monkeypatch, given, end, seconds):
     told = []
     monkeypatch.setattr(in_time, "default_time_s", lambda _n, _m: 5.0)
     monkeypatch.setattr(
-        in_time, "first_incumbent", lambda _i, **how: told.append(how["time_limit_s"])
+        in_time,
+        "first_incumbent",
+        lambda _shop, how, _kept: told.append(how.time_limit_s),
     )
     end = None if end is None else time.monotonic() + end
     incumbent_in_time(SHOP, StartSearch(time_limit_s=given, end=end))
@@ -102,10 +104,10 @@ def test_the_search_is_over_before_the_end(monkeypatch, given, end, seconds):
 
 
 def test_notes_are_passed_on_in_this_thread(monkeypatch):
-    def waiting(_instance, *, on_note, on_improvement, **_how):
-        on_note("compiling")
-        on_note("")
-        on_improvement(NEH)
+    def waiting(_instance, wanted, _kept):
+        wanted.on_note("compiling")
+        wanted.on_note("")
+        wanted.on_improvement(NEH)
         return NEH
 
     monkeypatch.setattr(in_time, "first_incumbent", waiting)
@@ -119,8 +121,8 @@ def test_what_came_just_before_the_end_counts(monkeypatch):
     """Nobody had looked since: a busy machine."""
     found = Event()
 
-    def search(_instance, *, on_improvement, **_how):
-        on_improvement(NEH)
+    def search(_instance, wanted, _kept):
+        wanted.on_improvement(NEH)
         found.set()
         return NEH
 
@@ -134,10 +136,10 @@ def test_what_came_just_before_the_end_counts(monkeypatch):
 
 
 def test_the_first_schedule_is_waited_for_a_little_longer(monkeypatch):
-    def slow(_instance, *, on_improvement, should_stop, **_how):
+    def slow(_instance, wanted, _kept):
         while time.monotonic() < end:
-            assert not should_stop()
-        on_improvement(NEH)
+            assert not wanted.should_stop()
+        wanted.on_improvement(NEH)
         return NEH
 
     monkeypatch.setattr(in_time, "first_incumbent", slow)
@@ -156,10 +158,10 @@ def test_errors_are_raised_here(monkeypatch):
 
 
 def test_bounds_are_told_in_this_thread(monkeypatch):
-    def shows(_instance, *, on_improvement, on_bound, **_how):
-        on_bound(8)
-        on_improvement(NEH)
-        on_bound(9)
+    def shows(_instance, wanted, _kept):
+        wanted.on_bound(8)
+        wanted.on_improvement(NEH)
+        wanted.on_bound(9)
         return NEH
 
     monkeypatch.setattr(in_time, "first_incumbent", shows)
@@ -181,8 +183,8 @@ def test_no_thread_of_heuristics_outlives_them():
 def test_a_proof_of_what_was_known_is_not_lost(monkeypatch):
     """Nothing is announced for it: the schedule is the same."""
 
-    def proves(_instance, *, on_improvement, **_how):
-        on_improvement(NEH)
+    def proves(_instance, wanted, _kept):
+        wanted.on_improvement(NEH)
         return replace(NEH, proved=True)
 
     monkeypatch.setattr(in_time, "first_incumbent", proves)

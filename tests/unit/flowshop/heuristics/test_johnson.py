@@ -6,6 +6,7 @@ from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.heuristics import first_incumbent
 from dpbb.flowshop.heuristics.johnson import johnson
 from dpbb.flowshop.heuristics.search import Search
+from dpbb.problem import StartSearch
 from tests import oracle
 
 
@@ -24,7 +25,7 @@ def test_two_machines_are_solved_at_the_root(equal):
         times[:, 1] = times[:, 0]
     shop = FlowShopInstance("large", times)
     for method in ("auto", "neh", "beam"):
-        found = first_incumbent(shop, method=method)
+        found = first_incumbent(shop, StartSearch(method=method))
         best = FlowShopProblem(shop).least_cost
         assert (found.value, found.proved) == (best, True)
         assert found.source == "johnson"
@@ -32,6 +33,6 @@ def test_two_machines_are_solved_at_the_root(equal):
 
 def test_a_start_as_good_as_the_best_is_kept():
     shop = FlowShopInstance("one", [[3], [5], [2]])
-    found = first_incumbent(shop, initial=[2, 0, 1])
+    found = first_incumbent(shop, StartSearch(initial=[2, 0, 1]))
     assert found.permutation.tolist() == [2, 0, 1]
     assert found.proved

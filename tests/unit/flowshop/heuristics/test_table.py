@@ -9,6 +9,7 @@ from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem, heuristics
 from dpbb.flowshop.heuristics import HEURISTICS, Method, first, first_incumbent
 from dpbb.options import Heuristics, SolveOptions
+from dpbb.problem import StartSearch
 from dpbb.solving.start import check_fit
 from tests.oracle import TinyFlowShop
 
@@ -35,7 +36,9 @@ def test_a_problem_without_heuristics_takes_none_of_them():
 def test_every_row_leads_to_a_heuristic(name):
     times = np.random.default_rng(0).integers(1, 30, (6, 3))
     shop = FlowShopInstance("shop", times)
-    found = first_incumbent(shop, method=name, time_limit_s=0.05, lower_bound=0)
+    found = first_incumbent(
+        shop, StartSearch(method=name, time_limit_s=0.05, lower_bound=0)
+    )
     assert sorted(found.permutation.tolist()) == list(range(6))
 
 
@@ -52,7 +55,7 @@ def test_a_row_is_enough(monkeypatch):
     monkeypatch.setitem(HEURISTICS, "ig", row)
     times = np.random.default_rng(0).integers(1, 30, (10, 8))
     shop = FlowShopInstance("shop", times)  # NEH does not reach the root's LB1
-    first_incumbent(shop, method="ig", time_limit_s=0.05)
+    first_incumbent(shop, StartSearch(method="ig", time_limit_s=0.05))
     assert len(called) == 1
 
 
@@ -73,13 +76,13 @@ def test_a_device_takes_the_function_of_a_row_for_it(monkeypatch):
     monkeypatch.setitem(HEURISTICS, "ig", Method(f"{here}:on_cpu", f"{here}:on_gpu"))
     for device in ("cpu", "gpu"):
         how = {"time_limit_s": 0.05, "iterations": 7, "device": device}
-        first_incumbent(shop, method="ig", **how)
+        first_incumbent(shop, StartSearch(method="ig", **how))
     assert called == [("on_cpu", 7), ("on_gpu", 7)]
     monkeypatch.setitem(HEURISTICS, "ig", Method(f"{here}:on_cpu"))
     monkeypatch.setitem(HEURISTICS, "beam", Method(f"{here}:on_cpu"))
-    first_incumbent(shop, method="auto", time_limit_s=0.05, device="gpu")
+    first_incumbent(shop, StartSearch(method="auto", time_limit_s=0.05, device="gpu"))
     assert {name for name, _ in called[2:]} == {"on_cpu"}
     with pytest.raises(OptionError, match="expected cpu, as the heuristic 'ig'"):
-        first_incumbent(shop, method="ig", device="gpu")
+        first_incumbent(shop, StartSearch(method="ig", device="gpu"))
     with pytest.raises(OptionError, match="expected one of cpu, gpu, got tpu"):
-        first_incumbent(shop, method="ig", device="tpu")
+        first_incumbent(shop, StartSearch(method="ig", device="tpu"))
