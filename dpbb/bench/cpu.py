@@ -1,8 +1,7 @@
 """Trees of known size with the CPU engine: counts checked, nodes a second, scaling.
 
-Also runnable as ``python -m dpbb.bench.cpu``. Every repetition explores the whole tree
-once with each number of threads, in turns, as machines are seldom quiet for long. The
-exit code is 1 when a count is wrong.
+Every repetition explores the whole tree once with each number of threads, in turns, as
+machines are seldom quiet for long. The exit code is 1 when a count is wrong.
 """
 
 from __future__ import annotations
@@ -225,14 +224,3 @@ def _row(one: Measurement, first: Measurement) -> str:
         f"{min(one.rates) / 1e6:>7.2f}{max(one.rates) / 1e6:>7.2f}"
         f"{median / statistics.median(first.rates):>8.2f}"
     )
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run the suite with the arguments of a command line."""
-    parser = argparse.ArgumentParser("dpbb bench cpu", description=__doc__)
-    add_arguments(parser)
-    return run(parser.parse_args(arguments))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

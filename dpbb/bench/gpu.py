@@ -1,6 +1,6 @@
 """Trees of known size with the GPU engine: counts, nodes a second, where time goes.
 
-Also runnable as ``python -m dpbb.bench.gpu``. The exit code is 1 when a count is wrong.
+The exit code is 1 when a count is wrong.
 """
 
 from __future__ import annotations
@@ -358,14 +358,3 @@ def _row(one: Measurement) -> str:
 
 def _known(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run the suite with the arguments of a command line."""
-    parser = argparse.ArgumentParser("dpbb bench gpu", description=__doc__)
-    add_arguments(parser)
-    return run(parser.parse_args(arguments))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

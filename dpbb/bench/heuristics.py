@@ -5,7 +5,7 @@ makespan is above the best-known one; of several seeds the median counts. Runs a
 kernels are compiled before the clock starts. Each finished run is a line of the file
 ``--runs``, from which the same command goes on. Within a run the incumbent may only
 improve, and its permutation must have its makespan: the exit code is 1 when one does
-not. Also runnable as ``python -m dpbb.bench.heuristics``.
+not.
 """
 
 from __future__ import annotations
@@ -274,14 +274,3 @@ def _host() -> str:
 
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
     return f"{processor_name()}, {os.cpu_count()} CPUs, load {load:.1f}"
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run the suite with the arguments of a command line."""
-    parser = argparse.ArgumentParser("dpbb bench heuristics", description=__doc__)
-    add_arguments(parser)
-    return run(parser.parse_args(arguments))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

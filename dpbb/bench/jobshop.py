@@ -7,7 +7,7 @@ times can only be those of O(o^3), though its text speaks of O(o); its OpenCL co
 not reproduced.) Batches: scheduled operations a second, with the solutions on the
 device, with their transfers, and on the CPU. Every cost is compared with another
 evaluator's; the exit code is 1 when one is wrong or a part failed. Sets of Lawrence's
-instances need ``--data``. Also runnable as ``python -m dpbb.bench.jobshop``.
+instances need ``--data``.
 """
 
 from __future__ import annotations
@@ -128,14 +128,3 @@ def _find_device(bench: Bench) -> None:
     name = bench.cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
     print(f"device: {name}", flush=True)
     bench.report.device = name
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run the suite with the arguments of a command line."""
-    parser = argparse.ArgumentParser("dpbb bench jobshop", description=__doc__)
-    add_arguments(parser)
-    return run(parser.parse_args(arguments))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

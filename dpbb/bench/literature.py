@@ -6,8 +6,7 @@ Whole solves on several GPUs are ``dpbb bench multigpu``, beyond those that are 
 ``python -m tests.worlds scale``.
 Published: J. Gmys, "Exactly solving hard permutation flowshop scheduling problems on
 peta-scale GPU-accelerated supercomputers", INFORMS Journal on Computing 34(5), 2022.
-Also runnable as ``python -m dpbb.bench.literature``. The exit code is 1 when a count is
-wrong.
+The exit code is 1 when a count is wrong.
 """
 
 from __future__ import annotations
@@ -279,14 +278,3 @@ def _head(*names: str) -> None:
 
 def _row(*cells: object) -> None:
     print("| " + " | ".join(map(str, cells)) + " |", flush=True)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the suite with the arguments of a command line."""
-    parser = argparse.ArgumentParser("dpbb bench literature", description=__doc__)
-    add_arguments(parser)
-    return run(parser.parse_args(arguments))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -1,9 +1,8 @@
 """One tree through ``dpbb.solve`` on 1, 2, 4, ... GPUs of this host.
 
 For every number of GPUs a cluster of its own with a worker process for each; kernels
-are compiled in a first short solve that does not count. Also runnable as
-``python -m dpbb.bench.multigpu``. The exit code is 1 when a count is wrong, or not the
-same on every number of GPUs.
+are compiled in a first short solve that does not count. The exit code is 1 when
+a count is wrong, or not the same on every number of GPUs.
 """
 
 from __future__ import annotations
@@ -341,14 +340,3 @@ def _row(one: Measurement) -> str:
         f"{one.in_engine:>7.1%}{one.units:>7}{one.donations:>10}{one.loop_s:>7.2f}"
         f"{one.process_s:>10.2f}{energy:>10}"
     )
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the suite with the arguments of a command line."""
-    parser = argparse.ArgumentParser(prog="dpbb bench multigpu", description=__doc__)
-    add_arguments(parser)
-    return run(parser.parse_args(arguments))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -5,7 +5,7 @@ performance of PFSP on CUDA GPUs", the instances of Taillard's generator. Every 
 makes the same moves, which is checked; the exit code is 1 when one does not. Times are
 of whole searches, after compilation. The paper's speed-ups (Tesla C2050, 16 / 48 KB of
 shared memory) stand beside; no sharing of prefixes can gain more than 1.5, of prefixes
-and tails 3. Also runnable as ``python -m dpbb.bench.tabu``.
+and tails 3.
 """
 
 from __future__ import annotations
@@ -490,14 +490,3 @@ def instance_of(size: str, seed: int) -> FlowShopInstance:
 def _checksum(moves: NDArray[np.int32]) -> int:
     weights = np.arange(1, moves.size + 1, dtype=np.int64)
     return int((moves.astype(np.int64).ravel() * weights % 1_000_003).sum())
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run the suite with the arguments of a command line."""
-    parser = argparse.ArgumentParser("dpbb bench tabu", description=__doc__)
-    add_arguments(parser)
-    return run(parser.parse_args(arguments))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpbb.bench import gpu as suite
+from dpbb.cli import main
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import Balance, Tuning
@@ -56,7 +57,7 @@ class TunedSession:
 
 def measured(tmp_path, *arguments):
     file = tmp_path / "rows.json"
-    code = suite.main([*arguments, "--json", str(file)])
+    code = main(["bench", "gpu", *arguments, "--json", str(file)])
     return code, json.loads(file.read_text())
 
 
