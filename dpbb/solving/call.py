@@ -373,7 +373,7 @@ class Call:
         else:
             return None
         result = plan.result_without_tree(end)
-        if plan.before is not None:
+        if plan.step is not None and plan.before is not None:
             return result
         if plan.proved and self.options.certificate is not None:
             result = certified_at_root(self.problem, result)
@@ -405,22 +405,29 @@ class Call:
         self, plan: Plan, outcome: Outcome, result: Result, snapshot: Snapshot | None
     ) -> tuple[Plan, Result | None]:
         """Take the end of a tree: what to explore next, or the result of the call."""
-        if self._begins_anew(outcome):
-            return self._anew(plan, outcome), None
-        if not plan.goes_on_after(outcome, result):
-            return plan, self.end(result, snapshot)
-        if self.spec_opened is None:
+        spec = self.spec_opened
+        if spec is None:
             raise ValueError("expected the end of a tree, got one that nobody opened")
-        plan = plan.after(outcome, result)
-        if plan.step is None or plan.upper_bound is None:
-            raise ValueError("expected another tree from below, got none")
-        what = f"nothing is below {plan.lower_bound}"
-        if not outcome.exhausted:
-            what = f"the tree is too large: half the step, as {what}"
-        self.progress.note(f"from below: {what}; looking below {plan.upper_bound}")
-        self.former = Checkpoint.of_new_tree(
-            self.spec_opened, outcome, plan.upper_bound
-        )
+        if self.better is not None and self._begins_anew(outcome):
+            plan = replace(
+                plan.with_found(outcome, result),
+                problem=with_bound(plan.problem, self.better),
+            )
+            tree, ub = replace(spec.tree, bound=self.better), outcome.ub
+            spec = replace(spec, problem=plan.problem, tree=tree)
+            self.better, self.stopping = None, False
+        elif plan.goes_on_after(outcome, result):
+            plan = plan.after(outcome, result)
+            what = f"nothing is below {plan.lower_bound}"
+            if not outcome.exhausted:
+                what = f"the tree is too large: half the step, as {what}"
+            if (below := plan.upper_bound) is None:
+                raise ValueError("expected another tree from below, got none")
+            ub = below
+            self.progress.note(f"from below: {what}; looking below {ub}")
+        else:
+            return plan, self.end(result, snapshot)
+        self.former = Checkpoint.of_new_tree(spec, outcome, ub)
         early = self.early(plan)
         return plan, None if early is None else self.end(early, snapshot)
 
@@ -428,24 +435,6 @@ class Call:
         """Whether the run was stopped for another bound, and for nothing else."""
         stopped = outcome.termination is Termination.STOPPED
         return self.better is not None and stopped and not self.should_stop()
-
-    def _anew(self, plan: Plan, outcome: Outcome) -> Plan:
-        """Return the plan of the tree with the better bound; it begins from nothing."""
-        spec, bound = self.spec_opened, self.better
-        if spec is None or bound is None:
-            raise ValueError("expected a run that a better bound has stopped")
-        self.better, self.stopping = None, False
-        plan = replace(plan, problem=with_bound(plan.problem, bound))
-        if outcome.value is not None:
-            plan = replace(
-                plan, makespan=outcome.value, permutation=outcome.permutation
-            )
-        plan = plan.with_uncut(outcome.uncut_bound)
-        tree = replace(spec.tree, bound=bound)
-        self.former = Checkpoint.of_new_tree(
-            replace(spec, problem=plan.problem, tree=tree), outcome, outcome.ub
-        )
-        return plan
 
     def open(self, plan: Plan, client: Any) -> Any:
         """Open the run; awaitable if the client is asynchronous."""

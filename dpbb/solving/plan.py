@@ -96,7 +96,7 @@ class Plan:
     bounds
         What trees from below have proved.
     before
-        Result of the last tree, from below.
+        Result of the last tree, where another one follows.
     """
 
     problem: Problem[Any]
@@ -276,11 +276,7 @@ class Plan:
 
     def goes_on_after(self, outcome: Outcome, result: Result) -> bool:
         """Whether another tree from below follows, limits aside."""
-        step, known, limit = (
-            self.step,
-            self.options.upper_bound,
-            self.options.node_limit,
-        )
+        step, known = self.step, self.options.upper_bound
         if step is None or result.status is Status.OPTIMAL:
             return False
         if outcome.exhausted:  # nothing is below the upper bound, given or known
@@ -300,11 +296,7 @@ class Plan:
         """
         if self.step is None or self.upper_bound is None:
             raise ValueError("expected a plan with a step, got one of a single tree")
-        plan = replace(self, before=result, bounds=result.bounds)
-        if outcome.value is not None:
-            plan = replace(
-                plan, makespan=outcome.value, permutation=outcome.permutation
-            )
+        plan = replace(self.with_found(outcome, result), bounds=result.bounds)
         step = self.step.after(
             self.upper_bound,
             exhausted=outcome.exhausted,
@@ -312,8 +304,14 @@ class Plan:
             leaves=outcome.counters.leaves,
             units=outcome.units,
         )
-        plan = plan.with_uncut(outcome.uncut_bound)
         return replace(plan, step=step.raised(plan.lower_bound))
+
+    def with_found(self, outcome: Outcome, result: Result) -> Plan:
+        """Return the plan with what its tree has found; another one follows."""
+        plan = replace(self, before=result).with_uncut(outcome.uncut_bound)
+        if outcome.value is None:
+            return plan
+        return replace(plan, makespan=outcome.value, permutation=outcome.permutation)
 
     def with_uncut(self, bound: int | None) -> Plan:
         """Return the plan with a lower bound of an uncut beam, if it is better."""

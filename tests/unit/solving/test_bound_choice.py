@@ -10,6 +10,8 @@ from dpbb.proof.certificate import Certificate
 from dpbb.proof.verify import verify
 from dpbb.solving import bound_choice
 from dpbb.solving.bound_choice import BoundChoice, obstacle
+from dpbb.solving.call import Call
+from dpbb.solving.plan import Plan
 from tests.unit.solving.test_plan import ORDER, plan_of
 
 CASCADE = "cascade:1-19:6-19,14-19"
@@ -53,6 +55,22 @@ def test_a_tree_goes_on_where_nothing_is_faster(monkeypatch):
     answered(monkeypatch, Prospect(CASCADE, 1e6, 1e6, 0.0))
     result = dpbb.solve(**TREE, bound="auto")
     assert (result.decomposed, result.leaves) == (13_440_016, 84)
+
+
+def test_nothing_is_opened_when_the_time_is_over(monkeypatch):
+    """What the first tree has explored is in the result all the same."""
+    answered(monkeypatch, Prospect(CASCADE, 1e12, 1e6, 0.0))
+    opened, open_run = [], Call.open
+    monkeypatch.setattr(
+        Call, "open", lambda *args: opened.append(args) or open_run(*args)
+    )
+    over = lambda plan, _now: None if plan.before is None else -1.0  # noqa: E731
+    monkeypatch.setattr(Plan, "seconds_left", over)
+    result = dpbb.solve(**TREE, bound="auto")
+    assert len(opened) == 1
+    assert result.termination is dpbb.Termination.TIME_LIMIT
+    assert result.decomposed > 0
+    assert result.engine == "cpu"
 
 
 def test_an_estimate_that_fails_changes_nothing(monkeypatch, caplog):
