@@ -121,6 +121,9 @@ def plot(look: Look, *, x: str, y: str, **options: Any) -> Any:
         output_backend="canvas",
         **options,
     )
+    # where a browser has them is of no interest here, and told at every turn
+    for part in (chart, chart.x_range, chart.y_range):
+        part.syncable = False
     chart.xaxis.axis_label, chart.yaxis.axis_label = x, y
     chart.toolbar.logo = None
     chart.toolbar.autohide = chart.toolbar_inner = True

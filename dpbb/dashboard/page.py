@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import logging
@@ -9,6 +10,7 @@ from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Protocol
 
+from bokeh.document.events import ColumnDataChangedEvent, ModelChangedEvent
 from bokeh.events import ConnectionLost, DocumentReady
 from bokeh.models import ColumnDataSource, CustomJS
 
@@ -24,7 +26,7 @@ from dpbb.dashboard.tables import Devices, Incumbents, Parameters, Runs, devices
 from dpbb.progress.words import left_text, state_word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from dpbb.coordination.snapshot import Snapshot
     from dpbb.dashboard.feed import Controls, Feed, RunView
@@ -129,20 +131,23 @@ def show(
     makers = PARTS if only is None else PARTS | ALONE
     parts = {name: makers[name](look) for name in names}
     picker = Picker(feed, _argument(doc, "run"))
-    viewer, pulse = Viewer(), Pulse()
+    viewer, pulse = Viewer(), Pulse(doc)
     roots = {name: part.root for name, part in parts.items()}
     updates: list[Callable[[RunView], None]] = [part.update for part in parts.values()]
     live = [parts[name].update for name in LIVE if name in parts]
     ticks = itertools.count(1)
 
     def tick() -> None:
-        refresh(whole=next(ticks) % WHOLE_EVERY == 0)
+        if pulse.heard:
+            refresh(whole=next(ticks) % WHOLE_EVERY == 0)
 
     def refresh(*, whole: bool = True) -> None:
+        with pulse.one_message(picker):
+            update(whole=whole)
+
+    def update(*, whole: bool) -> None:
         runs = picker.refresh()
         view = feed.view(picker.run_id)
-        if whole:
-            pulse.beat(picker)
         if only is None:
             first.show("" if runs else devices_html(feed.devices()))
             missing.show(_missing(picker))
@@ -156,9 +161,9 @@ def show(
             offset_s=viewer.offset_s,
         )
         doc.title = _title(view.snapshot, only)
-        for update in updates if whole else live:
+        for show_part in updates if whole else live:
             try:
-                update(view)
+                show_part(view)
             except Exception:
                 logger.exception("a part of the page failed")
 
@@ -183,14 +188,15 @@ def show(
         whose = Whose(look)
         updates.append(whose.update)
         roots["whose"] = whose.root
-    for name, root in roots.items():
-        root.name = name
-        if name in TITLES:
-            root.html_attributes = {"role": "region", "aria-label": TITLES[name]}
-        doc.add_root(root)
     # what no root refers to is not of the document, and never heard of again
     next(iter(roots.values())).tags = [pulse.source, viewer.source]
-    pulse.follow(doc, viewer)
+    with doc.models.freeze():  # else each root has all models looked through again
+        for name, root in roots.items():
+            root.name = name
+            if name in TITLES:
+                root.html_attributes = {"role": "region", "aria-label": TITLES[name]}
+            doc.add_root(root)
+        pulse.follow(viewer)
 
     def switched(_name: str, _old: str, _new: str) -> None:
         refresh()
@@ -260,38 +266,91 @@ class Viewer:
 
 _DAY_MIN = 24 * 60
 
-_READY = """
-viewer.data = {offset_min: [new Date().getTimezoneOffset()]};
-window.dpbbBeat && window.dpbbBeat(pulse.data.run[0], pulse.data.empty[0]);
-"""
-
 _BEAT = "window.dpbbBeat && window.dpbbBeat(pulse.data.run[0], pulse.data.empty[0]);"
 
+_READY = f"""
+viewer.data = {{offset_min: [new Date().getTimezoneOffset()]}};
+{_BEAT}
+"""
+
+# as Bokeh itself applies a change that the server sends
+_CHANGES = f"""
+for (const [id, attr, value] of pulse.data.changes[0])
+  pulse.document.get_model_by_id(id)?.setv(
+    {{[attr]: value}}, {{sync: false, check_eq: attr !== "data"}});
+{_BEAT}
+"""
 
 _CLOSED = "window.dpbbClosed && window.dpbbClosed();"
 
 
 class Pulse:
-    """A sign of life every two seconds, with the run that the address is to name."""
+    """One message for all that an update changes; it is a sign of life, too.
 
-    def __init__(self) -> None:
-        self.source = ColumnDataSource({"run": [""], "empty": [True], "at": [0]})
-        self._count = 0
+    Bokeh sends a message for each property, of three frames and more, and looks through
+    all models of the document for it: most of what an open page cost.
 
-    def beat(self, picker: Picker) -> None:
-        """Tell the browser that the scheduler is there."""
-        self._count += 1
-        run = picker.run_id if picker.held else ""
-        self.source.data = {
-            "run": [run], "empty": [not picker.run_id], "at": [self._count],
-        }  # fmt: skip
+    Parameters
+    ----------
+    doc
+        The document whose changes it sends.
+    """
 
-    def follow(self, doc: Any, viewer: Viewer) -> None:
-        """Have the page of a document hear it."""
+    def __init__(self, doc: Any) -> None:
+        self._doc = doc
+        self._changed: dict[tuple[Any, str], None] | None = None
+        self.source = ColumnDataSource({"run": [""], "empty": [True], "changes": [[]]})
+
+    @property
+    def _session(self) -> Any:
+        """What sends changes to browsers; None while the document is being made."""
+        context = self._doc.session_context
+        return None if context is None else context.session
+
+    @property
+    def heard(self) -> bool:
+        """Whether a browser has the page open."""
+        session = self._session
+        return session is not None and session.connection_count > 0
+
+    @contextlib.contextmanager
+    def one_message(self, picker: Picker) -> Iterator[None]:
+        """Send what changes inside, and which run the address is to name, at once."""
+        if self._changed is not None:  # inside of another one
+            yield
+            return
+        session = self._session
+        self._changed = {}
+        if session is not None:
+            self._doc.remove_on_change(session)
+            self._doc.on_change(self._note)
+        try:
+            yield
+        finally:
+            if session is not None:
+                self._doc.remove_on_change(self._note)
+                self._doc.callbacks.on_change_dispatch_to(session)
+            changed, self._changed = self._changed, None
+            values = [[one.id, name, getattr(one, name)] for one, name in changed]
+            self.source.data = {
+                "run": [picker.run_id if picker.held else ""],
+                "empty": [not picker.run_id],
+                "changes": [values],
+            }
+
+    def _note(self, event: Any) -> None:
+        if isinstance(event, ModelChangedEvent | ColumnDataChangedEvent):
+            if self._changed is not None:
+                self._changed[event.model, event.attr] = None
+        else:  # such as the title
+            event.dispatch(self._session)
+
+    def follow(self, viewer: Viewer) -> None:
+        """Have the document's page hear it."""
         args = {"pulse": self.source, "viewer": viewer.source}
-        self.source.js_on_change("data", CustomJS(args=args, code=_BEAT))
-        doc.js_on_event(DocumentReady, CustomJS(args=args, code=_READY))
-        doc.js_on_event(ConnectionLost, CustomJS(code=_CLOSED))
+        self.source.js_on_change("data", CustomJS(args=args, code=_CHANGES))
+        self._doc.js_on_event(DocumentReady, CustomJS(args=args, code=_READY))
+        self._doc.js_on_event(ConnectionLost, CustomJS(code=_CLOSED))
 
 
 def _argument(doc: Any, name: str) -> str | None:

@@ -80,8 +80,64 @@ def test_signs_of_life_are_of_the_document(only):
     feed.add("new")
     doc = document(feed, FakeControls(), only=only)
     columns = [set(model.data) for model in doc.models if hasattr(model, "data")]
-    assert {"run", "empty", "at"} in columns
+    assert {"run", "empty", "changes"} in columns
     assert {"offset_min"} in columns
+
+
+class FakeSession:
+    """Hears of a document's changes, as what sends them to browsers does."""
+
+    def __init__(self, doc):
+        self.connection_count = 0
+        self.sent = []
+        context = SimpleNamespace(session=self, request=None)
+        doc._session_context = lambda: context
+        doc.callbacks.on_change_dispatch_to(self)
+
+    def _document_patched(self, event):
+        self.sent.append((event.model, event.attr))
+
+
+def test_an_update_is_one_message():
+    """Each costs the scheduler some time, and a run's page stays open for hours."""
+    feed = FakeFeed()
+    feed.add("new")
+    doc = document(feed, FakeControls())
+    session = FakeSession(doc)
+    (tick,) = (one.callback for one in doc.session_callbacks)
+    feed.add("new", decomposed=10**9, seats=(seat(0), seat(1)))
+    tick()
+    assert session.sent == []  # nobody looks
+    session.connection_count = 1
+    tick()
+    ((pulse, attr),) = session.sent
+    assert attr == "data"
+    (changes,) = pulse.data["changes"]
+    changed = {(key, attr): value for key, attr, value in changes}
+    status = doc.get_model_by_name("status")
+    assert "1.00 G" in changed[status.id, "text"]
+    assert (doc.get_model_by_name("counts").id, "text") not in changed
+    tick()  # of all parts, not only of the most important
+    assert [model for model, _ in session.sent] == [pulse, pulse]
+    (changes,) = pulse.data["changes"]
+    changed = {(key, attr): value for key, attr, value in changes}
+    assert (status.id, "text") not in changed
+    assert "<b>2</b> busy" in changed[doc.get_model_by_name("counts").id, "text"]
+    find = doc.get_model_by_name("find")
+    find.value_input = "nothing has these words"
+    assert [model for model, _ in session.sent[2:]] == [pulse, find]
+
+
+def test_where_a_browser_has_its_axes_is_not_told():
+    for maker in PARTS.values():
+        root = maker(LIGHT).root
+        for one in (
+            root,
+            getattr(root, "x_range", None),
+            getattr(root, "y_range", None),
+        ):
+            if one is not None and hasattr(root, "x_range"):
+                assert not one.syncable
 
 
 def test_before_there_is_a_run_the_page_says_so():
