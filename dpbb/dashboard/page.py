@@ -142,7 +142,7 @@ def show(
             refresh(whole=next(ticks) % WHOLE_EVERY == 0)
 
     def refresh(*, whole: bool = True) -> None:
-        with pulse.one_message(picker):
+        with pulse.one_message(picker, beat=whole):
             update(whole=whole)
 
     def update(*, whole: bool) -> None:
@@ -314,8 +314,16 @@ class Pulse:
         return session is not None and session.connection_count > 0
 
     @contextlib.contextmanager
-    def one_message(self, picker: Picker) -> Iterator[None]:
-        """Send what changes inside, and which run the address is to name, at once."""
+    def one_message(self, picker: Picker, *, beat: bool) -> Iterator[None]:
+        """Send what changes inside, and which run the address is to name, at once.
+
+        Parameters
+        ----------
+        picker
+            Of the page's run.
+        beat
+            Whether to send that, too, if nothing changes.
+        """
         if self._changed is not None:  # inside of another one
             yield
             return
@@ -331,12 +339,14 @@ class Pulse:
                 self._doc.remove_on_change(self._note)
                 self._doc.callbacks.on_change_dispatch_to(session)
             changed, self._changed = self._changed, None
-            values = [[one.id, name, getattr(one, name)] for one, name in changed]
-            self.source.data = {
-                "run": [picker.run_id if picker.held else ""],
-                "empty": [not picker.run_id],
-                "changes": [values],
-            }
+            if changed or beat:
+                self.source.data = {
+                    "run": [picker.run_id if picker.held else ""],
+                    "empty": [not picker.run_id],
+                    "changes": [
+                        [(one.id, name, getattr(one, name)) for one, name in changed]
+                    ],
+                }
 
     def _note(self, event: Any) -> None:
         if isinstance(event, ModelChangedEvent | ColumnDataChangedEvent):

@@ -1,8 +1,7 @@
-"""An estimate in a process of its own, of low priority.
+"""An estimate in a process of its own.
 
 What is left of a run is estimated while it goes on, in a process that does not hold the
-scheduler's interpreter up: the operating system gives it what others leave, and where
-all cores are busy a part of one.
+scheduler's interpreter up, and may be of lower priority than the run's own.
 """
 
 from __future__ import annotations
@@ -37,9 +36,6 @@ if TYPE_CHECKING:
 PROBES = 4
 LOOK_S = 0.05
 """Seconds between looks at whether the estimate is still wanted."""
-
-NICENESS = 10
-"""About a third of a core where all are busy; with 19 it would starve for minutes."""
 
 AUTOGROUP = Path("/proc/self/autogroup")
 """On Linux, niceness counts among the processes of one session; this file has that
@@ -116,7 +112,9 @@ def tree_from_json(values: dict[str, Any]) -> tuple[Problem[Any], TreeOptions, i
     return decoded(values["problem"]), tree, values["ub"]
 
 
-def estimate_apart(request: bytes, is_wanted: Callable[[], bool]) -> Remainder | None:
+def estimate_apart(
+    request: bytes, is_wanted: Callable[[], bool], niceness: int = 0
+) -> Remainder | None:
     """Run the process; blocks. None if the estimate was not wanted any more.
 
     Raises
@@ -124,7 +122,7 @@ def estimate_apart(request: bytes, is_wanted: Callable[[], bool]) -> Remainder |
     DpbbError
         The process failed; says how.
     """
-    out = answer_apart("dpbb.estimation.background", NICENESS, request, is_wanted)
+    out = answer_apart("dpbb.estimation.background", niceness, request, is_wanted)
     if out is None:
         return None
     values = json.loads(out)

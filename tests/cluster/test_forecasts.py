@@ -28,8 +28,7 @@ def children():
     return found
 
 
-def test_a_run_is_estimated_while_it_goes_on(monkeypatch):
-    monkeypatch.setattr(background, "NICENESS", 0)
+def test_a_run_is_estimated_while_it_goes_on():
     estimate("ta001", upper_bound=1278, measure=False)  # compiles
     with in_process_cluster() as (cluster, client):
         with submit(client, spec_of(*HUGE)) as run:

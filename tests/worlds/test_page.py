@@ -16,7 +16,8 @@ GOLDEN = TREES["ta030"].decomposed, TREES["ta030"].leaves
 
 
 def done(pages, seconds, scheduler, counts=GOLDEN):
-    return Done(pages, counts, seconds, scheduler, 10.0, 600 * bool(pages))
+    frames, once = (600, 0.8) if pages else (0, 0.0)
+    return Done(pages, counts, seconds, scheduler, 10.0, frames, once)
 
 
 def args(**changes):
@@ -38,6 +39,7 @@ def test_losses_are_those_of_pairs(capsys):
     assert "median 1.00%, from 0.00% to 2.00%" in out
     assert "slower nodes included: median 1.00%, from 1.00% to 1.00%" in out
     assert "3.00% of a core more (3.00% to 3.00%), that is 1.00% of the run's 3" in out
+    assert "a page cost the scheduler 0.40 processor seconds once (0.40 to" in out
 
 
 @pytest.mark.parametrize(

@@ -27,3 +27,4 @@ def test_pages_are_live_and_counts_exact(tmp_path, capsys):
     assert with_pages["pages"] == 2
     assert with_pages["frames"] > 0
     assert with_pages["scheduler"] > 0
+    assert with_pages["once"] > 0

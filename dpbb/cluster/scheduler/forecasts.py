@@ -1,10 +1,10 @@
 """What the open runs have left: estimated now and then, far from the event loop.
 
-The roots that the ledger holds are sampled by a process of low priority
+The roots that the ledger holds are sampled by a process of its own
 (``dpbb.estimation.background``). What is left is then that range less what has been
 explored since, refined by all estimates together (``outlook``). A run gets its first
 estimate when it has gone on for a while, so that short ones never pay, and the next
-ones at intervals that grow with its age.
+ones, of low priority, at intervals that grow with its age.
 """
 
 from __future__ import annotations
@@ -35,8 +35,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PATIENCE_S = 15.0
-"""After this the events say that the first estimate is under way: its process has
-only the time that others leave, and the first one on a machine compiles."""
+"""After this the events say that the first estimate is under way: its process shares
+the cores with all others, and the first one on a machine compiles."""
+
+NICENESS = 10
+"""Of estimates after a run's first: a tenth of a core, or more, where all are busy."""
 
 GROWTH, SOONER = 2.0, 1.25
 """Age at an estimate over that at the one before; where that has failed, the second."""
@@ -67,7 +70,10 @@ class Forecaster:
     def __init__(self, hub: Hub, clock: Callable[[], float]) -> None:
         self._hub = hub
         self._clock = clock
-        self._threads = ThreadPoolExecutor(1, thread_name_prefix="dpbb-forecast")
+        # a run without an estimate does not wait for what only refines another's
+        self._first, self._later = (
+            ThreadPoolExecutor(1, thread_name_prefix="dpbb-forecast") for _ in range(2)
+        )
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
 
@@ -96,7 +102,8 @@ class Forecaster:
         """End the process that is at work, if any."""
         self._closing = True
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._threads.shutdown(wait=False)
+        self._first.shutdown(wait=False)
+        self._later.shutdown(wait=False)
 
     def _await(self, run: OpenRun, waited_s: float) -> None:
         """Say once that the first estimate has not come yet."""
@@ -105,8 +112,8 @@ class Forecaster:
             return
         outlook.awaited = True
         text = (
-            f"no estimate yet, after {waited_s:.0f} s: its process has only the time "
-            "that others leave, and the first one on a machine compiles, too"
+            f"no estimate yet, after {waited_s:.0f} s: its process shares the cores "
+            "with all others, and the first one on a machine compiles, too"
         )
         run.coordinator.note_event("estimate", text, self._clock())
 
@@ -134,7 +141,9 @@ class Forecaster:
     async def _estimate(self, run: OpenRun, problem: Problem[Any]) -> None:
         coordinator, outlook = run.coordinator, run.outlook
         saved = coordinator.checkpoint(self._clock())
-        age = saved.seconds
+        age, first = saved.seconds, outlook.prospect is None
+        # of seconds; behind everybody else these take minutes on a busy machine
+        niceness, threads = (0, self._first) if first else (NICENESS, self._later)
 
         def is_wanted() -> bool:
             return not self._closing and run.id in self._hub.runs
@@ -142,7 +151,13 @@ class Forecaster:
         loop = asyncio.get_running_loop()
         try:
             found = await loop.run_in_executor(
-                self._threads, estimate_saved, saved, problem, outlook.count, is_wanted
+                threads,
+                estimate_saved,
+                saved,
+                problem,
+                outlook.count,
+                niceness,
+                is_wanted,
             )
         except Exception as error:  # noqa: BLE001 - the run goes on without
             logger.warning("run %s: no estimate: %s", run.id, error)
@@ -170,6 +185,7 @@ def estimate_saved(
     saved: Checkpoint,
     problem: Problem[Any],
     seed: int,
+    niceness: int,
     is_wanted: Callable[[], bool],
 ) -> Remainder | None:
     """Estimate what a run has left; blocks. None if not wanted any more."""
@@ -182,7 +198,7 @@ def estimate_saved(
     share = SHARE * saved.seconds * (os.cpu_count() or 1)
     seconds = min(MOST_S, max(LEAST_S, share))
     request = encode(problem, saved.spec.tree, saved.ub, roots, seconds, seed)
-    return estimate_apart(request, is_wanted)
+    return estimate_apart(request, is_wanted, niceness)
 
 
 def text_of(found: Remainder) -> str:

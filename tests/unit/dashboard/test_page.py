@@ -87,8 +87,8 @@ def test_signs_of_life_are_of_the_document(only):
 class FakeSession:
     """Hears of a document's changes, as what sends them to browsers does."""
 
-    def __init__(self, doc):
-        self.connection_count = 0
+    def __init__(self, doc, viewers=1):
+        self.connection_count = viewers
         self.sent = []
         context = SimpleNamespace(session=self, request=None)
         doc._session_context = lambda: context
@@ -103,7 +103,7 @@ def test_an_update_is_one_message():
     feed = FakeFeed()
     feed.add("new")
     doc = document(feed, FakeControls())
-    session = FakeSession(doc)
+    session = FakeSession(doc, viewers=0)
     (tick,) = (one.callback for one in doc.session_callbacks)
     feed.add("new", decomposed=10**9, seats=(seat(0), seat(1)))
     tick()
@@ -745,11 +745,10 @@ def test_what_does_not_change_is_not_sent():
     feed.add("abc")
     doc = document(feed, FakeControls())
     (callback,) = doc.session_callbacks
-    sent = []
-    doc.on_change(sent.append)
+    session = FakeSession(doc)
     for _ in range(4):
         callback.callback()
-    assert len(sent) == 2  # that the scheduler is there
+    assert len(session.sent) == 2  # that the scheduler is there
 
 
 def test_charts_are_drawn_at_every_second_update_and_the_status_at_each():
@@ -757,6 +756,7 @@ def test_charts_are_drawn_at_every_second_update_and_the_status_at_each():
     feed.add("abc")
     doc = document(feed, FakeControls())
     (callback,) = doc.session_callbacks
+    FakeSession(doc)
     drawn, said = [], []
     for second in range(11, 15):
         shown = replace(BASE, run_id="abc", seconds=float(second), closed=(0, second))

@@ -20,9 +20,8 @@ from tests.cluster.support import wait_until
 
 
 @pytest.fixture(autouse=True)
-def in_a_hurry(monkeypatch):
-    """Compiled before, and not at a low priority: tests share machines."""
-    monkeypatch.setattr(background, "NICENESS", 0)
+def in_a_hurry():
+    """Compiled before."""
     background.answer(request(seconds=1e-6))
 
 

@@ -13,6 +13,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +34,7 @@ ARGS = (
 )
 
 READY_MS = 60_000
+POLL_MS = 50
 END_S = 20.0
 DRAWN = "() => window.Bokeh && Bokeh.documents.length"
 
@@ -69,7 +72,7 @@ class Browsers:
         )
 
     def open(self, address: str) -> None:
-        """Open the address in every browser; returns when the pages are drawn."""
+        """Open the address in every browser; returns when all are drawn and live."""
         self._say(f"open {address}")
 
     def close(self) -> int:
@@ -125,11 +128,7 @@ async def serve(number: int) -> None:
     """Start browsers and obey lines of standard input until it ends."""
     from playwright.async_api import async_playwright
 
-    frames = 0
-
-    def count(_: object) -> None:
-        nonlocal frames
-        frames += 1
+    frames: Counter[Any] = Counter()
 
     async with async_playwright() as playwright:
         pages = []
@@ -138,19 +137,32 @@ async def serve(number: int) -> None:
                 executable_path=executable(), args=list(ARGS)
             )
             page = await browser.new_page(viewport={"width": 1400, "height": 900})
-            page.on("websocket", lambda socket: socket.on("framereceived", count))
+            page.on("websocket", partial(count, frames, page))
             pages.append(page)
         while line := await asyncio.to_thread(sys.stdin.readline):
             command, _, address = line.strip().partition(" ")
             if command == "open":
-                frames = 0
+                frames.clear()
                 for page in pages:
                     await page.goto(address)
                     await page.wait_for_function(DRAWN, timeout=READY_MS)
+                drawn = Counter(frames)
+                for page in pages:
+                    while frames[page] == drawn[page]:  # no update yet
+                        await page.wait_for_timeout(POLL_MS)
             else:
                 for page in pages:
                     await page.goto("about:blank")
-            print(json.dumps({"frames": frames}), flush=True)
+            print(json.dumps({"frames": frames.total()}), flush=True)
+
+
+def count(frames: Counter[Any], page: Any, socket: Any) -> None:
+    """Count the messages of a page's connection."""
+
+    def received(_: object) -> None:
+        frames[page] += 1
+
+    socket.on("framereceived", received)
 
 
 def main() -> None:

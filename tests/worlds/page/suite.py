@@ -7,7 +7,9 @@ the workers, as it is where a machine has no core to spare. A loss is that of a 
 what else runs on the machine changes slower than that. Beside it stand processor
 times, which others' work blurs less: what the process of the scheduler takes of a core,
 how many nodes the workers explore in a processor second, and the loss that follows from
-both. The exit code is 1 when a count is wrong.
+both. Pages are open before a run begins, and one without them begins when the scheduler
+has forgotten the last: what their coming and going costs once is said by itself. The
+exit code is 1 when a count is wrong.
 """
 
 from __future__ import annotations
@@ -15,15 +17,17 @@ from __future__ import annotations
 import contextlib
 import os
 import statistics
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psutil
 
 from dpbb.bench.cluster_runs import submit_tree
 from dpbb.bench.cpu import TREES, Machine, Tree
 from dpbb.cluster.client.run import page_address
+from dpbb.cluster.scheduler.page import PAGE
 from dpbb.errors import OptionError
 from dpbb.text.json_text import json_text
 from tests.worlds.page.browsers import Browsers
@@ -34,13 +38,19 @@ if TYPE_CHECKING:
 
     from distributed import Client
 
+IDLE_S = 5.0
+"""Time in which it is seen what an idle scheduler takes."""
+
+POLL_S = 0.2
+
 
 @dataclass(frozen=True, slots=True)
 class Done:
     """One exploration of the tree.
 
     ``scheduler`` and ``workers`` are processor seconds of their processes; ``frames``
-    counts the messages that the pages got.
+    counts the messages that the pages got; ``once`` is what it cost the scheduler that
+    they came and went, in processor seconds beyond those of its idling.
     """
 
     pages: int
@@ -49,6 +59,7 @@ class Done:
     scheduler: float
     workers: float
     frames: int
+    once: float = 0.0
 
     @property
     def rate(self) -> float:
@@ -70,31 +81,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the suite's arguments."""
     parser.add_argument("--tree", default="ta021-long", choices=sorted(TREES))
     parser.add_argument("--pages", type=int, default=2, help="browsers, a page each")
-    parser.add_argument("--repeat", type=int, default=5, help="pairs of runs")
-    parser.add_argument(
-        "--workers",
-        type=int,
-        default=None,
-        help="of one thread each; default: a core each",
-    )
+    parser.add_argument("--repeat", type=int, default=3, help="pairs of runs")
+    parser.add_argument("--workers", type=int, default=1, help="of one thread each")
     parser.add_argument("--json", type=Path, default=None, help="also write this file")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the suite; returns 0 if all counts are right."""
     for name in ("pages", "repeat", "workers"):
-        value = getattr(args, name)
-        if value is not None and value < 1:
+        if (value := getattr(args, name)) < 1:
             raise OptionError(f"--{name}: expected at least 1, got {value}")
     tree, machine = TREES[args.tree], Machine.this()
     with split_cores() as (cores, browser_core):
-        workers = args.workers or len(cores)
         print(
             f"{machine.processor}, load {machine.load:.1f}; {tree.instance}, tree "
-            f"{{LB < {tree.ub}}}, {workers} workers x 1 and the scheduler on cores "
-            f"{cores}, {args.pages} browsers on {browser_core}"
+            f"{{LB < {tree.ub}}}, {args.workers} workers x 1 and the scheduler on "
+            f"cores {cores}, {args.pages} browsers on {browser_core}"
         )
-        pairs = measure(tree, workers, args.pages, args.repeat, browser_core)
+        pairs = measure(tree, args.workers, args.pages, args.repeat, browser_core)
     report(pairs, len(cores))
     done = [one for pair in pairs for one in pair]
     counts = {one.counts for one in done}
@@ -166,6 +170,11 @@ def report(pairs: Sequence[tuple[Done, Done]], n_cores: int) -> None:
         f"({min(extra):.2%} to {max(extra):.2%}), that is "
         f"{statistics.median(extra) / n_cores:.2%} of the run's {n_cores} cores"
     )
+    once = [with_.once / with_.pages for _, with_ in pairs]
+    print(
+        f"to open and leave a page cost the scheduler {statistics.median(once):.2f} "
+        f"processor seconds once ({min(once):.2f} to {max(once):.2f})"
+    )
     print(
         f"loss by processor times, the workers' slower nodes included: median "
         f"{statistics.median(taken):.2%}, from {min(taken):.2%} to {max(taken):.2%}"
@@ -191,21 +200,55 @@ def measure(
         processes = [psutil.Process(pid) for pid in pids]
         address = page_address(client.dashboard_link)
         _explore(client, tree, processes)  # warm; and the page is there
+        idle = Meter()
+        time.sleep(IDLE_S)
+        idle_share = idle.cpu_s / idle.seconds
         for number in range(repeat):
             done = {}
             for with_pages in (False, True) if number % 2 == 0 else (True, False):
+                coming = Meter()
                 if with_pages:
                     browsers.open(address)
+                once = coming.cpu_s - idle_share * coming.seconds
                 counts, seconds, own, theirs = _explore(client, tree, processes)
+                going = Meter()
                 frames = browsers.close() if with_pages else 0
+                while _open_pages(cluster.scheduler):
+                    time.sleep(POLL_S)
+                once += going.cpu_s - idle_share * going.seconds
                 done[with_pages] = Done(
-                    n_pages * with_pages, counts, seconds, own, theirs, frames
-                )
+                    n_pages * with_pages, counts, seconds, own, theirs, frames,
+                    once * with_pages,
+                )  # fmt: skip
             pairs.append((done[False], done[True]))
             rates = " and ".join(f"{done[pages].rate / 1e6:.2f}" for pages in done)
             first = "with" if number % 2 else "without"
             print(f"{rates} M nodes/s, {first} pages first", flush=True)
     return pairs
+
+
+class Meter:
+    """Seconds, and processor seconds of this process, since it was made."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic(), time.process_time()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds by the clock."""
+        return time.monotonic() - self._began[0]
+
+    @property
+    def cpu_s(self) -> float:
+        """Processor seconds."""
+        return time.process_time() - self._began[1]
+
+
+def _open_pages(scheduler: Any) -> int:
+    """Documents of the page that the scheduler holds; some after they were left."""
+    found = scheduler.http_application.applications
+    ours = [one for one in found if f"/{PAGE}" in getattr(one, "app_paths", ())]
+    return sum(len(one.get_sessions(f"/{PAGE}")) for one in ours)
 
 
 def _process() -> dict[str, int]:
@@ -216,16 +259,12 @@ def _explore(
     client: Client, tree: Tree, workers: Sequence[psutil.Process]
 ) -> tuple[tuple[int, int], float, float, float]:
     """Run the tree; counts, seconds, processor seconds of scheduler and of workers."""
-    everybody = [psutil.Process(), *workers]
-    before = [_cpu_s(process) for process in everybody]
+    own, before = Meter(), sum(map(_cpu_s, workers))
     with submit_tree(client, tree.instance, tree.ub) as opened:
         outcome = opened.result()
-        own, *theirs = (
-            _cpu_s(process) - start
-            for process, start in zip(everybody, before, strict=True)
-        )
-    counts = outcome.counters.decomposed, outcome.counters.leaves
-    return counts, outcome.seconds, own, sum(theirs)
+        theirs = sum(map(_cpu_s, workers)) - before
+        counts = outcome.counters.decomposed, outcome.counters.leaves
+        return counts, outcome.seconds, own.cpu_s, theirs
 
 
 def _cpu_s(process: psutil.Process) -> float:

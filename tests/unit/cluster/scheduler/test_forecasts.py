@@ -12,7 +12,6 @@ from dpbb.cluster.scheduler.forecasts import PATIENCE_S, Forecaster, text_of
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.scheduler.outlook import FIRST_S, Prospect, Sample
 from dpbb.errors import DpbbError
-from dpbb.estimation import background
 from dpbb.estimation.background import Remainder
 from dpbb.flowshop import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
@@ -24,9 +23,9 @@ FOUND = Remainder(1000.0, 900.0, 1100.0, False, (), (1000.0, 600.0, 200.0))
 DOUBTFUL = Remainder(1000.0, 10.0, 9000.0, False, ("the probes disagree",))
 
 
-def spec(**options):
+def spec(run_id="run", **options):
     return run_spec(
-        run_id="run",
+        run_id=run_id,
         problem=FlowShopProblem(taillard_instance("ta014")),
         tree=TreeOptions(),
         upper_bound=1377,
@@ -44,7 +43,7 @@ def asked(monkeypatch):
     """Estimates that were asked for; each answers ``FOUND``."""
     asked = []
 
-    def estimate_saved(saved, problem, seed, is_wanted):
+    def estimate_saved(saved, problem, seed, niceness, is_wanted):
         asked.append((saved.seconds, seed, is_wanted()))
         return FOUND
 
@@ -179,7 +178,7 @@ def test_an_estimate_that_takes_its_time_is_told_once(hub, monkeypatch):
             clock.now += 1
             forecaster.tick()
         (text,) = texts()
-        assert text.startswith("no estimate yet, after 15 s: its process has only")
+        assert text.startswith("no estimate yet, after 15 s: its process shares")
         done.set()
         await asyncio.gather(*forecaster._tasks)
         await forecaster.close()
@@ -187,6 +186,42 @@ def test_an_estimate_that_takes_its_time_is_told_once(hub, monkeypatch):
     asyncio.run(look())
     assert len(texts()) == 2
     assert "nodes left" in texts()[-1]
+
+
+def test_the_first_estimate_waits_for_nobody(hub, monkeypatch):
+    """On a machine whose cores are busy, others would have it wait for minutes."""
+    refining, done, niceness = threading.Event(), threading.Event(), {}
+
+    def estimate_saved(saved, problem, seed, nice, is_wanted):
+        niceness.setdefault(saved.spec.run_id, []).append(nice)
+        if nice:
+            refining.set()
+            assert done.wait(30)
+        return FOUND
+
+    monkeypatch.setattr(forecasts, "estimate_saved", estimate_saved)
+    hub.open(spec(), b"")
+    hub._clock.now = FIRST_S
+    tick(hub)
+
+    async def look():
+        forecaster = Forecaster(hub, hub._clock)
+        hub._clock.now = forecasts.GROWTH * FIRST_S
+        forecaster.tick()
+        await asyncio.to_thread(refining.wait, 30)
+        hub.open(spec(run_id="other"), b"")
+        hub._clock.now += FIRST_S
+        forecaster.tick()
+        other = hub.runs["other"].outlook
+        while not other.count:
+            await asyncio.sleep(0.001)
+        assert other.prospect is not None
+        done.set()
+        await asyncio.gather(*forecaster._tasks)
+        await forecaster.close()
+
+    asyncio.run(look())
+    assert niceness == {"run": [0, forecasts.NICENESS], "other": [0]}
 
 
 def test_what_is_not_wanted_any_more_is_forgotten(hub, monkeypatch):
@@ -199,13 +234,12 @@ def test_what_is_not_wanted_any_more_is_forgotten(hub, monkeypatch):
 
 def test_an_open_run_is_sampled_by_a_process(hub, monkeypatch):
     """The whole tree of ta014 at 1377: 16,114 decomposed nodes and 13 leaves."""
-    monkeypatch.setattr(background, "NICENESS", 0)
     monkeypatch.setattr(forecasts, "LEAST_S", 20.0)  # it ends as soon as it is precise
     hub.open(spec(), b"")
     run = hub.runs["run"]
     saved = run.coordinator.checkpoint(0.0)
     found = forecasts.estimate_saved(
-        saved, run.coordinator.spec.problem, 0, lambda: True
+        saved, run.coordinator.spec.problem, 0, 0, lambda: True
     )
     assert found.low <= found.nodes <= found.high
     assert found.nodes == pytest.approx(16_127, rel=0.5)
