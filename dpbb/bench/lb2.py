@@ -73,6 +73,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="arms, trees: write the rows here; trees go on with what is not there",
     )
     parser.add_argument(
+        "--known",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="trees: files of earlier calls; what they have is not measured again",
+    )
+    parser.add_argument(
         "--budget",
         type=float,
         default=480.0,
@@ -187,7 +195,7 @@ def _trees(args: argparse.Namespace) -> int:
     wanted = list(lb2_trees.keys(args.sizes, args.branching, args.share))
     ways = tuple(args.ways)
     plan = lb2_trees.Plan(ways, args.budget, args.repeat, args.side_by_side)
-    exact = lb2_trees.measure(lb2_trees.Book(args.json), wanted, plan)
+    exact = lb2_trees.measure(lb2_trees.Book(args.json, args.known), wanted, plan)
     return int(not exact)
 
 

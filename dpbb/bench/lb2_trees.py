@@ -36,7 +36,7 @@ from dpbb.kernels.cores import physical_cores
 from dpbb.options import Offload, Placement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from multiprocessing.queues import Queue
 
 WAYS = ("cores", "gpu", "threads")
@@ -102,16 +102,25 @@ class Key:
 
 
 class Book:
-    """What is finished, in a file of JSON."""
+    """What is finished, in a file of JSON.
 
-    def __init__(self, path: Path) -> None:
+    Parameters
+    ----------
+    path
+        The file, read if it is there.
+    known
+        Files of earlier calls; what is in them counts as finished, too.
+    """
+
+    def __init__(self, path: Path, known: Iterable[Path] = ()) -> None:
         self._path = path
         self.lists: dict[Key, NodeList] = {}
         self.rows: list[dict[str, Any]] = []
         self.host: dict[str, Any] = {}
-        if path.exists():
-            data = json.loads(path.read_text(encoding="utf-8"))
-            self.rows, self.host = data["rows"], data["host"]
+        for one in (*known, *([path] if path.exists() else [])):
+            data = json.loads(one.read_text(encoding="utf-8"))
+            self.host = data["host"]
+            self.rows += [row for row in data["rows"] if not self.has(**_name(row))]
             for entry in data["lists"]:
                 found = NodeList.from_json(entry)
                 self.lists[_key(found)] = found
@@ -317,6 +326,10 @@ def _search(found: NodeList, end: float) -> dict[str, Any] | None:
     _explored(opened(), found, 0.0)  # a batch, which compiles
     run = _explored(opened(), found, end)
     return None if run is None else {**_row(found, "core", None), **run}
+
+
+def _name(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in ("instance", "branching", "how", "pool")}
 
 
 def _row(found: NodeList, how: str, pool: int | None) -> dict[str, Any]:

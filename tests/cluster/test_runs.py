@@ -46,10 +46,11 @@ def plugin_of(scheduler):
     return scheduler.extensions["dpbb"]
 
 
-@gen_cluster(client=True, nthreads=TWO, timeout=60)
+@gen_cluster(client=True, nthreads=TWO, timeout=100)
 async def test_counts_are_golden_and_nothing_is_left(c, s, a, b):
     """After a run is closed neither scheduler nor workers hold anything of it."""
-    for engine, (instance, ub, *golden) in (("reference", SMALL), ("cpu", LARGE)):
+    trees = {"reference": SMALL, "pool": MIDDLE, "cpu": LARGE}
+    for engine, (instance, ub, *golden) in trees.items():
         run = await submit(c, spec_of(instance, ub, engine=engine))
         outcome = await run.result()
         assert counts(outcome) == tuple(golden)

@@ -63,6 +63,8 @@ def test_a_book_goes_on_from_its_file(found, tmp_path):
     assert again.lists == book.lists
     assert again.has(instance="ta021", how="parents", pool=8192)
     assert not again.has(instance="ta021", how="parents", pool=4096)
+    other = Book(tmp_path / "other.json", [path, path])
+    assert (other.lists, other.rows) == (book.lists, book.rows)
 
 
 def test_lists_are_ten_of_a_class_and_half_as_many_of_a_second_rule():
