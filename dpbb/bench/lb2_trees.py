@@ -83,8 +83,8 @@ PAPERS_ARMS = ("parents", "tables, refactored", "sorted, refactored")
 LARGEST_POOL = 262144
 """Of this pool a list is explored several times, of the others once."""
 
-FIRST_POOLS = (8192, 65536)
-"""Pools of all lists before there are others."""
+FIRST_LISTS = 3
+"""Of a class and rule: what has all pools before others have them."""
 
 
 Found = NodeList | dict[str, Any] | None
@@ -382,14 +382,15 @@ def _explore_on_gpu(
     devices = [device for device in PoolEngine().devices() if device.kind == "cuda"]
     if not devices:
         return True
-    others = [pool for pool in POOLS if pool != LARGEST_POOL]
+    some = [key for key in wanted if key.seed < FIRST_LISTS]
     waiting = list(
         dict.fromkeys(
             (
                 *product(wanted, PAPERS_ARMS, [LARGEST_POOL]),
-                *product(wanted, PAPERS_ARMS, FIRST_POOLS),
-                *product(wanted, ARMS, [LARGEST_POOL]),
-                *product(wanted, PAPERS_ARMS, others),
+                *product(some, PAPERS_ARMS[:2], POOLS),
+                *product(some, ARMS, [LARGEST_POOL]),
+                *product(some, PAPERS_ARMS, POOLS),
+                *product(wanted, PAPERS_ARMS, POOLS),
             )
         )
     )

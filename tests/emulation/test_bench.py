@@ -139,7 +139,7 @@ def test_lists_are_explored_on_a_core_and_on_the_device(tmp_path, monkeypatch):
     arms = {"parents": lb2_trees.ARMS["parents"]}
     monkeypatch.setattr(lb2_trees, "ARMS", arms)
     monkeypatch.setattr(lb2_trees, "PAPERS_ARMS", tuple(arms))
-    monkeypatch.setattr(lb2_trees, "POOLS", lb2_trees.FIRST_POOLS)
+    monkeypatch.setattr(lb2_trees, "POOLS", (4096, lb2_trees.LARGEST_POOL))
     book = lb2_trees.Book(tmp_path / "trees.json")
     wanted = [lb2_trees.Key("ta021", "minmin", 0, 600)]
     plan = lb2_trees.Plan(("cores", "gpu"), 100.0, 2, 1)
@@ -147,8 +147,11 @@ def test_lists_are_explored_on_a_core_and_on_the_device(tmp_path, monkeypatch):
     found = lb2_trees.Book(tmp_path / "trees.json")
     assert found.lists.keys() == set(wanted)
     rows = {(row["how"], row["pool"]): row for row in found.rows}
-    pools = (*lb2_trees.FIRST_POOLS, lb2_trees.LARGEST_POOL)
-    assert rows.keys() == {("core", None), *(("parents", pool) for pool in pools)}
+    assert rows.keys() == {
+        ("core", None),
+        ("parents", 4096),
+        ("parents", lb2_trees.LARGEST_POOL),
+    }
     assert all(row["exact"] for row in rows.values())
     assert len({row["bounded"] for row in rows.values()}) == 1
     assert len(rows["parents", lb2_trees.LARGEST_POOL]["seconds"]) == 2
