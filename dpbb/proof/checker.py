@@ -1,6 +1,6 @@
 """Check a certificate of dpbb: this file alone, with Python's standard library.
 
-    python checker.py certificate.json.gz [--nodes 200000] [--all] [--seed N]
+    python checker.py certificate.json.gz [--nodes 2000000] [--all] [--seed N]
 
 It shares no code with the solver. It recomputes the makespan of the schedules, adds up
 the books of the run, and explores the tree again, or parts of it, slowly, with a bound
@@ -26,8 +26,9 @@ from collections import Counter, defaultdict
 from functools import cache
 from itertools import accumulate
 from math import inf
-from operator import lt
+from operator import lt, sub
 from statistics import fmean, variance
+from typing import NamedTuple
 
 FORMAT, PLAIN_RULES, EQUAL_JOBS_RULES = "dpbb-certificate", 1, 2
 SCHEMA, OLD_SCHEMA = 2, 1  # the old one has no bounds, and lists 64 roots at most
@@ -43,6 +44,7 @@ PAIR = r"\d{1,4}-\d{1,4}"
 CASCADE = re.compile(rf"cascade:(\d{{1,4}})-(\d{{1,4}}):({PAIR}(?:,{PAIR})*)")
 MOST_JOBS = MOST_MACHINES = 1024
 MOST_TIME = 2**30  # of all operations together
+LANE = 32  # bits for each job in ``Lanes``: a value below 2 * MOST_TIME, and a guard
 RULES = ("minmin", "minbranch", "maxsum", "alternate", "front", "back")
 MOST_BYTES = 2**27  # of a certificate that is not compressed
 FEW_ROOTS, MAX_ROOTS = 64, 4096  # listed as they are; packed; of more, only the number
@@ -504,6 +506,21 @@ def check_name(certificate):
         expect(ok, f"{name} has a schedule of makespan {best}, below {bound}")
 
 
+class Node(NamedTuple):
+    """Unscheduled jobs, what is before and after them, and the sums that bounds take.
+
+    ``front``: when machines are free after the prefix; ``back``: the same of the
+    suffix, by the machines in reverse; ``remain``: the work of each in between.
+    """
+
+    jobs: tuple
+    prefix: tuple
+    suffix: tuple
+    front: list
+    back: list
+    remain: list
+
+
 class Tree:
     """The search tree: its bounds, and the branching rules, by their definitions."""
 
@@ -517,7 +534,9 @@ class Tree:
         self.all_optima = certificate["result"]["all_optima"]
         self.floor = certificate["result"]["ub"] + self.all_optima
         self.skips_copies = tree["rule_version"] == EQUAL_JOBS_RULES
-        self.machines = range(n_machines)
+        self.ahead, self.behind = Lanes(self.times), Lanes(self.mirror)
+        remain = [sum(column) for column in zip(*self.times)]
+        self.root = Node(self.order, (), (), shop.begin, shop.follow, remain)
         self.depths, pairs = cascade_of(tree["bound"], self.n_jobs, n_machines)
         sums = [[0, *accumulate(row)] for row in self.times]
         self.pairs = [(u, v, johnson(self.times, sums, u, v)) for u, v in pairs]
@@ -532,7 +551,7 @@ class Tree:
         for path in roots:
             # ancestors from this depth on have their first leaf below path
             owned_from = len(path) - trailing_zeros(path)
-            node = (self.order, (), ())
+            node = self.root
             for depth, digit in enumerate(path):
                 decomposed += depth >= owned_from
                 side, lower = self.children(node, ub)
@@ -581,7 +600,7 @@ class Tree:
         Returns the path, and for each of its nodes an estimate of the number of nodes
         below, without bias from the root on (D. E. Knuth, Math. Comp. 29, 1975).
         """
-        node, path, widths = (self.order, (), ()), [], []
+        node, path, widths = self.root, [], []
         while len(node[0]) > 1:
             side, lower = self.children(node, ub)
             digits = [digit for digit, bound in enumerate(lower) if bound < ub]
@@ -600,7 +619,7 @@ class Tree:
         At every depth a few nodes of each stratum, by how far their bounds are below
         ub, go on and stand for the others (P. C. Chen, SIAM J. Comput. 21(2), 1992).
         """
-        span = max(1, ub - min(self.children((self.order, (), ()))[1]))
+        span = max(1, ub - min(self.children(self.root)[1]))
         wide = max(nodes, LEAST_WALK) // self.n_jobs  # nodes of a depth
         n_strata = max(1, min(STRATA, wide))
         keep = max(1, wide // n_strata)
@@ -633,7 +652,7 @@ class Tree:
 
     def node_at(self, path, ub):
         """Return the node at a path; None if it is pruned, or one before it."""
-        node = (self.order, (), ())
+        node = self.root
         for digit in path:
             side, lower = self.children(node, ub)
             if lower[digit] >= ub:
@@ -643,33 +662,32 @@ class Tree:
 
     def expect_no_better(self, node, ub):
         """Check the schedule of a leaf; of all optima one of ub - 1 is known."""
-        jobs, prefix, suffix = node
-        order = [*prefix, *jobs, *suffix]
+        order = [*node.prefix, *node.jobs, *node.suffix]
         value = self.shop.makespan(order)
         text = f"a schedule of makespan {value} below {ub} was missed: {order}"
         expect(value >= ub - self.all_optima, text)
 
     def child(self, node, digit, side):
         """Return a node with one job more."""
-        jobs, prefix, suffix = node
-        rest, job = jobs[:digit] + jobs[digit + 1 :], (jobs[digit],)
-        return (rest, prefix, job + suffix) if side else (rest, prefix + job, suffix)
+        jobs, prefix, suffix, front, back, remain = node
+        job, rest = jobs[digit], jobs[:digit] + jobs[digit + 1 :]
+        if side:
+            suffix, back = (job, *suffix), ends_of(self.mirror, [job], back)
+        else:
+            prefix, front = (*prefix, job), ends_of(self.times, [job], front)
+        remain = list(map(sub, remain, self.times[job]))
+        return Node(rest, prefix, suffix, front, back, remain)
 
     def children(self, node, ub=inf):
         """Return the side that is taken (1: back), and its children's bounds.
 
         The side is that of LB1; then copies are closed, others below ``ub`` tightened.
         """
-        jobs, prefix, suffix = node
-        shop = self.shop
-        front, back = shop.heads, shop.tails[::-1]
-        if prefix:
-            front = ends_of(self.times, prefix, shop.begin)
-        if suffix:
-            back = ends_of(self.mirror, suffix[::-1], shop.follow)[::-1]
-        remain = [sum(self.times[job][k] for job in jobs) for k in self.machines]
-        ahead = lower_bounds(front, back, remain, jobs, self.times)
-        behind = lower_bounds(back[::-1], front[::-1], remain[::-1], jobs, self.mirror)
+        jobs, prefix, suffix = node[:3]
+        front = node.front if prefix else self.shop.heads
+        back = node.back if suffix else self.shop.tails
+        ahead = self.ahead.bounds(front, node.remain, back[::-1], jobs)
+        behind = self.behind.bounds(back, node.remain[::-1], front[::-1], jobs)
         side = self.back_is_taken(ahead, behind, self.n_jobs - len(jobs))
         lower = behind if side else ahead
         if self.skips_copies:  # of equal jobs, which are neighbors, only the first
@@ -678,12 +696,11 @@ class Tree:
                     lower[digit] = inf
         if self.n_jobs - len(jobs) + 1 in self.depths:
             for digit, job in enumerate(jobs):
-                begin, follow = front, back
+                begin, follow = front, back[::-1]
                 if side:
-                    order = (*suffix[::-1], job)
-                    follow = ends_of(self.mirror, order, shop.follow)[::-1]
+                    follow = ends_of(self.mirror, [job], node.back)[::-1]
                 else:
-                    begin = ends_of(self.times, (*prefix, job), shop.begin)
+                    begin = ends_of(self.times, [job], node.front)
                 rest = {*jobs} - {job}
                 for pair in self.pairs:
                     if lower[digit] >= ub:
@@ -706,17 +723,42 @@ class Tree:
         return difference < 0 if difference else sum(behind) > sum(ahead)
 
 
-def lower_bounds(front, back, remain, jobs, times):
-    """LB1 of appending each job; the mirror image for the back."""
-    found = []
-    for job in jobs:
-        end, bound = 0, 0
-        for k, time in enumerate(times[job]):
-            start = max(end, front[k])
-            bound = max(bound, start + remain[k] + back[k])
-            end = start + time
-        found.append(bound)
-    return found
+class Lanes:
+    """LB1 of appending any of the jobs: of all jobs at once, machine by machine.
+
+    One integer holds the times of all jobs on a machine, each in a lane of its own
+    bits, so that one addition is one for every job. What is in a lane stays below its
+    highest bit, the guard, by which the larger one of two values is found.
+    """
+
+    def __init__(self, times):
+        starts = [LANE * job for job in range(len(times))]
+        self.ones = sum(1 << start for start in starts)
+        self.guards = self.ones << LANE - 1
+        self.columns = [
+            sum(time << start for time, start in zip(column, starts))
+            for column in zip(*times)
+        ]
+        self.lanes = struct.Struct(f"<{len(times)}I")
+
+    def bounds(self, front, remain, back, jobs):
+        """Bounds of jobs that follow a front.
+
+        The earliest begin of a job on a machine is its end on the one before, or when
+        this one is free; from then on the machine has all unscheduled jobs to do.
+        """
+        end = bound = 0
+        for column, free, work, tail in zip(self.columns, front, remain, back):
+            begin = self.larger(end, free * self.ones)
+            bound = self.larger(bound, begin + (work + tail) * self.ones)
+            end = begin + column
+        found = self.lanes.unpack(bound.to_bytes(self.lanes.size, "little"))
+        return [found[job] for job in jobs]
+
+    def larger(self, one, two):
+        """Return the larger value in every lane."""
+        not_less = ((one | self.guards) - two) & self.guards
+        return two ^ ((one ^ two) & (not_less - (not_less >> LANE - 1)))
 
 
 def cascade_of(bound, n_jobs, n_machines):
@@ -929,9 +971,10 @@ def root_bound_of(shop):
     times, mirror, heads, tails = shop.times, shop.mirror, shop.heads, shop.tails[::-1]
     jobs, machines = range(len(times)), range(len(times[0]))
     remain = [sum(row[k] for row in times) for k in machines]
+    ahead, behind = Lanes(times), Lanes(mirror)
     bound = max(
-        min(lower_bounds(heads, tails, remain, jobs, times)),
-        min(lower_bounds(tails[::-1], heads[::-1], remain[::-1], jobs, mirror)),
+        min(ahead.bounds(heads, remain, tails, jobs)),
+        min(behind.bounds(tails[::-1], remain[::-1], heads[::-1], jobs)),
     )
     if len(times) * len(machines) * (len(machines) - 1) // 2 > MOST_STEPS:
         return bound
@@ -1440,7 +1483,7 @@ def main():
     """Check a certificate; returns the exit code."""
     parser = argparse.ArgumentParser(description="Check a certificate of dpbb.")
     parser.add_argument("certificate")
-    parser.add_argument("--nodes", type=int, default=200_000, help="to explore again")
+    parser.add_argument("--nodes", type=int, default=2_000_000, help="to explore again")
     parser.add_argument("--most-nodes", type=int, help="of a part (default: a tenth)")
     parser.add_argument("--all", action="store_true", help="explore the whole tree")
     parser.add_argument("--seed", default=random.SystemRandom().randrange(2**32))

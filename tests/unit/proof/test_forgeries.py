@@ -123,7 +123,7 @@ def test_subtrees_that_are_pruned_at_once_have_no_nodes(ubs):
     while len(pruned) < 20:
         path, _ = tree.descend(rng, 3847)
         at = rng.randrange(1, len(path) + 1)
-        node = (tree.order, (), ())
+        node = tree.root
         for digit in path[:at]:
             node = tree.child(node, digit, tree.children(node)[0])
         lower = tree.children(node)[1] if len(node[0]) > 1 else []
@@ -161,7 +161,7 @@ def pruned_units(times, bound, ubs, count, nodes, descents):
     known, queue, pruned, open_paths = {}, [()], [], set()
 
     def node_of(path):
-        node = (tree.order, (), ())
+        node = tree.root
         for depth, digit in enumerate(path):
             node = tree.child(node, digit, known[path[:depth]][0])
         return node
