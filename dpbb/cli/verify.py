@@ -29,9 +29,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="explore everything that it claims again, unit by unit, whatever the size",
     )
     parser.add_argument(
+        "--finer",
+        metavar="FILE",
+        help="explore everything in small parts, and write a certificate of these: any "
+        "audit can explore what it draws of it",
+    )
+    parser.add_argument(
         "--scheduler",
         metavar="ADDRESS",
-        help="with --all: spread over this cluster",
+        help="with --all or --finer: spread over this cluster",
     )
     parser.add_argument(
         "--nodes",
@@ -51,7 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--most-nodes",
         type=int,
         metavar="N",
-        help="the largest of them (default: a tenth of --nodes)",
+        help="the largest of them (default: a tenth of --nodes; with --finer: as small "
+        "as a certificate has room for)",
     )
     parser.add_argument(
         "--engine",
@@ -87,8 +94,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.certificate is None:
         raise OptionError("certificate: expected the path of a certificate, got none")
-    if args.scheduler is not None and not args.all:
-        raise OptionError("scheduler: expected it with the whole tree (--all)")
+    if args.scheduler is not None and not (args.all or args.finer):
+        raise OptionError("scheduler: expected it with the whole tree (--all, --finer)")
     from dpbb.flowshop.family import read_problem
     from dpbb.proof.checker import EXIT
     from dpbb.proof.verify import verify
@@ -110,6 +117,7 @@ def run(args: argparse.Namespace) -> int:
             nodes=args.nodes,
             most_nodes=args.most_nodes,
             everything=args.all,
+            finer=args.finer,
             elsewhere=elsewhere,
             instance=mine,
             say=lambda text: print(text, file=sys.stderr, flush=True),

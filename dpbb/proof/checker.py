@@ -22,13 +22,12 @@ import struct
 import sys
 import zlib
 from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, namedtuple
 from functools import cache
 from itertools import accumulate
 from math import inf
 from operator import lt, sub
 from statistics import fmean, variance
-from typing import NamedTuple
 
 FORMAT, PLAIN_RULES, EQUAL_JOBS_RULES = "dpbb-certificate", 1, 2
 SCHEMA, OLD_SCHEMA = 2, 1  # the old one has no bounds, and lists 64 roots at most
@@ -506,19 +505,10 @@ def check_name(certificate):
         expect(ok, f"{name} has a schedule of makespan {best}, below {bound}")
 
 
-class Node(NamedTuple):
-    """Unscheduled jobs, what is before and after them, and the sums that bounds take.
-
-    ``front``: when machines are free after the prefix; ``back``: the same of the
-    suffix, by the machines in reverse; ``remain``: the work of each in between.
-    """
-
-    jobs: tuple
-    prefix: tuple
-    suffix: tuple
-    front: list
-    back: list
-    remain: list
+# Unscheduled jobs, those before and after them, and sums for bounds: when machines are
+# free after the prefix; the same of the suffix, by the machines in reverse; and the
+# work of each in between.
+Node = namedtuple("Node", "jobs prefix suffix front back remain")
 
 
 class Tree:

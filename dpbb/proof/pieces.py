@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     Path = Sequence[int]
 
-SLICE_S, LEAST_S, RATE = 0.2, 0.002, 1e8
+SLICE_S, LEAST_S, RATE = 0.2, 0.002, {"cpu": 1e8, "cuda": 1e10}
 """Seconds between two looks at the number of nodes; fewer where few are wanted: at so
-many nodes a second they are found."""
+many nodes a second, by kind of device, they are found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,8 @@ class Explorer:
 
         try:
             session.load(WorkUnit.from_paths(self._problem.n_jobs, task.roots))
-            slice_s = min(SLICE_S, LEAST_S + task.most / RATE)
+            rate = RATE.get(self._device.kind, RATE["cpu"])
+            slice_s = min(SLICE_S, LEAST_S + task.most / rate)
             total = explore_to_end(session, task.ub, slice_s, enough)
         except BaseException:
             self.close()
@@ -166,13 +167,28 @@ class Explorer:
 def expanded(
     problem: Problem[Any], tree: TreeOptions, task: Task, wanted: int
 ) -> list[tuple[int, ...]]:
-    """Replace shallow roots by their children until there are so many.
+    """Replace shallow roots by their children until so many are not pruned.
 
     Only nodes that are not pruned are replaced: what is closed is closed at the depth
     at which any search closes it.
     """
+    roots, pruned = grown(problem, tree, task, wanted)
+    return sorted(roots + pruned)
+
+
+def grown(
+    problem: Problem[Any], tree: TreeOptions, task: Task, wanted: int
+) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """Replace shallow roots by their children until so many are not pruned.
+
+    Returns
+    -------
+    tuple of list
+        Roots, in order, and what is pruned.
+    """
     tightens = problem if isinstance(problem, Tightens) else None
     done: list[tuple[int, ...]] = []
+    closed: list[tuple[int, ...]] = []
     number = count()  # states are not compared
     nodes: list[tuple[int, int, tuple[int, ...], Any, Any]] = []
 
@@ -193,7 +209,9 @@ def expanded(
             state = problem.extend(state, int(jobs[digit]), back=back)
             jobs = np.delete(jobs, digit)
         path = tuple(map(int, root))
-        if pruned or len(path) > problem.n_jobs - 2:
+        if pruned:
+            closed.append(path)
+        elif len(path) > problem.n_jobs - 2:
             done.append(path)
         else:
             add(path, jobs, state)
@@ -202,9 +220,11 @@ def expanded(
         back, bounds = children(jobs, state, depth)
         for digit, bound in enumerate(bounds):
             child = (*path, digit)
-            if bound >= task.ub or len(jobs) <= 3:
+            if bound >= task.ub:
+                closed.append(child)
+            elif len(jobs) <= 3:
                 done.append(child)
             else:
                 after = problem.extend(state, int(jobs[digit]), back=back)
                 add(child, np.delete(jobs, digit), after)
-    return sorted([*done, *(node[2] for node in nodes)])
+    return sorted([*done, *(node[2] for node in nodes)]), closed

@@ -28,7 +28,9 @@ from dpbb.problem import (
 from dpbb.problems import decoded, encoded, family_of, name_of_bound
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
+from dpbb.proof.finer import in_parts, least_part
 from dpbb.proof.pieces import Explorer, Found, Task
+from dpbb.text.files import check_writable
 from dpbb.tree.branching import bound_children
 from dpbb.tree.work_unit import WorkUnit
 
@@ -173,6 +175,7 @@ def verify(
     nodes: int | None = None,
     most_nodes: int | None = None,
     everything: bool = False,
+    finer: str | Path | None = None,
     elsewhere: Elsewhere | None = None,
     instance: Any = None,
     say: Callable[[str], None] | None = None,
@@ -200,6 +203,10 @@ def verify(
         Budget of one draw; None: a tenth of ``nodes``.
     everything
         Explore everything that is claimed, unit by unit, whatever its size.
+    finer
+        Explore the whole tree in parts of at most ``most_nodes``, as many as there is
+        room for by default, and write a certificate with these as units: any audit of
+        it can explore what it draws.
     elsewhere
         Does so in another place, such as a cluster; None: in this process.
     instance
@@ -223,8 +230,10 @@ def verify(
     for name, value in limits:
         if value is not None and value < 0:
             raise OptionError(f"{name}: expected at least 0, got {value}")
-    if elsewhere is not None and not everything:
-        raise OptionError("scheduler: expected it with the whole tree (--all)")
+    if elsewhere is not None and not everything and finer is None:
+        raise OptionError("scheduler: expected it with the whole tree (--all, --finer)")
+    if finer is not None:
+        check_writable(finer, "finer")
     certificate = (
         source if isinstance(source, Certificate) else Certificate.read(source)
     )
@@ -239,6 +248,8 @@ def verify(
         checks.append(Check(step, True, _check_form(content)))
         names = [name for name, _ in checker.STRUCTURE[1:]]
         if checker.is_of_root(content):
+            if finer is not None:
+                raise OptionError("finer: expected a certificate with a tree, got none")
             names, witnesses, everything = [ROOT], 0, False
         elif family_of(_known(content)["kind"]) is None:
             # its books can be checked all the same
@@ -254,7 +265,7 @@ def verify(
                 f"{content['instance']['digest']}"
             )
         step = AGAIN
-        if witnesses or everything:
+        if witnesses or everything or finer is not None:
             problem = decoded(_known(content))
             if engine == "auto":
                 engine = _engine_for(problem, content)
@@ -267,7 +278,17 @@ def verify(
             )
             began = time.monotonic()
             try:
-                verdict, found = audit.run(everything)
+                if finer is None:
+                    verdict, found = audit.run(everything)
+                else:
+                    largest = most_nodes or least_part(audit.claimed)
+                    seat = "dpbb verify", again.name
+                    fine, counts = in_parts(
+                        *(content, problem, _tree_of(content), again.explore_all),
+                        *(largest, seat, audit.say),
+                    )
+                    verdict, found = checker.PROVED, audit.whole(counts)
+                    Certificate(fine).write(finer)
             finally:
                 again.close()
             seconds = time.monotonic() - began
@@ -277,6 +298,8 @@ def verify(
                 notes.append(_meaning(verdict, max(2, witnesses)))
         elif verdict != checker.PROVED:
             notes.append("nothing was explored again, as none was asked for")
+    except OptionError:
+        raise
     except (checker.Failed, ValueError, ArithmeticError, RecursionError) as error:
         # not Failed: what an instance, a unit of work or an engine cannot be
         checks.append(Check(step, False, str(error)))

@@ -1,0 +1,66 @@
+"""Finer books of a tree: parts small enough to be drawn and explored again."""
+
+import copy
+
+import pytest
+
+from dpbb.errors import OptionError
+from dpbb.proof import checker
+from dpbb.proof.certificate import Certificate
+from dpbb.proof.verify import verify
+from tests.unit.proof.conftest import deal
+
+
+def finer(content, path, **options):
+    found = verify(Certificate(content), engine="reference", finer=path, **options)
+    assert found.verdict == checker.PROVED, found.summary()
+    return Certificate.read(path).content
+
+
+def test_what_one_seat_explored_alone_can_be_audited_afterwards(
+    optimal, both, tmp_path, monkeypatch
+):
+    """One large unit is not checked enough; parts of 100 nodes are."""
+    monkeypatch.setattr("dpbb.proof.finer.AT_FIRST", 10)
+    monkeypatch.setattr("dpbb.proof.finer.AGAIN", 20)
+    coarse = deal(optimal, optimal["result"]["ub"])
+    nodes = sum(coarse["totals"][key] for key in ("decomposed", "leaves"))
+    limits = {"nodes": nodes - 1, "most": 100}
+    fine = finer(coarse, tmp_path / "fine.json.gz", most_nodes=100)
+    assert fine["totals"] == coarse["totals"]
+    assert len(fine["units"]) > nodes / 100
+    for row in fine["leases"][1:]:
+        assert row[4] + row[5] <= 100
+    holds, text = both(fine, **limits)
+    assert holds, text
+    assert "verdict     audited" in text
+    assert "\naudited: " in text
+
+
+def test_finer_books_of_a_wrong_claim_are_refused(optimal, tmp_path):
+    false = copy.deepcopy(deal(optimal, optimal["result"]["ub"]))
+    one = next(row for row in false["leases"] if row[5])
+    one[4] += 1
+    false["totals"]["decomposed"] += 1
+    path = tmp_path / "fine.json.gz"
+    found = verify(Certificate(false), engine="reference", finer=path)
+    assert found.verdict == "does not hold", found.summary()
+    assert not path.exists()
+
+
+def test_more_parts_than_a_certificate_can_have_are_refused(
+    optimal, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("dpbb.proof.finer.AT_FIRST", 10)
+    monkeypatch.setattr("dpbb.proof.finer.MOST_UNITS", 2)
+    with pytest.raises(OptionError, match="at most 2 parts, got"):
+        finer(optimal, tmp_path / "fine.json.gz", most_nodes=1)
+
+
+def test_a_proof_without_a_tree_has_no_parts(tmp_path):
+    content = {"format": checker.FORMAT, "schema": checker.ROOT_SCHEMA}
+    shop = {"name": "a", "digest": checker.digest_of([[3, 4]]), "times": [[3, 4]]}
+    result = {"status": "optimal", "makespan": 7, "permutation": [0], "lower_bound": 7}
+    content |= {"instance": shop, "result": result}
+    with pytest.raises(OptionError, match="with a tree"):
+        finer(content, tmp_path / "fine.json.gz")
