@@ -126,6 +126,14 @@ def test_a_run_of_a_cluster_goes_on_here(tmp_path):
         dpbb.resume(folder, checkpoint=folder, **HERE)
 
 
+@pytest.mark.parametrize(("bound", "nodes"), [("lb1", 7), ("lb2", 1)])
+def test_a_cutoff_takes_no_other_bound_than_that_of_the_tree(bound, nodes):
+    """LB2 of the root is 1278, too, but the golden tree of LB1 has seven nodes."""
+    result = dpbb.solve("ta001", cutoff=1278, bound=bound, heuristics="none", **HERE)
+    assert result.status is Status.INFEASIBLE_CUTOFF
+    assert result.decomposed == nodes
+
+
 @pytest.mark.parametrize("limit", [0.02, 0.3])
 def test_a_slice_ends_with_the_time(limit, monkeypatch):
     """No slice is asked for that is longer than what is left."""
