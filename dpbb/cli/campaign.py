@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from dataclasses import replace
@@ -17,12 +18,12 @@ from dpbb.options import SolveOptions
 from dpbb.text.files import whole_file
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
     from dpbb.campaign.running import Watch
 
 REPORT = "report"
+ENDS = "front", "back"
 PICTURES = (".png", ".svg", ".pdf")
 
 EPILOG = f"""\
@@ -83,6 +84,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--write", action="append", default=[], metavar="FILE", help="of a report"
     )
     parser.add_argument("--config", metavar="FILE", help="TOML file, table [solve]")
+    for end in ENDS:
+        parser.add_argument(f"--{end}", help=argparse.SUPPRESS)
     add_options(parser)
 
 
@@ -94,6 +97,12 @@ def run(args: argparse.Namespace) -> int:
         return _report([Path(word) for word in args.words[1:]], args.write, args.data)
     if args.output is None:
         raise OptionError("-o: expected the FOLDER of the campaign, got none")
+    for end in ENDS:
+        if (jobs := getattr(args, end)) is not None:
+            raise OptionError(
+                f"--{end}: expected with one instance (dpbb solve INSTANCE --{end} "
+                f"{jobs}), got a campaign, whose instances share no jobs"
+            )
     if args.side_by_side < 1:
         raise OptionError(
             f"--side-by-side: expected at least 1, got {args.side_by_side}"

@@ -58,7 +58,6 @@ td.number, th.number { text-align: right; white-space: nowrap;
 a { color: inherit; } tr.shown td { font-weight: 600; }
 table { border-collapse: collapse; width: 100%%; }
 table.data { width: auto; min-width: 80%%; } table.data td { white-space: nowrap; }
-table.data td, table.data th { padding-right: 14px; }
 .wide { overflow-x: auto; }
 td { padding: 1px 10px 1px 0; vertical-align: top; }
 td.when { color: var(--muted); white-space: nowrap;

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 MOST_ROWS = 100
 """Devices and incumbents that are listed; the page says how many more there are."""
 
-NAME_WIDTH = 28
+NAME_WIDTH, SEAT_WIDTH = 24, 28
+"""Characters of an instance, and of a seat: the whole of it is in the row's title."""
 
 DASH = "–"  # noqa: RUF001
 
@@ -167,7 +168,8 @@ def _device_cells(one: DeviceRow) -> tuple[str, ...]:
         memory = size(int(used)) + (f" of {size(int(whole))}" if whole else "")
     rate = DASH if one.nodes_per_second is None else format_count(one.nodes_per_second)
     return (
-        f'<span title="{escape(one.worker)}">{escape(one.name)}</span>',
+        f'<span title="{escape(one.name)} on {escape(one.worker)}">'
+        f"{escape(middle(one.name, SEAT_WIDTH))}</span>",
         escape(middle(one.model, NAME_WIDTH)),
         escape(middle(one.instance, NAME_WIDTH)) or DASH,
         rate,
