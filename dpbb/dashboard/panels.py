@@ -35,16 +35,16 @@ _STYLE = """
   width: calc(100%% - 10px); }
 .bk-clearfix { width: 100%%; }
 .tiles { display: flex; flex-wrap: wrap; gap: 4px 26px; align-items: flex-start; }
-.tile b { display: block; font-weight: 600; font-size: 17px; white-space: nowrap;
+.tile b { display: block; font-weight: 600; font-size: 17px;
   font-variant-numeric: tabular-nums; }
 .tile span, .tile em, .muted { color: var(--muted); font-size: 11px; }
-.tile em { display: block; font-style: normal; white-space: nowrap; }
+.tile em { display: block; font-style: normal; }
 .tile b small { font-size: 12px; font-weight: 400; color: var(--muted); }
 .count { margin-right: 12px; white-space: nowrap; }
 i { font-style: normal; color: var(--muted); display: inline-block; width: 44px; }
 .tile span.state { border-radius: 9px; padding: 1px 8px; font-size: 11px;
   font-weight: 600; color: #fff; vertical-align: 2px; margin-left: 6px; }
-.tile span.name { font-size: 17px; color: var(--text); }
+.tile span.name { font-size: 17px; color: var(--text); overflow-wrap: anywhere; }
 .running { background: %(leased)s; } .proved { background: %(proved)s; }
 .stopping, .stopped { background: %(stopped)s; } .limit { background: %(limit)s; }
 .failed { background: %(failed)s; }

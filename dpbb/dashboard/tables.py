@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 MOST_ROWS = 100
 """Devices and incumbents that are listed; the page says how many more there are."""
 
-NAME_WIDTH, SEAT_WIDTH = 24, 28
-"""Characters of an instance, and of a seat: the whole of it is in the row's title."""
+NAME_WIDTH, DEVICE_WIDTH = 24, 28
+"""Characters of an instance, and of a seat or its model."""
 
 DASH = "–"  # noqa: RUF001
 
@@ -169,8 +169,8 @@ def _device_cells(one: DeviceRow) -> tuple[str, ...]:
     rate = DASH if one.nodes_per_second is None else format_count(one.nodes_per_second)
     return (
         f'<span title="{escape(one.name)} on {escape(one.worker)}">'
-        f"{escape(middle(one.name, SEAT_WIDTH))}</span>",
-        escape(middle(one.model, NAME_WIDTH)),
+        f"{escape(middle(one.name, DEVICE_WIDTH))}</span>",
+        escape(middle(one.model, DEVICE_WIDTH)),
         escape(middle(one.instance, NAME_WIDTH)) or DASH,
         rate,
         DASH if one.utilization is None else f"{one.utilization:.0f} %",

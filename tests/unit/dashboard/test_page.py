@@ -447,7 +447,7 @@ def test_tables_of_runs_devices_incumbents_and_parameters():
         assert text in tables.Devices(LIGHT).text(shown)
     name = "tcp://node-17.cluster.university.example:45678/cuda3"
     long = tables.devices_html((replace(device, name=name),))
-    assert f'title="{name} on tcp://10.0.0.1:1">tcp://node-17…' in long
+    assert f'title="{name} on tcp://10.0.0.1:1">tcp://node-17.' in long
     assert ":45678/cuda3</span>" in long  # which one it is
     many = replace(shown, devices=(device,) * 4096)
     assert "and 3,996 more" in tables.Devices(LIGHT).text(many)
