@@ -38,6 +38,15 @@ N_CELLS = 513
 
 QUANTILES = (0.05, 0.5, 0.95)
 
+SURER = 1 / 3
+"""Of a run's estimates, by their doubt in what they share: this quantile is its doubt.
+
+Of 20 trees whose sizes are known, six estimates of 0.3 s each, put together by two to
+five: the size was inside of 92 to 95 % of the ranges, nine in ten of which were
+narrower than a factor 6,100 (of two) to 1,100 (of five); with the last one's doubt 94
+to 97 % and factors 22,000 to 11,500, with the least doubt 78 to 86 %.
+"""
+
 PACE_S, PACE_SHARE = 30.0, 0.1
 """Nodes a second are an average over so long, or over this part of the run's age."""
 
@@ -82,7 +91,8 @@ class Prospect:
     estimate and a common one, all normal, so the likelihood of a size is that of the
     vector r under the covariance diag(sd_k^2) + bias_sd^2 (Sherman and Morrison's
     formula for its inverse). Any size is as likely as another before that, by its
-    logarithm.
+    logarithm. The common error is that of the surer estimates (``SURER``); what others
+    doubt more is theirs alone.
 
     Parameters
     ----------
@@ -99,7 +109,8 @@ class Prospect:
     ) -> None:
         self.samples, self.ub, self.by_ub = tuple(samples), ub, tuple(by_ub)
         last = self.samples[-1]
-        wide = math.hypot(last.sd, last.bias_sd)
+        bias = float(np.quantile([one.bias_sd for one in self.samples], SURER)) ** 2
+        wide = math.hypot(last.sd, max(last.bias_sd, math.sqrt(bias)))
         logs = math.log(last.left) + np.linspace(-8.0, 8.0, N_CELLS) * wide
         left = np.exp(np.clip(logs, -1.0, 690.0))
         self._sizes: NDArray[np.float64] = last.explored + left
@@ -107,10 +118,10 @@ class Prospect:
         for one in self.samples:
             rest = left + (last.explored - one.explored)
             error = np.log(rest) - math.log(one.left)
-            precision = precision + 1 / one.sd**2
-            linear = linear + error / one.sd**2
-            square = square + (error / one.sd) ** 2
-        bias = last.bias_sd**2
+            variance = one.sd**2 + max(0.0, one.bias_sd**2 - bias)
+            precision = precision + 1 / variance
+            linear = linear + error / variance
+            square = square + error**2 / variance
         fit = square - linear**2 * bias / (1 + bias * precision)
         weights = np.exp(-(fit - fit.min()) / 2)
         self._weights: NDArray[np.float64] = np.where(

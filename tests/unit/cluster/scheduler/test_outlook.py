@@ -44,6 +44,17 @@ def test_estimates_that_agree_narrow_the_range_and_others_widen_it():
     assert one.left(200)[2] < apart.left(200)[1]
 
 
+def test_a_wild_estimate_does_not_undo_what_is_known():
+    """Its probes disagreed by chance; those before did not, and see the same tree."""
+    sure = Prospect([sample(0, 500, 2000, 0.3), sample(100, 500, 2000, 0.3)], 99)
+    for wild in sample(200, 1, 1e6, 0.3), sample(200, 1e-3, 1e12, 0.3):
+        low, _, high = sure.join(wild, ()).left(200)
+        before_low, _, before_high = sure.left(200)
+        assert high / low == pytest.approx(before_high / before_low, rel=0.35)
+    alone = Prospect([wild], 99).left(200)
+    assert alone[2] / alone[0] > 1e9
+
+
 def test_what_a_lost_seat_had_explored_is_open_again():
     before = Prospect([sample(9000, 1, 10)], 99)
     after = before.join(sample(500, 400, 2500), ())
