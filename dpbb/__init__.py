@@ -11,62 +11,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpbb.api import asynchronous, evaluate, resume, solve, submit
-    from dpbb.cluster.client.run import Run
-    from dpbb.coordination.snapshot import Snapshot
-    from dpbb.errors import (
-        CheckpointError,
-        ClusterError,
-        DpbbError,
-        EngineUnavailable,
-        InstanceError,
-        InvariantError,
-        OptionError,
-        UnwrittenError,
-    )
-    from dpbb.estimation.estimating import estimate
-    from dpbb.estimation.result import Estimate
-    from dpbb.flowshop.formats import read_instance
-    from dpbb.flowshop.instance import FlowShopInstance
-    from dpbb.options import SolveOptions
-    from dpbb.proof.verify import verify
-    from dpbb.result import Result, Status, Termination
-    from dpbb.solving.attach import attach, runs
-    from dpbb.solving.heuristic import heuristic
-    from dpbb.solving.tabu import tabu_search
+    from dpbb.api import asynchronous as asynchronous
+    from dpbb.api import evaluate as evaluate
+    from dpbb.api import resume as resume
+    from dpbb.api import solve as solve
+    from dpbb.api import submit as submit
+    from dpbb.cluster.client.run import Run as Run
+    from dpbb.coordination.snapshot import Snapshot as Snapshot
+    from dpbb.errors import CheckpointError as CheckpointError
+    from dpbb.errors import ClusterError as ClusterError
+    from dpbb.errors import DpbbError as DpbbError
+    from dpbb.errors import EngineUnavailable as EngineUnavailable
+    from dpbb.errors import InstanceError as InstanceError
+    from dpbb.errors import InvariantError as InvariantError
+    from dpbb.errors import OptionError as OptionError
+    from dpbb.errors import UnwrittenError as UnwrittenError
+    from dpbb.estimation.estimating import estimate as estimate
+    from dpbb.estimation.result import Estimate as Estimate
+    from dpbb.flowshop.formats import read_instance as read_instance
+    from dpbb.flowshop.instance import FlowShopInstance as FlowShopInstance
+    from dpbb.options import SolveOptions as SolveOptions
+    from dpbb.proof.verify import verify as verify
+    from dpbb.result import Result as Result
+    from dpbb.result import Status as Status
+    from dpbb.result import Termination as Termination
+    from dpbb.solving.attach import attach as attach
+    from dpbb.solving.attach import runs as runs
+    from dpbb.solving.heuristic import heuristic as heuristic
+    from dpbb.solving.tabu import tabu_search as tabu_search
 
 __version__ = "0.1.0"
-
-__all__ = [
-    "CheckpointError",
-    "ClusterError",
-    "DpbbError",
-    "EngineUnavailable",
-    "Estimate",
-    "FlowShopInstance",
-    "InstanceError",
-    "InvariantError",
-    "OptionError",
-    "Result",
-    "Run",
-    "Snapshot",
-    "SolveOptions",
-    "Status",
-    "Termination",
-    "UnwrittenError",
-    "asynchronous",
-    "attach",
-    "estimate",
-    "evaluate",
-    "heuristic",
-    "read_instance",
-    "resume",
-    "runs",
-    "solve",
-    "submit",
-    "tabu_search",
-    "verify",
-]
 
 _HOMES = {
     "dpbb.api": ("asynchronous", "evaluate", "resume", "solve", "submit"),
@@ -93,6 +67,8 @@ _HOMES = {
     "dpbb.options": ("SolveOptions",),
     "dpbb.result": ("Result", "Status", "Termination"),
 }
+
+__all__ = sorted(name for names in _HOMES.values() for name in names)
 
 _MODULES = {
     "bounds": "dpbb.flowshop.bounds.batch",

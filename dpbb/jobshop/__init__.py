@@ -4,34 +4,20 @@ Evaluators are imported when they are first used: this package alone loads neith
 Numba nor CuPy nor Dask.
 """
 
-from dpbb.jobshop.best_known import best_known
-from dpbb.jobshop.critical_exchanges import Neighbourhood, n5
-from dpbb.jobshop.evaluate import evaluate
-from dpbb.jobshop.formats import load
-from dpbb.jobshop.instance import JobShopInstance
-from dpbb.jobshop.layers import Layers, layers
-from dpbb.jobshop.longest_paths import Method, longest_paths
-from dpbb.jobshop.schedule import JobShopSchedule, schedule
-from dpbb.jobshop.solution import Criterion, CyclicError, Encoding
-from dpbb.jobshop.taillard import generate
-from dpbb.problem import BestKnown
-
-__all__ = [
-    "BestKnown",
-    "Criterion",
-    "CyclicError",
-    "Encoding",
-    "JobShopInstance",
-    "JobShopSchedule",
-    "Layers",
-    "Method",
-    "Neighbourhood",
-    "best_known",
-    "evaluate",
-    "generate",
-    "layers",
-    "load",
-    "longest_paths",
-    "n5",
-    "schedule",
-]
+from dpbb.jobshop.best_known import best_known as best_known
+from dpbb.jobshop.critical_exchanges import Neighbourhood as Neighbourhood
+from dpbb.jobshop.critical_exchanges import n5 as n5
+from dpbb.jobshop.evaluate import evaluate as evaluate
+from dpbb.jobshop.formats import load as load
+from dpbb.jobshop.instance import JobShopInstance as JobShopInstance
+from dpbb.jobshop.layers import Layers as Layers
+from dpbb.jobshop.layers import layers as layers
+from dpbb.jobshop.longest_paths import Method as Method
+from dpbb.jobshop.longest_paths import longest_paths as longest_paths
+from dpbb.jobshop.schedule import JobShopSchedule as JobShopSchedule
+from dpbb.jobshop.schedule import schedule as schedule
+from dpbb.jobshop.solution import Criterion as Criterion
+from dpbb.jobshop.solution import CyclicError as CyclicError
+from dpbb.jobshop.solution import Encoding as Encoding
+from dpbb.jobshop.taillard import generate as generate
+from dpbb.problem import BestKnown as BestKnown

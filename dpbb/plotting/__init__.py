@@ -1,21 +1,11 @@
 """Plots of schedules, runs and measurements, with Matplotlib (``dpbb[plot]``)."""
 
-from dpbb.plotting.convergence_plot import convergence
-from dpbb.plotting.critical import critical_path
-from dpbb.plotting.drawing import draw, figure_of
-from dpbb.plotting.gantt_chart import gantt
-from dpbb.plotting.gantt_page import gantt_figure, gantt_html
-from dpbb.plotting.interval_plot import interval_map
-from dpbb.plotting.speedup_plot import speedup
-
-__all__ = [
-    "convergence",
-    "critical_path",
-    "draw",
-    "figure_of",
-    "gantt",
-    "gantt_figure",
-    "gantt_html",
-    "interval_map",
-    "speedup",
-]
+from dpbb.plotting.convergence_plot import convergence as convergence
+from dpbb.plotting.critical import critical_path as critical_path
+from dpbb.plotting.drawing import draw as draw
+from dpbb.plotting.drawing import figure_of as figure_of
+from dpbb.plotting.gantt_chart import gantt as gantt
+from dpbb.plotting.gantt_page import gantt_figure as gantt_figure
+from dpbb.plotting.gantt_page import gantt_html as gantt_html
+from dpbb.plotting.interval_plot import interval_map as interval_map
+from dpbb.plotting.speedup_plot import speedup as speedup

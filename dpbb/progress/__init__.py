@@ -6,19 +6,11 @@ One seam, ``Progress``, with four faces: rows (``rows``), a live view of a termi
 same, as all that is shown comes from snapshots.
 """
 
-from dpbb.progress.base import Progress, show
-from dpbb.progress.choice import make_progress
-from dpbb.progress.json_lines import JsonLines, snapshot_json
-from dpbb.progress.rows import ProgressPrinter
-from dpbb.progress.text import format_count, format_seconds
-
-__all__ = [
-    "JsonLines",
-    "Progress",
-    "ProgressPrinter",
-    "format_count",
-    "format_seconds",
-    "make_progress",
-    "show",
-    "snapshot_json",
-]
+from dpbb.progress.base import Progress as Progress
+from dpbb.progress.base import show as show
+from dpbb.progress.choice import make_progress as make_progress
+from dpbb.progress.json_lines import JsonLines as JsonLines
+from dpbb.progress.json_lines import snapshot_json as snapshot_json
+from dpbb.progress.rows import ProgressPrinter as ProgressPrinter
+from dpbb.progress.text import format_count as format_count
+from dpbb.progress.text import format_seconds as format_seconds

@@ -1,21 +1,9 @@
 """What a solve gives back, its schedule, and both as JSON."""
 
-from dpbb.result.result import (
-    TREE,
-    Improvement,
-    Proof,
-    ProvedBound,
-    Result,
-    Status,
-    Termination,
-)
-
-__all__ = [
-    "TREE",
-    "Improvement",
-    "Proof",
-    "ProvedBound",
-    "Result",
-    "Status",
-    "Termination",
-]
+from dpbb.result.result import TREE as TREE
+from dpbb.result.result import Improvement as Improvement
+from dpbb.result.result import Proof as Proof
+from dpbb.result.result import ProvedBound as ProvedBound
+from dpbb.result.result import Result as Result
+from dpbb.result.result import Status as Status
+from dpbb.result.result import Termination as Termination

@@ -1,20 +1,11 @@
 """The search tree: factoradic leaf numbers, roots, work units, branching rules."""
 
-from dpbb.tree.branching import TREE_RULE_VERSION, choose_back
-from dpbb.tree.counters import Counters
-from dpbb.tree.factoradic import digits_of_leaf, leaf_of_path, n_leaves
-from dpbb.tree.interval import Interval
-from dpbb.tree.root import Root
-from dpbb.tree.work_unit import WorkUnit
-
-__all__ = [
-    "TREE_RULE_VERSION",
-    "Counters",
-    "Interval",
-    "Root",
-    "WorkUnit",
-    "choose_back",
-    "digits_of_leaf",
-    "leaf_of_path",
-    "n_leaves",
-]
+from dpbb.tree.branching import TREE_RULE_VERSION as TREE_RULE_VERSION
+from dpbb.tree.branching import choose_back as choose_back
+from dpbb.tree.counters import Counters as Counters
+from dpbb.tree.factoradic import digits_of_leaf as digits_of_leaf
+from dpbb.tree.factoradic import leaf_of_path as leaf_of_path
+from dpbb.tree.factoradic import n_leaves as n_leaves
+from dpbb.tree.interval import Interval as Interval
+from dpbb.tree.root import Root as Root
+from dpbb.tree.work_unit import WorkUnit as WorkUnit

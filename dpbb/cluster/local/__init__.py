@@ -1,5 +1,3 @@
 """The cluster of one solve on this machine: its scheduler and worker processes."""
 
-from dpbb.cluster.local.embedded import embedded_cluster
-
-__all__ = ["embedded_cluster"]
+from dpbb.cluster.local.embedded import embedded_cluster as embedded_cluster
