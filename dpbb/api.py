@@ -108,8 +108,7 @@ def solve(
     call = make_call(
         instance, client, options, {**changes}, progress, should_stop, ends
     )
-    result: Result = _run(call, client)
-    return result
+    return _run(call, client)
 
 
 def _run(call: Call, client: Any) -> Any:
@@ -210,8 +209,7 @@ def submit(
             f"on the same cluster"
         )
     if is_asynchronous(client):
-        run: Run = cast("Any", _submit_async(call, client))
-        return run
+        return cast("Any", _submit_async(call, client))
     with closing(call.progress), ExitStack() as stack:
         starting = stack.enter_context(call.client(client))
         plan = call.plan()
@@ -280,8 +278,7 @@ def resume(
         began,
         saved=saved,
     )
-    result: Result = _run(call, client)
-    return result
+    return _run(call, client)
 
 
 def asynchronous(function: Callable[P, T]) -> Callable[P, Awaitable[T]]:

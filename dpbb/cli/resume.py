@@ -56,7 +56,6 @@ def run(args: argparse.Namespace) -> int:
     def resume(**how: Any) -> Result:
         from dpbb import api
 
-        result: Result = api.resume(args.source, **given, **how)
-        return result
+        return api.resume(args.source, **given, **how)
 
     return run_and_show(args, SolveOptions.from_mapping(shown), resume)

@@ -46,7 +46,6 @@ def run(args: argparse.Namespace) -> int:
     def solve(**how: Any) -> Result:
         from dpbb import api
 
-        result: Result = api.solve(instance, options=options, **how)
-        return result
+        return api.solve(instance, options=options, **how)
 
     return run_and_show(args, options, solve)

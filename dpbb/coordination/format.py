@@ -236,8 +236,7 @@ def decode_header(content: bytes, name: str) -> dict[str, Any]:
             f"{name}: the header does not have the checksum {digest[:12]}... that it "
             "was written with: the file is damaged or cut off"
         )
-    header: dict[str, Any] = json.loads(body)
-    return header
+    return json.loads(body)
 
 
 def decode(

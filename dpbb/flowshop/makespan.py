@@ -88,8 +88,7 @@ def makespans(
     fronts = np.broadcast_to(front, (len(permutations), len(front)))
     for jobs in permutations.T:
         fronts = append_job(fronts, times[jobs])
-    longest: NDArray[np.int64] = (fronts + back).max(axis=1)
-    return longest
+    return (fronts + back).max(axis=1)
 
 
 def schedule(
@@ -108,15 +107,13 @@ def schedule(
 
 def heads(times: NDArray[np.int64]) -> NDArray[np.int64]:
     """Time that each job needs before each machine; shape (n_jobs, n_machines)."""
-    result: NDArray[np.int64] = np.cumsum(times, axis=1) - times
-    return result
+    return np.cumsum(times, axis=1) - times
 
 
 def tails(times: NDArray[np.int64]) -> NDArray[np.int64]:
     """Time that each job needs after each machine; shape (n_jobs, n_machines)."""
     total = times.sum(axis=1, keepdims=True)
-    result: NDArray[np.int64] = total - np.cumsum(times, axis=1)
-    return result
+    return total - np.cumsum(times, axis=1)
 
 
 def longest_makespan(times: NDArray[np.int64]) -> int:

@@ -185,10 +185,7 @@ def exchange_estimates(
         tail_after(graph.job_after, u), tail_after(graph.machine_after, v)
     )
     tail_v = np.maximum(tail_after(graph.job_after, v), times[u] + tail_u)
-    result: NDArray[np.int64] = np.maximum(
-        head_v + times[v] + tail_v, head_u + times[u] + tail_u
-    )
-    return result
+    return np.maximum(head_v + times[v] + tail_v, head_u + times[u] + tail_u)
 
 
 def _gpu_makespans(
@@ -203,7 +200,6 @@ def _gpu_makespans(
     batch = gpu_batch.batch_of(instance, Criterion.MAKESPAN)
     moves = np.zeros((len(places), 3), np.int32)
     moves[:, 1:] = places
-    found: NDArray[np.int64] = batch.orders(
+    return batch.orders(
         cupy.asarray(orders[None].astype(np.int16)), cupy.asarray(moves)
     ).get()
-    return found

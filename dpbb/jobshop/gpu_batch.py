@@ -276,8 +276,7 @@ class GpuBatch:
                 kernel.max_dynamic_shared_size_bytes = shared
                 kernel.preferred_shared_memory_carveout = 100  # per cent of the cache
             self._kernels[key] = kernel, warps, shared
-        found: tuple[Any, int, int] = self._kernels[key]
-        return found
+        return self._kernels[key]
 
 
 def address(array: Any) -> int:

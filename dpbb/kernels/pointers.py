@@ -44,7 +44,7 @@ def aligned_zeros(size: int, dtype: DTypeLike) -> NDArray[Any]:
 def addresses(state: State) -> State:
     """Replace the arrays of a named tuple by their addresses."""
     make: Any = type(state)
-    return make(*map(_address, state))  # type: ignore[no-any-return]
+    return make(*map(_address, state))
 
 
 def _address(part: Any) -> Any:

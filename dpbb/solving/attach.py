@@ -62,8 +62,7 @@ def attach(
     from dpbb.cluster.client.open import attach_run
 
     path = None if optima_file is None else Path(optima_file)
-    run: Run = attach_run(client, run_id, partial(_result_maker, path), path)
-    return run
+    return attach_run(client, run_id, partial(_result_maker, path), path)
 
 
 def runs(client: Any) -> list[Snapshot]:
@@ -82,8 +81,7 @@ def runs(client: Any) -> list[Snapshot]:
     """
     from dpbb.cluster.client.open import list_runs
 
-    found: list[Snapshot] = list_runs(client)
-    return found
+    return list_runs(client)
 
 
 def _result_maker(

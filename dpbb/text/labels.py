@@ -118,5 +118,4 @@ def unless_counted(names: Iterable[object]) -> tuple[str, ...]:
 
 def names_of(problem: object) -> Names:
     """Return the names of a problem's jobs and machines, where it has any."""
-    names: Names = getattr(problem, "names", NO_NAMES)
-    return names
+    return getattr(problem, "names", NO_NAMES)

@@ -121,13 +121,11 @@ class Run:
         bool
             False if it goes on after ``timeout`` seconds.
         """
-        over: bool = self._sync(self._wait, timeout)
-        return over
+        return self._sync(self._wait, timeout)
 
     def done(self) -> bool:
         """Whether the run is over, in whatever way."""
-        over: bool = self._sync(self._wait, 0.0)
-        return over
+        return self._sync(self._wait, 0.0)
 
     def result(self, timeout: float | None = None) -> Result:
         """Wait for the end and return the user's result.
@@ -141,8 +139,7 @@ class Run:
         InvariantError
             The books of the proof do not balance: there is no answer.
         """
-        result: Result = self._sync(self._result, timeout)
-        return result
+        return self._sync(self._result, timeout)
 
     def outcome(self, timeout: float | None = None) -> Any:
         """As ``result``, before it is made into the user's."""
@@ -150,8 +147,7 @@ class Run:
 
     def snapshot(self) -> Snapshot:
         """Return the state of the run now."""
-        snapshot: Snapshot = self._sync(self._calls.snapshot)
-        return snapshot
+        return self._sync(self._calls.snapshot)
 
     # -- steering -------------------------------------------------------------------
 
@@ -202,10 +198,7 @@ class Run:
             It is not a permutation of the run's jobs.
         """
         jobs = list(check_permutation(permutation))
-        better: bool = self._sync(
-            self._calls.call, "offer", permutation=jobs, source="offer"
-        )
-        return better
+        return self._sync(self._calls.call, "offer", permutation=jobs, source="offer")
 
     def on_incumbent(self, callback: Callback) -> None:
         """Have a function called with a snapshot at every new incumbent.

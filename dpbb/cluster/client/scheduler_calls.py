@@ -110,5 +110,4 @@ class SchedulerCalls:
 
     async def save_now(self) -> CheckpointSnapshot:
         """Have the scheduler write a checkpoint at once."""
-        status: CheckpointSnapshot = pickle.loads(await self.call("save_now"))
-        return status
+        return pickle.loads(await self.call("save_now"))

@@ -180,8 +180,7 @@ class ClientCalls:
     async def save_now(self, run_id: RunId) -> bytes:
         """Write a checkpoint of an open run; return the pickled state of them."""
         status = await self._checkpoints.save_now(self._open_run(run_id))
-        pickled: bytes = pickle.dumps(status)
-        return pickled
+        return pickle.dumps(status)
 
     def _open_run(self, run_id: RunId) -> OpenRun:
         run = self._hub.runs.get(run_id)

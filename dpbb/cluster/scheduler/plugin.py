@@ -227,8 +227,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
     ) -> dict[str, Any]:
         """Lease a unit to the task that was pinned for it."""
         lease = self.hub.lease(run_id, unit, attempt, seat)
-        body: dict[str, Any] = wrap(encode_lease(lease))
-        return body
+        return wrap(encode_lease(lease))
 
     async def report(
         self, run_id: RunId, lease: LeaseId, seq: int, full: bool, body: dict[str, Any]

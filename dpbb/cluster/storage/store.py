@@ -130,8 +130,7 @@ class Folder:
     def is_there(self, name: str = "") -> bool:
         """Whether there is such a folder, or one of this name in it."""
         self._fs.invalidate_cache()
-        found: bool = self._fs.isdir(self.at(name) if name else self._path)
-        return found
+        return self._fs.isdir(self.at(name) if name else self._path)
 
     @_named("write to")
     def probe(self) -> None:
@@ -189,8 +188,7 @@ class Folder:
     @_named("read from")
     def read(self, name: str, start: int = 0, end: int | None = None) -> bytes:
         """Bytes of a file, from ``start`` to ``end``."""
-        content: bytes = self._fs.cat_file(self.at(name), start=start, end=end)
-        return content
+        return self._fs.cat_file(self.at(name), start=start, end=end)
 
     @_named("list")
     def names(self) -> list[str]:

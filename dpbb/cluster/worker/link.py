@@ -66,8 +66,7 @@ class WorkerLink:
 
     def spec(self) -> bytes:
         """Fetch the pickled RunSpec; StaleLeaseError when the run is gone."""
-        answer: bytes = self.call("dpbb_spec", run_id=self.run_id)
-        return answer
+        return self.call("dpbb_spec", run_id=self.run_id)
 
     def lease(self, unit: UnitId, attempt: int) -> Lease:
         """Lease the unit; StaleLeaseError when another attempt is current."""

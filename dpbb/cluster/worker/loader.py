@@ -44,5 +44,4 @@ def worker_plugin_bytes() -> bytes:
             if self.plugin is not None:
                 await self.plugin.teardown(worker)
 
-    plugin: bytes = cloudpickle.dumps(DpbbLoader())
-    return plugin
+    return cloudpickle.dumps(DpbbLoader())

@@ -264,7 +264,7 @@ class GpuLevels:
         )
 
     def _read(self, control: Any) -> np.void:
-        return control.get().view(CONTROL)[0]  # type: ignore[no-any-return]
+        return control.get().view(CONTROL)[0]
 
     def _expand(
         self,
@@ -357,5 +357,4 @@ class GpuLevels:
             *(parents, moves, np.uint64(width), np.int32(depth)),
             *(self._cupy.asarray(best.astype(np.uint32)), np.int32(len(best)), paths),
         )
-        found: NDArray[np.uint16] = paths.get().reshape(len(best), depth)
-        return found
+        return paths.get().reshape(len(best), depth)

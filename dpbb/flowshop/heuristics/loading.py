@@ -75,8 +75,7 @@ def loaded(path: str, search: Search, start: Incumbent) -> Heuristic:
     module = import_module(name)
     if hasattr(module, "load"):
         module.load(search, start)
-    heuristic: Heuristic = getattr(module, function)
-    return heuristic
+    return getattr(module, function)
 
 
 def tiny_searches(

@@ -66,5 +66,4 @@ def added_idle_time(
     pushed = after(ends, following)
     idle[:, inner] = ends - tried.head[:, places + 1] + following - own
     idle[1:, inner] += np.maximum(0, pushed[:-1] - ends[1:])
-    added: Ints = idle[1:].sum(axis=0, dtype=np.int32)
-    return added
+    return idle[1:].sum(axis=0, dtype=np.int32)

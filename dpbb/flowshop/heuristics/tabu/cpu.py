@@ -302,7 +302,7 @@ def best_swap(
 def swap_change(code: Array, jobs: Array, i: int, j: int) -> np.uint64:
     """Return what a swap adds to the hash of a permutation, modulo 2^64."""
     a, b = jobs[i], jobs[j]
-    return code[i, b] + code[j, a] - code[i, a] - code[j, b]  # type: ignore[no-any-return]
+    return code[i, b] + code[j, a] - code[i, a] - code[j, b]
 
 
 @jit
@@ -368,7 +368,7 @@ def insertion_change(code: Array, jobs: Array, source: int, target: int) -> np.u
         change += code[c - 1, jobs[c]] - code[c, jobs[c]]
     for c in range(target, source):
         change += code[c + 1, jobs[c]] - code[c, jobs[c]]
-    return change  # type: ignore[no-any-return]
+    return change
 
 
 class CpuSearch:

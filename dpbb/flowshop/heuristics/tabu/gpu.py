@@ -330,8 +330,7 @@ class GpuSearch:
         The searches advance by a generation.
         """
         self._launch(1, 2, with_neighbours=True)
-        values: NDArray[np.int64] = self._arrays["neighbours"].get().astype(np.int64)
-        return values
+        return self._arrays["neighbours"].get().astype(np.int64)
 
     def run(
         self,
