@@ -15,10 +15,11 @@ import statistics
 import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpbb.bench.common import write_json
 from dpbb.bench.cpu import Machine
 from dpbb.engines.base import SLICE_S
 from dpbb.engines.registry import choose_engine
@@ -28,7 +29,6 @@ from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.options import LB1, TreeOptions
 from dpbb.problem import bound_of
-from dpbb.text.json_text import json_text
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
@@ -105,9 +105,7 @@ def run(args: argparse.Namespace) -> int:
             found, same = _tree(args, tree, problem, ub, engine, device)
         rows += found
         exact &= same
-    if args.json is not None:
-        content = {"machine": asdict(Machine.this()), "rows": [asdict(r) for r in rows]}
-        args.json.write_text(json_text(content))
+    write_json(args.json, {"machine": Machine.this(), "rows": rows})
     return 0 if exact else 1
 
 

@@ -14,15 +14,15 @@ import json
 import statistics
 import subprocess
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from dpbb.errors import DpbbError, OptionError
+from dpbb.bench.common import check_counts, write_json
+from dpbb.errors import DpbbError
 from dpbb.flowshop.best_known import best_known
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.own_process import command_of
-from dpbb.text.json_text import json_text
 
 EASY = [
     *(f"ta{number:03d}" for number in range(1, 21)),
@@ -90,8 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the suite; returns 0 if every makespan is the best known and proved."""
-    if args.repeat < 1:
-        raise OptionError(f"--repeat: expected at least 1, got {args.repeat}")
+    check_counts(args, "repeat")
     results: list[ColdRun] = []
     print(
         "instance  beside  makespan   bound  proved  best known   decomposed  median s"
@@ -107,9 +106,7 @@ def run(args: argparse.Namespace) -> int:
             result = measure(name, threads, args.engine, args.repeat, args.limit_s)
             results.append(result)
             print(_row(result), flush=True)
-            if args.json is not None:  # what there is, should somebody end this
-                found = [asdict(result) for result in results]
-                args.json.write_text(json_text(found))
+            write_json(args.json, results)  # should somebody end this
     for shape, text in starts.items():
         print(f"start of {shape[0]}x{shape[1]}, part by part: {text}")
     return int(not all(result.proved and result.best_known for result in results))

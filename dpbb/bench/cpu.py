@@ -11,21 +11,20 @@ import os
 import platform
 import statistics
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numba
 import numpy as np
 
 import dpbb
+from dpbb.bench.common import check_counts, write_json
 from dpbb.engines.cpu.engine import CpuEngine, processor_name
 from dpbb.engines.driver import explore_to_end
-from dpbb.errors import OptionError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.kernels.cores import physical_cores
 from dpbb.options import BranchingRule, TreeOptions
-from dpbb.text.json_text import json_text
 from dpbb.tree.work_unit import WorkUnit
 
 SLICE_S = 0.2
@@ -141,10 +140,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the suite; returns 0 unless a count is wrong."""
-    if args.repeat < 1:
-        raise OptionError(f"--repeat: expected at least 1, got {args.repeat}")
-    if min(args.threads) < 1:
-        raise OptionError(f"--threads: expected at least 1, got {min(args.threads)}")
+    check_counts(args, "repeat", "threads")
     machine = Machine.this()
     print(
         f"{machine.processor}, {machine.cores} cores, load {machine.load:.1f}; "
@@ -157,12 +153,7 @@ def run(args: argparse.Namespace) -> int:
         results += measured
         for result in measured:
             print(_row(result, measured[0]), flush=True)
-    if args.json is not None:
-        content = {
-            "machine": asdict(machine),
-            "results": [asdict(result) for result in results],
-        }
-        args.json.write_text(json_text(content))
+    write_json(args.json, {"machine": machine, "results": results})
     return int(not all(result.exact for result in results))
 
 

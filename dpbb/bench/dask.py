@@ -18,14 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbb.bench.cluster_runs import submit_tree
+from dpbb.bench.common import check_counts, write_json
 from dpbb.engines.cpu.engine import CpuEngine
 from dpbb.engines.driver import explore_to_end
-from dpbb.errors import OptionError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.kernels.cores import physical_cores
 from dpbb.options import TreeOptions
-from dpbb.text.json_text import json_text
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
@@ -90,9 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the suite; returns 0 if all counts agree."""
-    for name in ("repeat", "threads"):
-        if getattr(args, name) < 1:
-            raise OptionError(f"--{name}: expected at least 1, got {vars(args)[name]}")
+    check_counts(args, "repeat", "threads")
     tree = Tree.of(args.instance, args.cutoff)
     ways = measure(tree, args.threads, args.repeat)
     raw = statistics.median(ways[0].seconds)
@@ -111,8 +108,7 @@ def run(args: argparse.Namespace) -> int:
         )
     counts = set.union(*(way.counts for way in ways))
     print(f"decomposed, leaves: {sorted(counts)}")
-    if args.json is not None:
-        args.json.write_text(json_text(_record(tree, args, ways)))
+    write_json(args.json, _record(tree, args, ways))
     return int(len(counts) != 1)
 
 

@@ -11,16 +11,16 @@ import argparse
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from dpbb.bench.common import check_counts, write_json
 from dpbb.bench.cpu import Machine
 from dpbb.errors import OptionError
 from dpbb.estimation.estimating import SECONDS, estimate
 from dpbb.flowshop.formats import read_instance
 from dpbb.options import BranchingRule, EngineName
-from dpbb.text.json_text import json_text
 
 FACTOR = 3.0
 """An estimate is good when truth and estimate differ by no more than this factor."""
@@ -197,8 +197,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the suite; returns 0 if the estimates are as good as the module says."""
     if args.count is not None:
         return count(args.count, args.engine, args.count_limit, args.data)
-    if args.seeds < 1:
-        raise OptionError(f"--seeds: expected at least 1, got {args.seeds}")
+    check_counts(args, "seeds")
     trees = _trees(args.instances, args.data, HELD_OUT if args.held_out else TREES)
     machine = Machine.this()
     print(
@@ -222,12 +221,7 @@ def run(args: argparse.Namespace) -> int:
         f"{width:.1f}; the longest "
         f"took {max(one.seconds for one in done):.1f} s; load {_load():.1f}"
     )
-    if args.json is not None:
-        content = {
-            "machine": asdict(machine),
-            "results": [asdict(one) for one in done],
-        }
-        args.json.write_text(json_text(content))
+    write_json(args.json, {"machine": machine, "results": done})
     if args.held_out:
         return int(inside < INSIDE * len(done) or width > WIDTH)
     return int(good < 0.9 * len(done))

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpbb.bench.common import check_counts, write_json
 from dpbb.engines import nvml
 from dpbb.engines.gpu.engine import GpuEngine
-from dpbb.errors import EngineUnavailable, OptionError
+from dpbb.errors import EngineUnavailable
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import generate
 from dpbb.options import LB1, Balance, BranchingRule, TreeOptions, Tuning
-from dpbb.text.json_text import json_text
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
@@ -181,8 +181,7 @@ def run(args: argparse.Namespace) -> int:
     except EngineUnavailable as error:
         print(f"no GPU to measure: {error}")
         return 2
-    if args.repeat < 1:
-        raise OptionError(f"--repeat: expected at least 1, got {args.repeat}")
+    check_counts(args, "repeat")
     results = []
     print(HEADER)
     for tree in args.trees:
@@ -195,8 +194,7 @@ def run(args: argparse.Namespace) -> int:
                 )
                 results.append(result)
                 print(_row(result), flush=True)
-    if args.json is not None:
-        args.json.write_text(json_text([asdict(result) for result in results]))
+    write_json(args.json, results)
     return int(any(result.exact is False for result in results))
 
 

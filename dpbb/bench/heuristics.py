@@ -19,6 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpbb.bench.common import check_counts
 from dpbb.bench.heuristics_report import Report, save_better
 from dpbb.bench.heuristics_runs import (
     RunsFile,
@@ -124,10 +125,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the suite; returns 0 unless a schedule or trajectory is wrong."""
-    for name in ("seeds", "threads", "side_by_side"):
-        if getattr(args, name) < 1:
-            flag = "--" + name.replace("_", "-")
-            raise OptionError(f"{flag}: expected at least 1, got {getattr(args, name)}")
+    check_counts(args, "seeds", "threads", "side_by_side")
     if min(args.limits) <= 0:
         raise OptionError(f"--limits: expected seconds above 0, got {min(args.limits)}")
     for name in ("runs", "json", "plot"):

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import statistics
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbb.bench.cluster_runs import submit_tree
+from dpbb.bench.common import check_counts, write_json
 from dpbb.bench.cpu import TREES, Machine, Tree
-from dpbb.errors import OptionError
-from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
     import argparse
@@ -107,9 +105,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the suite; returns 0 if all counts are right."""
-    for name in ("workers", "repeat"):
-        if getattr(args, name) < 1:
-            raise OptionError(f"--{name}: expected at least 1, got {vars(args)[name]}")
+    check_counts(args, "workers", "repeat")
     tree = TREES[args.tree]
     machine = Machine.this()
     print(
@@ -128,9 +124,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         print("too few hand-overs to say anything")
     print(f"decomposed, leaves: {sorted(counts)}")
-    if args.json is not None:
-        record = {"machine": asdict(machine), "tree": args.tree, "gaps_s": gaps}
-        args.json.write_text(json_text(record))
+    record = {"machine": machine, "tree": args.tree, "gaps_s": gaps}
+    write_json(args.json, record)
     return int(counts != {(tree.decomposed, tree.leaves)})
 
 

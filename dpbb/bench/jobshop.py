@@ -20,11 +20,11 @@ from dataclasses import asdict, fields
 from functools import partial
 from pathlib import Path
 
+from dpbb.bench.common import check_counts, write_json
 from dpbb.bench.jobshop_batches import BATCHES, Batches
 from dpbb.bench.jobshop_report import Bench, TableRow
 from dpbb.bench.jobshop_table import SETS, Table
-from dpbb.errors import DpbbError, OptionError
-from dpbb.text.json_text import json_text
+from dpbb.errors import DpbbError
 
 PARTS = ("table", "batch", "cpu")
 
@@ -62,8 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the suite; returns 0 unless a cost is wrong or a part failed."""
-    if args.repeat < 1:
-        raise OptionError(f"--repeat: expected at least 1, got {args.repeat}")
+    check_counts(args, "repeat")
     bench = Bench(args.repeat, args.budget_s, _host())
     write = partial(_write, bench, args)
     batches = Batches(bench, args.sizes, args.solutions)
@@ -98,8 +97,7 @@ def _host() -> str:
 def _write(bench: Bench, args: argparse.Namespace) -> None:
     """Write the files as far as there is something to write."""
     report = bench.report
-    if args.json is not None:
-        args.json.write_text(json_text(asdict(report), indent=1))
+    write_json(args.json, report)
     if args.csv is not None and report.table:
         with args.csv.open("w", newline="") as file:
             names = [one.name for one in fields(TableRow)]

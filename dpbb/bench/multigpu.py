@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpbb.bench.common import check_counts, write_json
 from dpbb.engines.registry import engines_by_kind
-from dpbb.errors import DpbbError, OptionError
+from dpbb.errors import DpbbError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.options import EngineName, TreeOptions
-from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -135,9 +135,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the suite; returns 0 unless a count is wrong."""
     from dpbb.flowshop.formats import read_instance
 
-    for name, values in (("--gpus", args.gpus), ("--repeat", [args.repeat])):
-        if min(values) < 1:
-            raise OptionError(f"{name}: expected at least 1, got {min(values)}")
+    check_counts(args, "gpus", "repeat")
     instances = {
         tree: read_instance(TREES[tree][0], data_dir=args.data) for tree in args.trees
     }
@@ -145,8 +143,7 @@ def run(args: argparse.Namespace) -> int:
     print(HEADER, flush=True)
     for gpus in args.gpus:
         results += _measure_cluster(gpus, instances, args, results)
-        if args.json is not None:
-            args.json.write_text(json_text([asdict(one) for one in results]))
+        write_json(args.json, results)
     if any(tree.startswith("vfr") for tree in args.trees):
         print(f"\n{PUBLISHED}")
     wrong = any(one.exact is False for one in results) or _differ(results)

@@ -40,7 +40,6 @@ from dpbb.coordination.sections import (
 )
 from dpbb.errors import CheckpointError, DpbbError, InstanceError, OptionError, shown
 from dpbb.options import (
-    BranchingRule,
     RunOptions,
     SolveOptions,
     TreeOptions,
@@ -133,18 +132,11 @@ def encode_header(
 ) -> bytes:
     """Return line and header of a checkpoint whose sections are where they are said."""
     spec = saved.spec
-    tree = spec.tree
     names = names_of(spec.problem)
     header = {
         "problem": encoded(spec.problem),
         "names": {"jobs": names.jobs, "machines": names.machines},
-        "tree": {
-            "rule_version": tree.rule_version,
-            "branching": str(tree.branching),
-            "branching_ub": tree.branching_ub,
-            "bound": str(tree.bound),
-            "root_order": tree.root_order,
-        },
+        "tree": spec.tree.to_json(),
         "spec": {
             **{name: getattr(spec, name) for name in _SPEC_FIELDS},
             "proved_bound": spec.proved_bound,
@@ -289,16 +281,11 @@ def _decode(
     _check_types(header)
     tree, incumbent, ledger = header["tree"], header["incumbent"], header["ledger"]
     found = with_bound(_problem_of(header, problem, name), tree["bound"])
-    options = TreeOptions(
-        BranchingRule(tree["branching"]),
-        tree["branching_ub"],
-        tree["bound"],
-        _jobs(tree["root_order"]),
-        tree["rule_version"],
-    )
+    options = TreeOptions.from_json(tree)
     reason = refusal(found, options)
     if reason is not None:
         raise CheckpointError(f"{name}: {reason}")
+    jobs = incumbent["permutation"]
     of_run = header["options"] if "options" in header else _options_of_1(header)
     spec = RunSpec(
         problem=found,
@@ -307,7 +294,7 @@ def _decode(
         tuning=Tuning.of(SolveOptions.from_mapping(header["tuning"] or {})),
         upper_bound=incumbent["cutoff"],
         root_bound=header["spec"].get("root_bound"),  # older ones do not have it
-        permutation=_jobs(incumbent["permutation"]),
+        permutation=None if jobs is None else tuple(jobs),
         request=header["request"],
         proved_bound=header["spec"].get("proved_bound"),  # new after schema 2 was
         uncut_bound=header["spec"].get("uncut_bound"),  # newer still
@@ -435,10 +422,6 @@ def _gpu_s_of_older(header: Mapping[str, Any]) -> float:
     """Seconds on GPUs where they were not said: all, if none but GPUs explored."""
     gpus_alone = set(header["seats"].values()) == {"gpu"}
     return float(header["totals"]["explore_s"]) if gpus_alone else 0.0
-
-
-def _jobs(values: Any) -> tuple[int, ...] | None:
-    return None if values is None else tuple(values)
 
 
 def _problem_of(

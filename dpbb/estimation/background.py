@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.errors import DpbbError
-from dpbb.options import BranchingRule, TreeOptions
+from dpbb.options import TreeOptions
 from dpbb.own_process import command_of
 from dpbb.problems import decoded, encoded
 
@@ -88,28 +88,12 @@ def encode(
 
 def tree_to_json(problem: Problem[Any], tree: TreeOptions, ub: int) -> dict[str, Any]:
     """Return a tree as JSON values."""
-    return {
-        "problem": encoded(problem),
-        "branching": str(tree.branching),
-        "branching_ub": tree.branching_ub,
-        "bound": str(tree.bound),
-        "root_order": tree.root_order,
-        "rule_version": tree.rule_version,
-        "ub": ub,
-    }
+    return {"problem": encoded(problem), **tree.to_json(), "ub": ub}
 
 
 def tree_from_json(values: dict[str, Any]) -> tuple[Problem[Any], TreeOptions, int]:
     """Return the tree: its problem, options and upper bound."""
-    order = values["root_order"]
-    tree = TreeOptions(
-        BranchingRule(values["branching"]),
-        values["branching_ub"],
-        values["bound"],
-        None if order is None else tuple(order),
-        values["rule_version"],
-    )
-    return decoded(values["problem"]), tree, values["ub"]
+    return decoded(values["problem"]), TreeOptions.from_json(values), values["ub"]
 
 
 def estimate_apart(

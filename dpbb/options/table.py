@@ -158,6 +158,28 @@ class TreeOptions:
         """Whether of equal jobs the first unscheduled one alone is branched on."""
         return self.rule_version == 2
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the options as files have them; ``from_json``'s inverse."""
+        return {
+            "rule_version": self.rule_version,
+            "branching": str(self.branching),
+            "branching_ub": self.branching_ub,
+            "bound": self.bound,
+            "root_order": self.root_order,
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> TreeOptions:
+        """Return the options that are among some values of a file."""
+        order = values["root_order"]
+        return cls(
+            BranchingRule(values["branching"]),
+            values["branching_ub"],
+            values["bound"],
+            None if order is None else tuple(order),
+            values["rule_version"],
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False)
 class SolveOptions:

@@ -144,8 +144,8 @@ def snapshots_without_run(result: Result) -> Iterator[Snapshot]:
     One for every incumbent, and the last state.
     """
     value = result.makespan
-    last = Snapshot(
-        run_id=NO_RUN,
+    last = replace(
+        _NOTHING,
         instance=result.instance,
         state=RunState.FINISHED,
         seconds=result.seconds,
@@ -154,15 +154,7 @@ def snapshots_without_run(result: Result) -> Iterator[Snapshot]:
         ub=result.lower_bound if value is None else value,
         lower_bound=result.lower_bound,
         gap=result.gap,
-        decomposed=0,
-        leaves=0,
-        nodes_per_second=0.0,
         explored=float(result.status is Status.OPTIMAL),
-        waiting=0,
-        leased=0,
-        open_roots=0,
-        donations=0,
-        requeues=0,
         trajectory=result.trajectory,
         events=(
             EventRecord(

@@ -205,18 +205,8 @@ class Noticed(Progress):
 
     def __init__(self, inner: Progress, notifier: Notifier) -> None:
         self._inner, self._wants = inner, Wants(notifier)
-
-    def note(self, text: str) -> None:
-        """Pass it on."""
-        self._inner.note(text)
-
-    def waiting(self, text: str) -> None:
-        """Pass it on."""
-        self._inner.waiting(text)
-
-    def incumbent(self, seconds: float, value: int, bound: int) -> None:
-        """Pass it on."""
-        self._inner.incumbent(seconds, value, bound)
+        for name in ("note", "waiting", "incumbent", "done", "alert", "close"):
+            setattr(self, name, getattr(inner, name))
 
     def update(self, snapshot: Snapshot) -> None:
         """Look whether there are seats, and pass it on."""
@@ -228,15 +218,3 @@ class Noticed(Progress):
         """Pass it on."""
         self._inner.offset_s = self.offset_s
         self._inner.finish(snapshot)
-
-    def done(self, result: Result) -> None:
-        """Pass it on."""
-        self._inner.done(result)
-
-    def alert(self, text: str) -> None:
-        """Pass it on."""
-        self._inner.alert(text)
-
-    def close(self) -> None:
-        """Pass it on."""
-        self._inner.close()

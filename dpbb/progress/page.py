@@ -102,13 +102,11 @@ def start_html(
     waits_for: str = "",
 ) -> str:
     """Return what is known before there is a run."""
-    facts: list[tuple[str, object]] = []
-    if value is not None:
-        facts.append(("best", f"{value:,}"))
-    if bound is not None:
-        facts.append(("lower bound", f"{bound:,}"))
-    if waits_for:
-        facts.append(("waiting", waits_for))
-    if dashboard:
-        facts.append(("dashboard", markup.link(dashboard)))
-    return markup.card("dpbb", "starting", [markup.table(facts)])
+    facts = {
+        "best": None if value is None else f"{value:,}",
+        "lower bound": None if bound is None else f"{bound:,}",
+        "waiting": waits_for,
+        "dashboard": markup.link(dashboard) if dashboard else None,
+    }
+    known = [(name, fact) for name, fact in facts.items() if fact]
+    return markup.card("dpbb", "starting", [markup.table(known)])

@@ -17,7 +17,7 @@ from dpbb.estimation.plain import sampler_of
 from dpbb.estimation.roots import RootSample
 from dpbb.estimation.sampling import FIRST_SAMPLES, Sampler
 from dpbb.flowshop.family import read_problem
-from dpbb.options import LB1, BranchingRule, TreeOptions
+from dpbb.options import LB1, TreeOptions
 from dpbb.problem import (
     Tightens,
     best_known_of,
@@ -346,15 +346,7 @@ def _known(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tree_of(content: dict[str, Any]) -> TreeOptions:
-    tree = content["tree"]
-    order = tree["root_order"]
-    return TreeOptions(
-        BranchingRule(tree["branching"]),
-        tree["branching_ub"],
-        tree["bound"],
-        None if order is None else tuple(order),
-        tree["rule_version"],
-    )
+    return TreeOptions.from_json(content["tree"])
 
 
 def _engine_for(problem: Problem[Any], content: dict[str, Any]) -> str:

@@ -30,24 +30,29 @@ def certified_at_root(problem: Problem[Any], result: Result) -> Result:
         "format": checker.FORMAT,
         "schema": checker.ROOT_SCHEMA,
         "instance": {"name": instance_name_of(problem), **encoded(problem)},
-        "result": {
-            "status": str(result.status),
-            "objective": result.objective,
-            "makespan": result.makespan,
-            "permutation": _permutation(problem, result),
-            "lower_bound": result.lower_bound,
-            "seconds": result.seconds,
-            "engine": result.engine,
-            "versions": [list(pair) for pair in result.versions],
-        },
+        "result": _of_result(problem, result),
     }
-    return replace(result, certificate=Certificate(json.loads(json.dumps(content))))
+    return _with(result, content)
 
 
-def _permutation(problem: Problem[Any], result: Result) -> tuple[int, ...] | None:
-    """Return the schedule by the numbers that the tree has, too."""
+def _of_result(problem: Problem[Any], result: Result) -> dict[str, Any]:
+    """Return what every certificate says of the result: jobs by the tree's numbers."""
     jobs = result.permutation
-    return None if jobs is None else part_of(problem, jobs)
+    return {
+        "status": str(result.status),
+        "objective": result.objective,
+        "makespan": result.makespan,
+        "permutation": None if jobs is None else part_of(problem, jobs),
+        "lower_bound": result.lower_bound,
+        "seconds": result.seconds,
+        "engine": result.engine,
+        "versions": [list(pair) for pair in result.versions],
+    }
+
+
+def _with(result: Result, content: dict[str, Any]) -> Result:
+    """Return the result with a certificate, as it will be read: tuples are lists."""
+    return replace(result, certificate=Certificate(json.loads(json.dumps(content))))
 
 
 def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
@@ -56,7 +61,7 @@ def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
     That is a journal of a tree that is exhausted, or an optimum that the root's bound
     proves, and a problem that can encode itself: a checker has to have it.
     """
-    problem, tree = spec.problem, spec.tree
+    problem = spec.problem
     at_root = result.proof is Proof.ROOT_BOUND and result.status is Status.OPTIMAL
     if at_root and spec.certificate:
         return certified_at_root(problem, result)
@@ -70,26 +75,15 @@ def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
         "schema": checker.SCHEMA,
         "instance": {"name": instance_name_of(problem), **encoded(problem)},
         "tree": {
-            "rule_version": tree.rule_version,
-            "branching": str(tree.branching),
-            "branching_ub": tree.branching_ub,
-            "bound": str(tree.bound),
-            "root_order": tree.root_order,
+            **spec.tree.to_json(),
             "n_jobs": problem.n_jobs,
             "trivial_ub": problem.trivial_ub,
         },
         "result": {
-            "status": str(result.status),
-            "objective": result.objective,
-            "makespan": result.makespan,
-            "permutation": _permutation(problem, result),
-            "lower_bound": result.lower_bound,
+            **_of_result(problem, result),
             "ub": result.lower_bound,
             # whether LB = makespan was explored, too: at bounds that are higher by 1
             "all_optima": result.makespan is not None and outcome.ub > result.makespan,
-            "seconds": result.seconds,
-            "engine": result.engine,
-            "versions": [list(pair) for pair in result.versions],
         },
         "totals": {
             "decomposed": outcome.counters.decomposed,
@@ -98,5 +92,4 @@ def certified(spec: RunSpec, outcome: Outcome, result: Result) -> Result:
         },
         **outcome.journal.to_json(),
     }
-    # as it will be read: tuples are lists there
-    return replace(result, certificate=Certificate(json.loads(json.dumps(content))))
+    return _with(result, content)
