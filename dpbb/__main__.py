@@ -1,7 +1,5 @@
 """``python -m dpbb`` and ``dpbb``: the command line."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Errors that dpbb raises on purpose; each message says what was expected and came."""
 
-from __future__ import annotations
-
 from typing import Any, NoReturn
 
 

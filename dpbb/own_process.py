@@ -4,8 +4,6 @@
 or ``html.py`` that happens to lie there would be executed.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterable

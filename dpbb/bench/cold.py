@@ -7,8 +7,6 @@ What a start is made of on this machine is told for each shape. The exit code is
 a makespan is not the best known or a run ends without a proof.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import statistics

@@ -1,7 +1,5 @@
 """What suites share: checks of their arguments, the file of what they found."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

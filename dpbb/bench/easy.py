@@ -7,8 +7,6 @@ seed with two times a job and with one time for both machines; the root's bound 
 prove them. The exit code is 1 where two proofs differ, or one of Johnson's is missing.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from concurrent.futures import ThreadPoolExecutor

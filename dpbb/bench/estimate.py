@@ -5,8 +5,6 @@ The exit code is 1 when fewer than 9 of 10 estimates are within a factor 3; with
 these span more than a factor 6.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import time

@@ -10,8 +10,6 @@ evaluator's; the exit code is 1 when one is wrong or a part failed. Sets of Lawr
 instances need ``--data``.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import os

@@ -1,7 +1,5 @@
 """What the parts of ``dpbb bench jobshop`` share: what was found, and the time left."""
 
-from __future__ import annotations
-
 import time
 import traceback
 from collections.abc import Callable

@@ -5,8 +5,6 @@ own and its worker's) at the same time. Also runnable as ``python -m dpbb.bench.
 ta056 gpu``.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time

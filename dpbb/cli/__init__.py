@@ -5,8 +5,6 @@ A command is a module of this package, a suite of ``dpbb bench`` one of ``dpbb.b
 ``EPILOG`` for the end of its help. Only the one asked for is imported.
 """
 
-from __future__ import annotations
-
 import argparse
 import atexit
 import gc

@@ -1,7 +1,5 @@
 """``dpbb data``."""
 
-from __future__ import annotations
-
 import argparse
 
 from dpbb.errors import InstanceError

@@ -1,7 +1,5 @@
 """``dpbb engines``."""
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import asdict
 

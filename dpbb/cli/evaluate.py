@@ -1,7 +1,5 @@
 """``dpbb evaluate``."""
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np

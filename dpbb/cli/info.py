@@ -1,7 +1,5 @@
 """``dpbb info``."""
 
-from __future__ import annotations
-
 import argparse
 
 from dpbb.cli.arguments import add_instance

@@ -1,7 +1,5 @@
 """``dpbb plot``."""
 
-from __future__ import annotations
-
 import argparse
 import io
 import os

@@ -1,7 +1,5 @@
 """What the commands for runs on a cluster share."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections.abc import Iterator

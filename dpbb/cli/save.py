@@ -1,7 +1,5 @@
 """``dpbb save``."""
 
-from __future__ import annotations
-
 import argparse
 
 from dpbb.cli.remote import add_run, attached

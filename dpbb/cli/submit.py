@@ -1,7 +1,5 @@
 """``dpbb submit``."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

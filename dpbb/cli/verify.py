@@ -1,7 +1,5 @@
 """``dpbb verify``."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from contextlib import ExitStack

@@ -6,8 +6,6 @@ handler is logged with a traceback on the scheduler; the expected errors of dpbb
 ordinary answers, so they travel as values and are raised where they matter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import Any

@@ -4,8 +4,6 @@ Two versions may number the leaves of a tree differently, and an interval would 
 mean two sets of permutations (invariant I1), so nothing but equality will do.
 """
 
-from __future__ import annotations
-
 import socket
 import sys
 from typing import Any

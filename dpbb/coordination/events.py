@@ -4,8 +4,6 @@ Somebody who looks in the morning has to find the incumbents, losses and failure
 night, however many seats came and went and checkpoints were written since.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import replace
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """Nodes a second of a run, as people see them."""
 
-from __future__ import annotations
-
 from collections import deque
 
 WINDOW_S = 5.0

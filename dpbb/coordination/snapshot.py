@@ -1,7 +1,5 @@
 """The one read model of a run: what dashboard, progress rows, logs and metrics see."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import StrEnum
 

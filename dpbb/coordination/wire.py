@@ -6,8 +6,6 @@ passes 64 bits at 21 jobs. Whatever comes in is checked here: a message that no 
 seat sends raises ``InvariantError``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 

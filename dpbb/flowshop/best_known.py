@@ -3,8 +3,6 @@
 Sources and date stand at the top of ``data/best_known.csv``.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from importlib import resources

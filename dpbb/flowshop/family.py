@@ -1,7 +1,5 @@
 """The flow shop as dpbb's registry of problems knows it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One door for instances: names, files of any form, arrays."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -5,8 +5,6 @@ does not matter. A front says per machine when a prefix ends, a back how long a 
 still takes from its start on that machine to the end of everything.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

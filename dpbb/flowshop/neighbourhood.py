@@ -1,7 +1,5 @@
 """Makespans of all neighbours of a permutation."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

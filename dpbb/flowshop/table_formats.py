@@ -3,8 +3,6 @@
 By default a row is a job, as for arrays.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

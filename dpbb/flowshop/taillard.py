@@ -4,8 +4,6 @@ Source: E. Taillard, "Benchmarks for basic scheduling problems", European Journa
 Operational Research 64(2), 1993, 278-285: the generator and the time seeds.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -7,8 +7,6 @@ then n rows of m pairs ``machine time``. Both: any number of instances one after
 another, blank lines anywhere.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The one gate for values: files, the API and unpickled instances all pass here, s
 the engines need no checks of their own.
 """
 
-from __future__ import annotations
-
 import math
 import numbers
 import re

@@ -6,8 +6,6 @@ are published, and for NumPy archives ``.npz`` (one array of shape (n_machines, 
 per name).
 """
 
-from __future__ import annotations
-
 import os
 import zipfile
 import zlib

@@ -1,7 +1,5 @@
 """Published bounds on the optimal makespans of benchmark job shops, by name."""
 
-from __future__ import annotations
-
 import functools
 from importlib import resources
 

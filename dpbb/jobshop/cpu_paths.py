@@ -1,7 +1,5 @@
 """Longest paths between all pairs on one CPU core: plain loops, compiled."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

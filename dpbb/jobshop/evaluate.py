@@ -1,7 +1,5 @@
 """Exact costs of many solutions: on the cores of this machine, a GPU, or a cluster."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -7,8 +7,6 @@ job, machines from 0; jobs may have unequal numbers of pairs, and lines that sta
 object with ``jobs``; see ``read_json``.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Longest paths between all pairs on a GPU; the kernels say how."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

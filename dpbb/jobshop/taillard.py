@@ -5,8 +5,6 @@ Operational Research 64(2), 1993, 278-285: the generator, and a seed of the time
 one of the machines for every instance (``data/taillard.csv``).
 """
 
-from __future__ import annotations
-
 import functools
 from importlib import resources
 

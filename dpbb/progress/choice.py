@@ -1,7 +1,5 @@
 """Choose how progress is shown: as suits the terminal, notebook or file."""
 
-from __future__ import annotations
-
 import os
 import sys
 from typing import TextIO

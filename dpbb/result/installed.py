@@ -1,7 +1,5 @@
 """Versions of what is installed, as results and certificates quote them."""
 
-from __future__ import annotations
-
 import platform
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version

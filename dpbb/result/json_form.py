@@ -3,8 +3,6 @@
 ``CHECKS`` and ``LATER`` say what each field has to be where one is read.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

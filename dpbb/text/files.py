@@ -1,7 +1,5 @@
 """Files to write to: whether that is possible, and whole or not at all."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Iterator

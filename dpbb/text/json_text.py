@@ -1,7 +1,5 @@
 """JSON as every reader takes it: Python's own writes ``NaN`` and ``Infinity``, too."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import asdict, is_dataclass

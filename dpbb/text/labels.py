@@ -1,7 +1,5 @@
 """What people call the jobs and machines of an instance."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Styles are inline, as notebooks that are opened again keep no style sheets, and 
 are those of the page (``currentColor``) or half transparent, on light and on dark.
 """
 
-from __future__ import annotations
-
 import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

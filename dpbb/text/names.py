@@ -1,7 +1,5 @@
 """Shares, and names that others chose, for all kinds of output."""
 
-from __future__ import annotations
-
 
 def clean(text: str, instead: str = "?") -> str:
     """Replace what would steer a terminal: names and texts come from anywhere."""

@@ -6,8 +6,6 @@ Talbi 2007). Leaf indices pass 64 bits at n = 21, so they are Python ints outsid
 ``gmpy2.mpz`` inside.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 

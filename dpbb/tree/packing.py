@@ -6,8 +6,6 @@ uint16 with more than 256 jobs, and carry no code: they go into messages and
 checkpoints, and whatever comes back is checked here before it is trusted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

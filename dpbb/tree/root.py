@@ -4,8 +4,6 @@ Roots one at a time are for people and tests; engines, messages and checkpoints 
 them in bulk, as the rows of a ``WorkUnit``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from dpbb.tree.factoradic import leaf_of_path, n_leaves

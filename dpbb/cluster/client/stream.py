@@ -1,7 +1,5 @@
 """Snapshots of a run to iterate over, in any event loop or without one."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 

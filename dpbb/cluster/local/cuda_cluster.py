@@ -5,8 +5,6 @@ Without the package, or when it fails, ``dpbb.cluster.local`` starts the same nu
 processes by itself; one GPU never needs it.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from importlib.util import find_spec

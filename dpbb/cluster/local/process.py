@@ -1,7 +1,5 @@
 """Start and end a worker process of the embedded cluster; needs no Dask."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

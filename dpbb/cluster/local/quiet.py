@@ -1,7 +1,5 @@
 """Keeps Dask's own log quiet while clusters of this process are open."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager

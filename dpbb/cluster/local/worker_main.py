@@ -6,8 +6,6 @@ standard input means that the parent is done with it, or dead. A process of its 
 no ``multiprocessing``, so that a script needs no ``if __name__ == "__main__"``.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import contextlib

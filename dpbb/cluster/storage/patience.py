@@ -4,8 +4,6 @@ Each has a thread of its own. Those of ``asyncio.to_thread`` are few, serve ever
 and are waited for when the process ends.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable

@@ -4,8 +4,6 @@ Dask's heartbeats may carry metrics of others; the scheduler holds the latest on
 each worker, and the page shows them. Of cores Dask itself says how busy they are.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from threading import Thread

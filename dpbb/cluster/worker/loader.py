@@ -5,8 +5,6 @@ cannot be unpickled keeps the worker from joining at all. So what travels is a s
 plugin pickled by value, which loads the real one, or tells the scheduler why not.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import cloudpickle
