@@ -14,12 +14,12 @@ from dpbb.jobshop.solution import (
     check_orders,
     check_sequence,
     criterion_of,
-    encoding_of,
     filled_up,
     solution_shape,
 )
 from dpbb.jobshop.tables import INVALID
 from dpbb.kernels.cores import thread_count
+from dpbb.options.kinds import member
 
 DEVICES = ("auto", "cpu", "gpu")
 LEAST_FOR_GPU = 2_000_000
@@ -84,7 +84,7 @@ def evaluate(
     """
     if not isinstance(instance, JobShopInstance):
         refuse("instance", "a JobShopInstance, as of load()", shown(instance))
-    form = encoding_of(encoding)
+    form = member(Encoding, encoding, "encoding")
     if form is Encoding.ARCS:
         raise OptionError("encoding: expected one solution for arcs: see schedule()")
     what = criterion_of(criterion, instance)

@@ -17,11 +17,11 @@ from dpbb.jobshop.solution import (
     check_orders,
     check_sequence,
     cycle_error,
-    encoding_of,
     machine_operations,
     orders_of_arcs,
     orders_of_sequence,
 )
+from dpbb.options.kinds import member
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,7 +72,7 @@ class Graph:
         CyclicError
             Operations wait for one another; names them.
         """
-        match encoding_of(encoding):
+        match member(Encoding, encoding, "encoding"):
             case Encoding.SEQUENCE:
                 sequence = check_sequence(instance, solution)
                 orders = orders_of_sequence(instance, sequence)

@@ -25,6 +25,7 @@ import numpy as np
 from dpbb.errors import OptionError, refuse, shown
 from dpbb.jobshop.graph import NONE, Graph
 from dpbb.jobshop.solution import Encoding
+from dpbb.options.kinds import member
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,11 +96,7 @@ def longest_paths(
     OptionError
         No such method on this device.
     """
-    try:
-        how = Method(method)
-    except ValueError:
-        allowed = ", ".join(Method)
-        raise OptionError(f"method: expected {allowed}, got {shown(method)}") from None
+    how = member(Method, method, "method")
     if device not in ("cpu", "gpu"):
         raise OptionError(f"device: expected cpu or gpu, got {shown(device)}")
     if instance.n_operations > MAX_OPERATIONS:

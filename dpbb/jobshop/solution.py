@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.errors import InstanceError, OptionError, refuse, shown
+from dpbb.options.kinds import member
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,22 +47,9 @@ class Criterion(StrEnum):
     """The sum of weight_j * max(0, C_j - due_j)."""
 
 
-def encoding_of(value: str | Encoding) -> Encoding:
-    """Return the encoding of a name; OptionError if there is none."""
-    try:
-        return Encoding(value)
-    except ValueError:
-        names = ", ".join(Encoding)
-        raise OptionError(f"encoding: expected {names}, got {shown(value)}") from None
-
-
 def criterion_of(value: str | Criterion, instance: JobShopInstance) -> Criterion:
     """Return the criterion of a name; OptionError if it is none for this shop."""
-    try:
-        criterion = Criterion(value)
-    except ValueError:
-        names = ", ".join(Criterion)
-        raise OptionError(f"criterion: expected {names}, got {shown(value)}") from None
+    criterion = member(Criterion, value, "criterion")
     if criterion is Criterion.WEIGHTED_TARDINESS and instance.due is None:
         raise OptionError(
             f"criterion: expected due dates for {criterion}, got {instance.name} "

@@ -11,10 +11,12 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from dpbb.errors import OptionError, shown
 from dpbb.options.permutations import check_jobs, parse_permutation
+
+Member = TypeVar("Member", bound=StrEnum)
 
 PATH = "str | PathLike[str]"
 
@@ -130,15 +132,20 @@ def number(
     return Kind(allowed, check, parse, "X", "float")
 
 
+def member(values: type[Member], value: Any, name: str) -> Member:
+    """Return the member of an enum that a text names; OptionError if there is none."""
+    try:
+        return values(value)
+    except ValueError:
+        _refuse(name, "one of " + ", ".join(values), value)
+
+
 def choice(values: type[StrEnum]) -> Kind:
     """Members of an enum, or their texts."""
     allowed = "one of " + ", ".join(values)
 
     def check(value: Any, name: str) -> StrEnum:
-        try:
-            return values(value)
-        except ValueError:
-            _refuse(name, allowed, value)
+        return member(values, value, name)
 
     names = ", ".join(f'"{value}"' for value in values)
     given = f"{values.__name__} | Literal[{names}]"

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.cluster.client.connect import connect
+from dpbb.errors import OptionError, shown
 from dpbb.flowshop.heuristics.spread import n_tasks, results
 from dpbb.flowshop.heuristics.tabu.search import (
     DEVICES,
     MOST_GENERATIONS,
-    check_choice,
     joined,
     make_rules,
     make_starts,
@@ -117,7 +117,10 @@ def tabu_search(
     whole(0).check(seed, "seed")
     if threads is not None:
         whole(1).check(threads, "threads")
-    check_choice("device", device, DEVICES)
+    if device not in DEVICES:
+        raise OptionError(
+            f"device: expected one of {', '.join(DEVICES)}, got {shown(device)}"
+        )
     starts = make_starts(shop, start, searches, seed)
     if client is None and scheduler is None:
         return run_searches(

@@ -49,7 +49,7 @@ def test_paths_of_unit_times_are_levels():
 
 def test_what_cannot_be_done_is_refused():
     sequence = [2, 0, 1, 0, 2, 1, 0, 1]
-    with pytest.raises(OptionError, match="method: expected floyd_warshall"):
+    with pytest.raises(OptionError, match="method: expected one of floyd_warshall"):
         longest_paths(SMALL, sequence, method="dijkstra")
     with pytest.raises(OptionError, match="or squaring on a CPU"):
         longest_paths(SMALL, sequence, method="blocked")

@@ -8,7 +8,6 @@ from dpbb.jobshop import CyclicError, JobShopInstance, load, schedule
 from dpbb.jobshop.solution import (
     check_orders,
     criterion_of,
-    encoding_of,
     machine_operations,
     operations_of_sequence,
     orders_of_arcs,
@@ -140,9 +139,9 @@ def test_independent_orders_are_cyclic(shared):
 
 
 def test_names_of_encodings_and_criteria_are_checked():
-    with pytest.raises(OptionError, match="encoding: expected sequence"):
-        encoding_of("list")
-    with pytest.raises(OptionError, match="criterion: expected makespan"):
+    with pytest.raises(OptionError, match="encoding: expected one of sequence"):
+        schedule(SMALL, [[0]], "list")
+    with pytest.raises(OptionError, match="criterion: expected one of makespan"):
         criterion_of("cmax", SMALL)
     with pytest.raises(OptionError, match="expected due dates"):
         criterion_of("weighted_tardiness", SMALL)

@@ -12,12 +12,10 @@ import numpy as np
 
 from dpbb.flowshop.heuristics.neh import neh
 from dpbb.flowshop.heuristics.search import improve
-from dpbb.flowshop.heuristics.tabu.search import make_rules, make_search
+from dpbb.flowshop.heuristics.tabu.search import make_rules, make_search, swap_some
 from dpbb.flowshop.heuristics.tabu.state import Neighbourhood, State
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dpbb.flowshop.heuristics.search import Search
     from dpbb.problem import Incumbent
 
@@ -68,7 +66,7 @@ def _rounds(
         generations = ROUND if left is None else min(ROUND, left)
         starts = np.tile(incumbent.permutation.astype(np.int32), (searches, 1))
         for jobs in starts[0 if begun else 1 :]:
-            _kick(rng, jobs, first, last)
+            swap_some(rng, jobs, first, last, KICK)
         begun = True
 
         def take(state: State) -> None:
@@ -83,12 +81,3 @@ def _rounds(
         if left is not None:
             left -= state.generation
     return incumbent
-
-
-def _kick(
-    rng: np.random.Generator, jobs: NDArray[np.int32], first: int, last: int
-) -> None:
-    """Exchange some jobs of the positions that may move, in place."""
-    for _ in range(KICK):
-        pair = rng.integers(first, last, size=2)
-        jobs[pair] = jobs[pair[::-1]]

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.errors import EngineUnavailable, OptionError, shown
+from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop.heuristics.tabu.cpu import CpuSearch
 from dpbb.flowshop.heuristics.tabu.state import (
     Neighbourhood,
@@ -29,7 +28,7 @@ from dpbb.flowshop.heuristics.tabu.state import (
     default_tenure,
 )
 from dpbb.kernels.cores import physical_cores
-from dpbb.options.kinds import whole
+from dpbb.options.kinds import member, whole
 from dpbb.options.permutations import check_permutation
 
 if TYPE_CHECKING:
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
 
     from dpbb.flowshop.heuristics.tabu.gpu import GpuSearch, Shape
     from dpbb.flowshop.instance import FlowShopInstance
-
-Choice = TypeVar("Choice", bound=StrEnum)
 
 DEVICES = ("auto", "cpu", "gpu")
 MOST_GENERATIONS = 10**9
@@ -235,13 +232,13 @@ def make_rules(
     kept: tuple[int, int] = (0, 0),
 ) -> Rules:
     """Return the rules of a search; refuses what does not go together."""
-    moves = _choice(Neighbourhood, "neighbourhood", neighbourhood)
-    what = _choice(Objective, "objective", objective)
+    moves = member(Neighbourhood, neighbourhood, "neighbourhood")
+    what = member(Objective, objective, "objective")
     flow = what is Objective.FLOW_TIME
     if sharing is None:
         share = Sharing.PREFIX if flow else Sharing.BOTH
     else:
-        share = _choice(Sharing, "sharing", sharing)
+        share = member(Sharing, sharing, "sharing")
     if flow and share is Sharing.BOTH:
         raise OptionError(
             "sharing: expected none or prefix for total flow time, which depends on "
@@ -261,7 +258,7 @@ def make_rules(
         tenure = default_tenure(shop.n_jobs)
     whole(0, MOST_TENURE).check(tenure, "tenure")
     return Rules(
-        shop.times, moves, share, _choice(Tabu, "tabu", tabu), what, int(tenure), kept
+        shop.times, moves, share, member(Tabu, tabu, "tabu"), what, int(tenure), kept
     )
 
 
@@ -289,10 +286,18 @@ def make_starts(
     for row, jobs in enumerate(starts):
         jobs[:] = given[min(row, len(given) - 1)]
         if row >= len(given):
-            for _ in range(max(1, int(STARTS_SWAPS * shop.n_jobs))):
-                pair = rng.integers(shop.n_jobs, size=2)
-                jobs[pair] = jobs[pair[::-1]]
+            some = max(1, int(STARTS_SWAPS * shop.n_jobs))
+            swap_some(rng, jobs, 0, shop.n_jobs, some)
     return starts
+
+
+def swap_some(
+    rng: np.random.Generator, jobs: NDArray[np.int32], first: int, last: int, count: int
+) -> None:
+    """Exchange some jobs of the positions from ``first`` to ``last`` - 1, in place."""
+    for _ in range(count):
+        pair = rng.integers(first, last, size=2)
+        jobs[pair] = jobs[pair[::-1]]
 
 
 def _are_several(start: object) -> bool:
@@ -301,17 +306,3 @@ def _are_several(start: object) -> bool:
         return np.ndim(start) == 2  # type: ignore[arg-type]
     except ValueError:  # rows of different lengths
         return True
-
-
-def _choice(kind: type[Choice], name: str, value: object) -> Choice:
-    try:
-        return kind(value)  # type: ignore[arg-type]
-    except ValueError:
-        allowed = ", ".join(kind)
-        raise OptionError(f"{name}: expected {allowed}, got {shown(value)}") from None
-
-
-def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    """Refuse what is not one of some words."""
-    if value not in allowed:
-        raise OptionError(f"{name}: expected {', '.join(allowed)}, got {shown(value)}")
