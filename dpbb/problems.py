@@ -8,20 +8,15 @@ are named by path and loaded when they are asked for.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 from dpbb.errors import InstanceError
-from dpbb.problem import Encodable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from importlib.metadata import EntryPoint
-
-    from dpbb.problem import Problem
+from dpbb.problem import Encodable, Problem
 
 GROUP = "dpbb.problems"
 """Entry points of installed packages: the name is a kind, the value its family, such as

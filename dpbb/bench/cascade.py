@@ -10,6 +10,7 @@ each. A tree that is not over in time has its nodes so far, with a ``>``. With
 
 from __future__ import annotations
 
+import argparse
 import json
 import statistics
 import subprocess
@@ -17,25 +18,19 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpbb.bench.common import write_json
 from dpbb.bench.cpu import Machine
-from dpbb.engines.base import SLICE_S
+from dpbb.engines.base import SLICE_S, Device, Engine
 from dpbb.engines.registry import choose_engine
 from dpbb.errors import OptionError
 from dpbb.estimation.cascades import learned_pairs, pair_bounds_of, with_pairs
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.options import LB1, TreeOptions
-from dpbb.problem import bound_of
+from dpbb.problem import Problem, bound_of
 from dpbb.tree.work_unit import WorkUnit
-
-if TYPE_CHECKING:
-    import argparse
-
-    from dpbb.engines.base import Device, Engine
-    from dpbb.problem import Problem
 
 VFR = ("VFR30_15_2@2317", "VFR30_20_8@2812", "VFR40_15_9@2705", "VFR40_15_10@2940")
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
+
+from distributed import Client
 
 from dpbb.cluster.client.open import submit_run
 from dpbb.coordination.messages import RunId, RunSpec
+from dpbb.coordination.outcome import Outcome
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import RunOptions, TreeOptions
-
-if TYPE_CHECKING:
-    from distributed import Client
-
-    from dpbb.coordination.outcome import Outcome
 
 
 def submit_tree(client: Client, instance: str, ub: int) -> Any:

@@ -9,13 +9,17 @@ what Dask takes also where other work on the machine blurs the times.
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from distributed import Client
 
 from dpbb.bench.cluster_runs import submit_tree
 from dpbb.bench.common import check_counts, write_json
@@ -26,13 +30,6 @@ from dpbb.flowshop.taillard import taillard_instance
 from dpbb.kernels.cores import physical_cores
 from dpbb.options import TreeOptions
 from dpbb.tree.work_unit import WorkUnit
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-
-    from distributed import Client
-
 
 RAW_SLICE_S = 0.2
 WARM_UP = ("ta030", 2178)

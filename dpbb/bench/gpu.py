@@ -10,11 +10,13 @@ import time
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpbb.bench.common import check_counts, write_json
 from dpbb.engines import nvml
+from dpbb.engines.base import Device
 from dpbb.engines.gpu.engine import GpuEngine
+from dpbb.engines.gpu.session import GpuSession
 from dpbb.errors import EngineUnavailable
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance
@@ -22,10 +24,6 @@ from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import generate
 from dpbb.options import LB1, Balance, BranchingRule, TreeOptions, Tuning
 from dpbb.tree.work_unit import WorkUnit
-
-if TYPE_CHECKING:
-    from dpbb.engines.base import Device
-    from dpbb.engines.gpu.session import GpuSession
 
 PHASE_SLICE_S = 0.002
 PHASES_S = 5.0

@@ -15,13 +15,14 @@ import os
 import platform
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dpbb.bench.common import check_counts
 from dpbb.bench.heuristics_report import Report, save_better
 from dpbb.bench.heuristics_runs import (
+    Run,
     RunsFile,
     Task,
     cores_of_their_own,
@@ -29,14 +30,9 @@ from dpbb.bench.heuristics_runs import (
 )
 from dpbb.cluster.worker.gpus import VISIBLE, visible_gpus
 from dpbb.errors import OptionError
+from dpbb.flowshop import FlowShopInstance
 from dpbb.flowshop.heuristics import DEVICES, HEURISTICS
 from dpbb.text.files import check_writable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dpbb.bench.heuristics_runs import Run
-    from dpbb.flowshop import FlowShopInstance
 
 TAILLARD = {
     "20x5": 1,

@@ -8,30 +8,27 @@ The exit code is 1 when a count is wrong.
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from distributed import Client
 
 from dpbb.bench.cluster_runs import submit_tree
 from dpbb.bench.common import check_counts, write_json
 from dpbb.bench.cpu import TREES, Machine, Tree
-
-if TYPE_CHECKING:
-    import argparse
-
-    from distributed import Client
-
-    from dpbb.coordination.ledger import Checked, CheckedGift
-    from dpbb.coordination.messages import (
-        Lease,
-        LeaseId,
-        Order,
-        Report,
-        RunId,
-        SeatId,
-        UnitId,
-    )
+from dpbb.coordination.ledger import Checked, CheckedGift
+from dpbb.coordination.messages import (
+    Lease,
+    LeaseId,
+    Order,
+    Report,
+    RunId,
+    SeatId,
+    UnitId,
+)
 
 
 class Watch:

@@ -5,24 +5,20 @@ from __future__ import annotations
 import os
 import statistics
 import time
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.bench.jobshop_report import Bench, Rate
 from dpbb.jobshop import Criterion, Encoding, generate, load
 from dpbb.jobshop.cpu_batch import costs as cpu_costs
 from dpbb.jobshop.cpu_batch import random_sequences
 from dpbb.jobshop.graph import Graph
+from dpbb.jobshop.instance import JobShopInstance
 from dpbb.jobshop.solution import orders_of_sequence
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from dpbb.jobshop.instance import JobShopInstance
 
 BATCHES = {"10x10": 2**20, "15x15": 2**20, "20x20": 2**20, "100x20": 2**17}
 """Solutions of a batch for each size."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.bench.jobshop_report import Bench, TableRow
 from dpbb.errors import InstanceError
@@ -17,14 +19,8 @@ from dpbb.jobshop.cpu_batch import costs as cpu_costs
 from dpbb.jobshop.cpu_batch import random_sequences
 from dpbb.jobshop.cpu_paths import closure
 from dpbb.jobshop.graph import Graph
+from dpbb.jobshop.instance import JobShopInstance
 from dpbb.jobshop.longest_paths import arcs_matrix
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from dpbb.jobshop.instance import JobShopInstance
 
 PAPER = {225: 8.258, 300: 12.640, 400: 16.062, 450: 19.855, 600: 22.895} | {
     750: 27.054,

@@ -9,32 +9,28 @@ differ. On a GPU the nodes are there already, and the bounds stay there.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import statistics
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.bench.lb2_scalar import scalar_rate
 from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.bounds import batch_cpu
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
+from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.models.pool import PoolFlowShop
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.kernels.nvrtc import require_gpu
 from dpbb.options import TreeOptions
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from dpbb.flowshop.instance import FlowShopInstance
 
 SIZES = {"20x20": "ta021", "50x20": "ta051", "100x20": "ta081", "200x20": "ta101"}
 """An instance for each size."""

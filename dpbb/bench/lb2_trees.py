@@ -13,12 +13,14 @@ import json
 import math
 import os
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
 from itertools import product
 from multiprocessing import get_context
+from multiprocessing.queues import Queue
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from dpbb.bench.lb2_arms import POOLS
 from dpbb.bench.lb2_lists import CLASSES, WANTED, NodeList, make_list, size_of
@@ -34,10 +36,6 @@ from dpbb.engines.pool.settings import PoolSettings
 from dpbb.errors import DpbbError
 from dpbb.kernels.cores import physical_cores
 from dpbb.options import Offload, Placement
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from multiprocessing.queues import Queue
 
 WAYS = ("cores", "gpu", "threads")
 """Of exploring a list."""

@@ -14,14 +14,16 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpbb.bench.cpu import Machine
 from dpbb.campaign.checking import doubt_of
-from dpbb.campaign.folder import CampaignFolder
+from dpbb.campaign.folder import CampaignFolder, Record
 from dpbb.campaign.report import CLASS_COLUMNS, as_table, classes
+from dpbb.engines.base import Device, Engine
 from dpbb.engines.driver import explore_to_end
 from dpbb.engines.registry import get_engine
 from dpbb.errors import EngineUnavailable, OptionError
@@ -30,12 +32,6 @@ from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import Balance, TreeOptions, Tuning
 from dpbb.text.json_text import json_text
 from dpbb.tree.work_unit import WorkUnit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from dpbb.campaign.folder import Record
-    from dpbb.engines.base import Device, Engine
 
 TREES = {"ta021": 2297, "ta056": 3666, "ta081": 6115, "ta101": 11156}
 """Upper bounds of Table 1 and Figure 9."""

@@ -5,36 +5,35 @@ from __future__ import annotations
 import platform
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from dpbb import api
 from dpbb.campaign.checking import doubt_of
 from dpbb.campaign.folder import CERTIFICATES, CHECKPOINTS, CampaignFolder, Record
-from dpbb.campaign.schedules import named
+from dpbb.campaign.schedules import KnownSchedule, named
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
+from dpbb.coordination.checkpoint import Checkpoint
+from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import CheckpointError, DpbbError, InstanceError, OptionError
 from dpbb.estimation.estimating import estimate
 from dpbb.estimation.result import USED_OPTIONS
 from dpbb.flowshop.family import read_problem
 from dpbb.options import AUTO_BOUND, OPTIONS, SolveOptions
 from dpbb.options.rows import Where
-from dpbb.problem import best_known_of, bound_of, instance_name_of, n_machines_of
+from dpbb.problem import (
+    Problem,
+    best_known_of,
+    bound_of,
+    instance_name_of,
+    n_machines_of,
+)
 from dpbb.progress.base import Progress
-from dpbb.result import Termination
+from dpbb.result import Result, Termination
 from dpbb.solving.resume import options_before, strategy_before
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-    from pathlib import Path
-
-    from dpbb.campaign.schedules import KnownSchedule
-    from dpbb.coordination.checkpoint import Checkpoint
-    from dpbb.coordination.snapshot import Snapshot
-    from dpbb.problem import Problem
-    from dpbb.result import Result
 
 ESTIMATE_S = 1.0
 """Default seconds of sampling for each instance."""

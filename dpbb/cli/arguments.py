@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpbb.options import OPTIONS, ProgressStyle, Verbosity
-
-if TYPE_CHECKING:
-    from dpbb.options.rows import OptionRow
+from dpbb.options.rows import OptionRow
 
 
 def add_instance(parser: argparse.ArgumentParser) -> None:

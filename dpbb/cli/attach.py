@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 from dpbb.cli.arguments import add_log_json, add_on_end, add_option
 from dpbb.cli.remote import add_run, attached
 from dpbb.cli.shared import EXIT_CODES, EXIT_CODES_TEXT, stopping, telling
 from dpbb.errors import DpbbError, OptionError
 from dpbb.options import OPTIONS, SolveOptions
+from dpbb.result import Result
 from dpbb.text.files import check_writable
-
-if TYPE_CHECKING:
-    import argparse
-
-    from dpbb.result import Result
 
 EPILOG = (
     "Ctrl-C leaves the run, which goes on (exit code 3 or 4, as what is known).\n\n"

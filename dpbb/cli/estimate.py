@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from dpbb.cli.arguments import add_ends, add_instance, add_option
 from dpbb.cli.shared import flags_given, problem_of
 from dpbb.estimation.result import USED_OPTIONS
 from dpbb.options import OPTIONS
-
-if TYPE_CHECKING:
-    import argparse
-
-    from dpbb.options.rows import OptionRow
+from dpbb.options.rows import OptionRow
 
 EPILOG = """\
 The tree is that of a solve with a schedule of makespan U at hand. What the interval

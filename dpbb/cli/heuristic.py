@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpbb.cli.arguments import (
     add_ends,
@@ -17,15 +18,10 @@ from dpbb.cli.arguments import (
 from dpbb.cli.output import write_schedule
 from dpbb.cli.shared import flags_given, logging_to_stderr, problem_of, stopping
 from dpbb.options import OPTIONS, SolveOptions, Verbosity
-from dpbb.problem import best_known_of
+from dpbb.problem import BestKnown, best_known_of
+from dpbb.result import Result
 from dpbb.text.files import check_writable
 from dpbb.text.json_text import json_text
-
-if TYPE_CHECKING:
-    import argparse
-
-    from dpbb.problem import BestKnown
-    from dpbb.result import Result
 
 SHARED = ("threads", "seed", "initial", "scheduler", "progress", "verbosity")
 """Options that mean what they mean in a solve."""

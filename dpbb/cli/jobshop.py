@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dpbb.errors import OptionError
-from dpbb.jobshop import Criterion, Encoding, best_known, evaluate, load, schedule
+from dpbb.jobshop import (
+    Criterion,
+    Encoding,
+    JobShopSchedule,
+    best_known,
+    evaluate,
+    load,
+    schedule,
+)
 from dpbb.text.files import check_writable, whole_file
 from dpbb.text.json_text import json_text
-
-if TYPE_CHECKING:
-    import argparse
-
-    from dpbb.jobshop import JobShopSchedule
 
 PICTURES = (".png", ".svg", ".pdf")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import argparse
+from typing import Any
 
 from dpbb.cli.arguments import (
     add_on_end,
@@ -16,11 +17,7 @@ from dpbb.cli.shared import (
     run_and_show,
 )
 from dpbb.options import SolveOptions
-
-if TYPE_CHECKING:
-    import argparse
-
-    from dpbb.result import Result
+from dpbb.result import Result
 
 EPILOG = (
     "The tree's options are as before; a smaller --upper-bound and a better --initial "

@@ -10,17 +10,13 @@ unit.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
 
 import dask
-from distributed import Scheduler
+from distributed import Nanny, Scheduler, Worker
 
 from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
 from dpbb.cluster.scheduler.restoring import CONFIG
 from dpbb.engines.registry import available_engines
-
-if TYPE_CHECKING:
-    from distributed import Nanny, Worker
 
 
 async def dask_setup(server: Scheduler | Worker | Nanny) -> None:

@@ -23,46 +23,42 @@ stopped the run already.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from dpbb.coordination.answers import Answers
-from dpbb.coordination.checkpoint import resumed_incumbent
+from dpbb.coordination.checkpoint import Checkpoint, resumed_incumbent
 from dpbb.coordination.dispatch import Dispatcher
 from dpbb.coordination.events import EventLog
 from dpbb.coordination.incumbent import Incumbent, evaluate_candidate, jobs_of
 from dpbb.coordination.journal import Journal
+from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
 from dpbb.coordination.limits import Limits
-from dpbb.coordination.messages import Lease, Order, OrderKind
+from dpbb.coordination.messages import (
+    Assignment,
+    GiftWanted,
+    Lease,
+    LeaseId,
+    Order,
+    OrderKind,
+    Report,
+    RunSpec,
+    Seat,
+    SeatId,
+    UnitId,
+)
+from dpbb.coordination.optima import Optima
+from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.rate import WINDOW_S, RateMeter
 from dpbb.coordination.run_record import RunRecord
 from dpbb.coordination.saves import Saves
-from dpbb.coordination.snapshot import RunState
+from dpbb.coordination.snapshot import RunState, Snapshot
+from dpbb.coordination.units import LeaseRecord
 from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError, StaleLeaseError
 from dpbb.problem import cost_of, part_of, root_bound
 from dpbb.result import TREE, Termination
+from dpbb.tree.counters import Counters
 from dpbb.tree.work_unit import WorkUnit
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dpbb.coordination.checkpoint import Checkpoint
-    from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
-    from dpbb.coordination.messages import (
-        Assignment,
-        GiftWanted,
-        LeaseId,
-        Report,
-        RunSpec,
-        Seat,
-        SeatId,
-        UnitId,
-    )
-    from dpbb.coordination.optima import Optima
-    from dpbb.coordination.outcome import Outcome
-    from dpbb.coordination.snapshot import Snapshot
-    from dpbb.coordination.units import LeaseRecord
-    from dpbb.tree.counters import Counters
 
 STOP_GRACE_S = 10.0
 """A seat that is silent for so long after a stop has lost its lease."""

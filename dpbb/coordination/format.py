@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -46,18 +47,13 @@ from dpbb.options import (
     Tuning,
     kinds,
 )
-from dpbb.problem import Renamed, with_bound
+from dpbb.problem import Problem, Renamed, with_bound
 from dpbb.problems import decoded, encoded, holds_problem
 from dpbb.result import Improvement
 from dpbb.text.labels import Names, names_of
 from dpbb.tree.branching import refusal
 from dpbb.tree.counters import Counters
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from dpbb.problem import Problem
-    from dpbb.tree.work_unit import WorkUnit
+from dpbb.tree.work_unit import WorkUnit
 
 MAGIC = b"dpbb-checkpoint"
 

@@ -8,12 +8,7 @@ number of bytes a second. Every answer carries the intervals (``Order``).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from dpbb.coordination.messages import Order
-
-if TYPE_CHECKING:
-    from dpbb.coordination.messages import OrderKind, RunSpec
+from dpbb.coordination.messages import Order, OrderKind, RunSpec
 
 SIGNS_OF_LIFE = 3.1
 """A seat reports at least so often within the time after which its lease expires.

@@ -7,19 +7,14 @@ counted in integers: floats added and taken away would leave ghosts behind.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.tree.packing import MANY_ROOTS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from dpbb.tree.work_unit import WorkUnit
+from dpbb.tree.work_unit import WorkUnit
 
 N_CELLS = 240
 

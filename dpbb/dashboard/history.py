@@ -7,17 +7,13 @@ then on they are taken half as often.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpbb.coordination.snapshot import RunState
+from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.coordination.span_map import states_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.coordination.snapshot import Snapshot
 
 MAX_SAMPLES = 960
 FIRST_STEP_S = 0.5

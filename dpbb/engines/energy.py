@@ -18,12 +18,9 @@ import tempfile
 import time
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dpbb.engines import nvml
-
-if TYPE_CHECKING:
-    from dpbb.engines.base import Device
+from dpbb.engines.base import Device
 
 POWERCAP = Path("/sys/class/powercap")
 

@@ -12,21 +12,16 @@ not any interval.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpbb.problem import Tightens
+from dpbb.options import TreeOptions
+from dpbb.problem import Problem, Tightens
 from dpbb.tree.branching import bound_children
 from dpbb.tree.work_unit import WorkUnit
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from dpbb.options import TreeOptions
-    from dpbb.problem import Problem
 
 
 class Ivm:

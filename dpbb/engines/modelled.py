@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dpbb.options import TreeOptions
+from dpbb.problem import Problem
 from dpbb.problems import model_of, models_known
 from dpbb.tree.branching import refusal
-
-if TYPE_CHECKING:
-    from dpbb.options import TreeOptions
-    from dpbb.problem import Problem
 
 
 def obstacle_of(

@@ -6,18 +6,13 @@ leaf on one side alone would have them. Source: Gmys, INFORMS J. Comput. 34(5), 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpbb.problem import Beginning, costs_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from dpbb.problem import Problem
+from dpbb.problem import Beginning, Problem, costs_of
 
 
 def best_completions(

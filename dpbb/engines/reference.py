@@ -10,23 +10,20 @@ import os
 import platform
 from collections import deque
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.engines.base import SLICE_S, Candidate, Device, Slice
 from dpbb.engines.ivm import Ivm
 from dpbb.engines.promotion import best_completions
 from dpbb.errors import EngineUnavailable, InvariantError
+from dpbb.options import TreeOptions, Tuning
+from dpbb.problem import Beginning, Problem
 from dpbb.tree.branching import refusal
+from dpbb.tree.root import Root
 from dpbb.tree.work_unit import WorkUnit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.options import TreeOptions, Tuning
-    from dpbb.problem import Beginning, Problem
-    from dpbb.tree.root import Root
 
 
 class ReferenceEngine:

@@ -12,26 +12,20 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.engines.registry import get_engine
 from dpbb.estimation.background import main, tree_from_json
 from dpbb.estimation.plain import sampler_of, thin
 from dpbb.estimation.prospect import CLEAR, COSTS, Prospect
-from dpbb.options import LB1
-from dpbb.problem import HasBounds, bound_of, with_bound
+from dpbb.options import LB1, TreeOptions
+from dpbb.problem import HasBounds, Problem, bound_of, with_bound
 from dpbb.tree.branching import bound_children
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from dpbb.options import TreeOptions
-    from dpbb.problem import Problem
 
 NODES = 32
 """Nodes of a depth that are looked at to order pairs."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any, Unpack
 
 from dpbb.engines.registry import get_engine
 from dpbb.errors import OptionError
-from dpbb.estimation.rates import RateUnknown, h100_rate, measured_rate
+from dpbb.estimation.rates import Rate, RateUnknown, h100_rate, measured_rate
 from dpbb.estimation.result import MOST_NODES, USED_OPTIONS, Estimate
 from dpbb.flowshop.family import read_problem
-from dpbb.options import SolveOptions, kinds
+from dpbb.options import SolveOptions, TreeOptions, kinds
+from dpbb.options.derived import EstimateKeywords
 from dpbb.problem import (
+    Problem,
     best_known_of,
     instance_name_of,
     n_machines_of,
@@ -18,16 +21,7 @@ from dpbb.problem import (
     with_bound,
 )
 from dpbb.tree.branching import tree_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Unpack
-
-    from dpbb.estimation.rates import Rate
-    from dpbb.options import TreeOptions
-    from dpbb.options.derived import EstimateKeywords
-    from dpbb.problem import Problem
-    from dpbb.tree.work_unit import WorkUnit
+from dpbb.tree.work_unit import WorkUnit
 
 SECONDS = 5.0
 """Default time of an estimate."""

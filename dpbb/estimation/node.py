@@ -9,9 +9,10 @@ jobs are in root order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.kernels import models
 from dpbb.kernels.compiling import helper, int64
@@ -25,12 +26,8 @@ from dpbb.kernels.pairs import (
     close_copies,
 )
 from dpbb.kernels.pointers import pointer_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.options import TreeOptions
-    from dpbb.problem import Problem
+from dpbb.options import TreeOptions
+from dpbb.problem import Problem
 
 
 class Tables(NamedTuple):

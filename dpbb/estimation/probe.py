@@ -13,25 +13,22 @@ the order of their parents; levels are finished one after the other.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.estimation.node import (
     Level,
+    Tables,
     copy_node,
     decompose,
     make_child,
     make_level,
 )
 from dpbb.kernels.compiling import entry, helper, int64
+from dpbb.kernels.pairs import Room
 from dpbb.kernels.pointers import pointers
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.estimation.node import Tables
-    from dpbb.kernels.pairs import Room
 
 MOST_STRATA = 4096
 """Strata of one depth; where UB - LB has more values, neighbors share one."""

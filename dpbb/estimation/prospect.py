@@ -7,17 +7,13 @@ here, as that takes as long as a short tree.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from dpbb.estimation.background import answer_apart, tree_to_json
-from dpbb.options import LB1
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dpbb.options import TreeOptions
-    from dpbb.problem import Problem
+from dpbb.options import LB1, TreeOptions
+from dpbb.problem import Problem
 
 CLEAR = 0.8
 """Largest part of the time that LB1 takes for what is left of its tree that another

@@ -6,16 +6,13 @@ import math
 import time
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpbb.engines.registry import choose_engine
 from dpbb.errors import DpbbError
-from dpbb.problem import objective_of
+from dpbb.options import TreeOptions
+from dpbb.problem import Problem, objective_of
 from dpbb.tree.work_unit import WorkUnit
-
-if TYPE_CHECKING:
-    from dpbb.options import TreeOptions
-    from dpbb.problem import Problem
 
 MEASURE_S = {"cpu": 0.4, "cuda": 2.0}
 """Seconds that a rate is measured for, by kind of device: a GPU takes its time to

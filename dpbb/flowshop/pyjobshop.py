@@ -10,18 +10,15 @@ from __future__ import annotations
 
 from dataclasses import fields
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import refuse
 from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.result import Result
 from dpbb.text.labels import NO_NAMES, Names
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.result import Result
 
 MOST_UNSAID = 3
 """Machines up to which one sequence on all of them need not be asked for: some optimal

@@ -11,21 +11,17 @@ they made 0.85 to 0.95 of the operations a second of these loops.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
-from dpbb.jobshop.solution import Encoding
+from dpbb.jobshop.instance import JobShopInstance
+from dpbb.jobshop.solution import Criterion, Encoding
 from dpbb.jobshop.tables import CRITERION_NUMBER, CYCLIC, INVALID, Tables
 from dpbb.kernels.compiling import compiled
 from dpbb.kernels.cores import in_parts, thread_count
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.jobshop.instance import JobShopInstance
-    from dpbb.jobshop.solution import Criterion
 
 _OPTIONS: dict[str, Any] = {
     "nogil": True,

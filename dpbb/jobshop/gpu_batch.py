@@ -7,24 +7,19 @@ Input that is on the device already, a CuPy array or anything with
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import OptionError
-from dpbb.jobshop.solution import Encoding
+from dpbb.jobshop.instance import JobShopInstance
+from dpbb.jobshop.solution import Criterion, Encoding
 from dpbb.jobshop.tables import CRITERION_NUMBER, Tables
 from dpbb.kernels.nvrtc import load_module, require_gpu
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from dpbb.jobshop.instance import JobShopInstance
-    from dpbb.jobshop.solution import Criterion
 
 HERE = Path(__file__).parent / "cuda"
 LANES = 32

@@ -5,18 +5,15 @@ Nothing of Dask is imported here: the client and the arrays that are given bring
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from dpbb.errors import OptionError, shown
 from dpbb.jobshop.evaluate import check_array, evaluate, host_array
+from dpbb.jobshop.instance import JobShopInstance
 from dpbb.jobshop.solution import Encoding, solution_shape
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dpbb.jobshop.instance import JobShopInstance
 
 PARTS_PER_WORKER = 4
 """Parts of one batch for each worker, as workers are not equally fast."""

@@ -9,13 +9,14 @@ is ``dpbb.tree.branching``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from dpbb.kernels.compiling import helper, inlined, int64
 from dpbb.kernels.models import bounds, gather, prepare
-from dpbb.kernels.pointers import aligned_zeros
+from dpbb.kernels.pointers import Ints, Lanes, aligned_zeros
 from dpbb.kernels.scalar import popcount
 from dpbb.kernels.simd import (
     Vector,
@@ -29,15 +30,8 @@ from dpbb.kernels.simd import (
     store,
     zeros,
 )
-from dpbb.options import BranchingRule
-from dpbb.problem import kinds_of
-
-if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
-
-    from dpbb.kernels.pointers import Ints, Lanes
-    from dpbb.options import TreeOptions
-    from dpbb.problem import Problem
+from dpbb.options import BranchingRule, TreeOptions
+from dpbb.problem import Problem, kinds_of
 
 PAIR = 2
 

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TextIO
 
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from dpbb.coordination.snapshot import Snapshot
 from dpbb.progress.base import News, Progress
 from dpbb.progress.live_panel import LivePanel, View
 from dpbb.progress.rows import (
     ROWS_A_HEADER,
+    Column,
     fitting,
     format_event,
     format_header,
@@ -27,12 +29,6 @@ from dpbb.progress.rows import (
     format_row,
     mark_of,
 )
-
-if TYPE_CHECKING:
-    from typing import TextIO
-
-    from dpbb.coordination.snapshot import Snapshot
-    from dpbb.progress.rows import Column
 
 REFRESHES_PER_S = 4
 

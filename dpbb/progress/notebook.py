@@ -7,15 +7,13 @@ protocol, which IPython sends when a display has an id.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dpbb.coordination.snapshot import Snapshot
 from dpbb.progress.base import Progress
 from dpbb.progress.page import snapshot_html, start_html
 from dpbb.progress.rows import format_row
 from dpbb.result import Result
-
-if TYPE_CHECKING:
-    from dpbb.coordination.snapshot import Snapshot
 
 PAUSE_S = 0.5
 """Between updates: each is a message to every browser, and stays with the kernel."""

@@ -17,16 +17,14 @@ import subprocess
 import threading
 import urllib.request
 from http.client import HTTPException
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
+from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import OptionError
 from dpbb.progress.base import Progress
 from dpbb.progress.words import goes_on, state_word
-
-if TYPE_CHECKING:
-    from dpbb.coordination.snapshot import Snapshot
-    from dpbb.result import Result
+from dpbb.result import Result
 
 logger = logging.getLogger(__name__)
 

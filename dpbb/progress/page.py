@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from dpbb.coordination.snapshot import RunState
+from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.progress.text import (
     format_best,
     format_count,
@@ -21,11 +21,6 @@ from dpbb.progress.words import (
     state_word,
 )
 from dpbb.text import markup
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dpbb.coordination.snapshot import Snapshot
 
 
 def snapshot_html(

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import secrets
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from pathlib import Path
+from random import Random
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,6 +22,7 @@ from dpbb.estimation.sampling import FIRST_SAMPLES, Sampler
 from dpbb.flowshop.family import read_problem
 from dpbb.options import LB1, TreeOptions
 from dpbb.problem import (
+    Problem,
     Tightens,
     best_known_of,
     bound_of,
@@ -33,13 +37,6 @@ from dpbb.proof.pieces import Explorer, Found, Task
 from dpbb.text.files import check_writable
 from dpbb.tree.branching import bound_children
 from dpbb.tree.work_unit import WorkUnit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-    from random import Random
-
-    from dpbb.problem import Problem
 
 Counts: TypeAlias = "tuple[int, int, dict[int, int]]"
 

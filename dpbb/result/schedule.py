@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import csv
 import html
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import DpbbError
-from dpbb.problem import Scheduled
+from dpbb.problem import Problem, Scheduled
 from dpbb.text.labels import NO_NAMES, Names, names_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from dpbb.problem import Problem
 
 COLUMNS = ("position", "job", "machine", "start", "end")
 

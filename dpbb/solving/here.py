@@ -7,28 +7,22 @@ of Dask there are a thread and function calls.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from threading import RLock
-from typing import TYPE_CHECKING
 
 from dpbb.cluster.worker.exploration import Exploration, SeatControl, SeatStatus
 from dpbb.cluster.worker.sessions import SeatSessions
+from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.coordinator import Coordinator
 from dpbb.coordination.ledger import check_report
-from dpbb.coordination.messages import Seat, SeatId
+from dpbb.coordination.messages import Order, Report, RunSpec, Seat, SeatId
+from dpbb.coordination.outcome import Outcome
+from dpbb.coordination.snapshot import Snapshot
 from dpbb.engines.base import Device
 from dpbb.errors import ClusterError
-from dpbb.result import Termination
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from dpbb.coordination.checkpoint import Checkpoint
-    from dpbb.coordination.messages import Order, Report, RunSpec
-    from dpbb.coordination.outcome import Outcome
-    from dpbb.coordination.snapshot import Snapshot
-    from dpbb.result import Result
+from dpbb.result import Result, Termination
 
 SEAT = SeatId("here")
 FOR_EVER_S = 1e9

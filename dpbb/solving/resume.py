@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpbb.cluster.client.optima_file import OptimaFile
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint, resumed_id
+from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.format import to_bytes
+from dpbb.coordination.messages import RunSpec
 from dpbb.errors import CheckpointError, OptionError
 from dpbb.options import OPTIONS, EngineName, SolveOptions, Strategy, Tuning
 from dpbb.options.rows import Resumed
-from dpbb.problem import root_bound
+from dpbb.problem import Problem, root_bound
 from dpbb.solving.call import Call
 from dpbb.solving.plan import Plan
 from dpbb.solving.start import numbered
 from dpbb.text.files import check_writable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dpbb.coordination.checkpoint import Checkpoint
-    from dpbb.coordination.messages import RunSpec
-    from dpbb.problem import Problem
 
 logger = logging.getLogger(__name__)
 

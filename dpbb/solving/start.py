@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from dpbb.options.permutations import check_permutation
 from dpbb.problem import (
     Encodable,
     HasHeuristics,
+    Incumbent,
     PartOfSequence,
+    Problem,
     StartSearch,
     bound_of,
     check_numbers,
@@ -31,12 +33,6 @@ from dpbb.result import Improvement
 from dpbb.solving.plan import Plan
 from dpbb.text.labels import NO_NAMES, names_of
 from dpbb.tree.branching import refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dpbb.problem import Incumbent, Problem
-
 
 GPU_START_S = 15.0
 GPU_START_SHARE = 0.2

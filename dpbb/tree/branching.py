@@ -18,18 +18,21 @@ order: a child is a copy if the child before it takes an equal job.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpbb.options import BranchingRule
-from dpbb.problem import NO_CHILD, SIDES, Problem, bound_of, kinds_of, sides_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.options import SolveOptions, TreeOptions
-    from dpbb.problem import Tightens
+from dpbb.options import BranchingRule, SolveOptions, TreeOptions
+from dpbb.problem import (
+    NO_CHILD,
+    SIDES,
+    Problem,
+    Tightens,
+    bound_of,
+    kinds_of,
+    sides_of,
+)
 
 TREE_RULE_VERSION = 2
 """The newest. Raised whenever any rule gives another tree; messages, checkpoints and

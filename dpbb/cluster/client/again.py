@@ -7,23 +7,18 @@ that dies costs its tasks, which Dask repeats.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from distributed import KilledWorker, as_completed
+from distributed import Client, KilledWorker, as_completed
 
 from dpbb.cluster.versions import check_versions, versions
 from dpbb.cluster.worker.again import explore_again
 from dpbb.errors import ClusterError
+from dpbb.options import TreeOptions
+from dpbb.problem import Problem
 from dpbb.proof.pieces import Found, Task, expanded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from distributed import Client
-
-    from dpbb.options import TreeOptions
-    from dpbb.problem import Problem
 
 SMALL = 20_000_000
 """Parts of fewer nodes, as claimed, go together until they have so many."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import getpass
 import platform
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from distributed import Client
 from distributed.protocol import pickle
 
 import dpbb
@@ -16,19 +19,11 @@ from dpbb.cluster.client.scheduler_calls import check_open
 from dpbb.cluster.rpc import raised, wrap
 from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
 from dpbb.cluster.versions import check_versions, scheduler_probe
-from dpbb.coordination.messages import RunId
+from dpbb.coordination.messages import RunId, RunSpec
+from dpbb.coordination.outcome import Outcome
+from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import ClusterError, OptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from distributed import Client
-
-    from dpbb.coordination.messages import RunSpec
-    from dpbb.coordination.outcome import Outcome
-    from dpbb.coordination.snapshot import Snapshot
-    from dpbb.result import Result
+from dpbb.result import Result
 
 
 def submit_run(

@@ -6,15 +6,13 @@ page within the first seconds: until then its port answers, but has no plots.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpbb.cluster.scheduler.page import EXPECTED
-
-if TYPE_CHECKING:
-    import asyncio
 
 logger = logging.getLogger(__name__)
 

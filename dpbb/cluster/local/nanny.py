@@ -6,16 +6,14 @@ import asyncio
 import contextlib
 import json
 import logging
+import subprocess
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from distributed.deploy.spec import ProcessInterface
 
 from dpbb.cluster.local.process import end, launch
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable, Mapping, Sequence
 
 logger = logging.getLogger(__name__)
 

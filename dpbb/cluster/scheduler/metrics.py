@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
+from dpbb.coordination.snapshot import Snapshot
 from dpbb.progress.words import state_kind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dpbb.coordination.snapshot import Snapshot
 
 logger = logging.getLogger(__name__)
 

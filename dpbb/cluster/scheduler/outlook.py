@@ -11,19 +11,13 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpbb.coordination.snapshot import RunState
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from dpbb.coordination.snapshot import Snapshot
+from dpbb.coordination.snapshot import RunState, Snapshot
 
 FIRST_S = 40.0
 """Age of a run at its first estimate: to start the process takes a second."""

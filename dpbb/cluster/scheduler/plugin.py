@@ -13,18 +13,21 @@ import asyncio
 import logging
 import platform
 import time
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from distributed import Scheduler
 from distributed.core import Status
 from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.protocol import pickle
 
 from dpbb.cluster.rpc import answers_errors, unwrap, wrap
 from dpbb.cluster.scheduler import metrics
+from dpbb.cluster.scheduler.beside import Part
 from dpbb.cluster.scheduler.checkpointing import Checkpointer
 from dpbb.cluster.scheduler.client_calls import ClientCalls
 from dpbb.cluster.scheduler.elastic import Elastic
@@ -33,36 +36,29 @@ from dpbb.cluster.scheduler.greetings import Greetings
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.scheduler.monitor import Monitor
 from dpbb.cluster.scheduler.notices import Notices
+from dpbb.cluster.scheduler.open_run import OpenRun
 from dpbb.cluster.scheduler.page import Page, PageControls
 from dpbb.cluster.scheduler.restoring import restore_all
 from dpbb.cluster.scheduler.submitter import Submitter
 from dpbb.cluster.versions import check_versions
 from dpbb.cluster.worker.loader import worker_plugin_bytes
+from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.format import from_bytes
-from dpbb.coordination.ledger import check_report
-from dpbb.coordination.messages import Order, OrderKind
+from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis, check_report
+from dpbb.coordination.messages import (
+    Assignment,
+    GiftWanted,
+    LeaseId,
+    Order,
+    OrderKind,
+    Report,
+    RunId,
+    RunSpec,
+    SeatId,
+    UnitId,
+)
 from dpbb.coordination.wire import decode_report, encode_lease, encode_order
 from dpbb.errors import ClusterError, InvariantError
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
-    from distributed import Scheduler
-
-    from dpbb.cluster.scheduler.beside import Part
-    from dpbb.cluster.scheduler.open_run import OpenRun
-    from dpbb.coordination.checkpoint import Checkpoint
-    from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
-    from dpbb.coordination.messages import (
-        Assignment,
-        GiftWanted,
-        LeaseId,
-        Report,
-        RunId,
-        RunSpec,
-        SeatId,
-        UnitId,
-    )
 
 logger = logging.getLogger(__name__)
 

@@ -11,17 +11,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from dpbb.cluster.storage.checkpoint_folder import newest_whole, resumed_id
 from dpbb.cluster.storage.claim import NAME, is_owned
 from dpbb.cluster.storage.patience import in_thread, in_time
 from dpbb.cluster.storage.store import Folder, shown
+from dpbb.coordination.checkpoint import Checkpoint
+from dpbb.coordination.messages import RunSpec
 from dpbb.errors import DpbbError
-
-if TYPE_CHECKING:
-    from dpbb.coordination.checkpoint import Checkpoint
-    from dpbb.coordination.messages import RunSpec
 
 logger = logging.getLogger(__name__)
 

@@ -10,16 +10,12 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dpbb.coordination.messages import Seat, SeatId
+from dpbb.coordination.messages import RunId, Seat, SeatId
 from dpbb.engines.base import Device
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from dpbb.coordination.messages import RunId
 
 logger = logging.getLogger(__name__)
 

@@ -10,14 +10,16 @@ folder and are not ours stay: another owner may have written them.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 from dpbb.cluster.storage.store import Folder
+from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
 from dpbb.coordination.format import (
     MAX_LINE,
     decode,
@@ -37,13 +39,8 @@ from dpbb.coordination.sections import (
     encode_roots,
 )
 from dpbb.errors import CheckpointError
+from dpbb.problem import Problem
 from dpbb.tree.packing import MANY_ROOTS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
-    from dpbb.problem import Problem
 
 HEADER = re.compile(r"checkpoint-(\d{6,})(?:-[0-9a-f]{8})?\.dpbb")
 PART = re.compile(r"units-(\d{6,})(?:-[0-9a-f]{8})?\.bin")

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing, nullcontext
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from distributed import Reschedule, get_worker
 
 from dpbb.engines.base import Device
 from dpbb.engines.registry import choose_engine
-from dpbb.proof.pieces import Explorer
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dpbb.options import TreeOptions
-    from dpbb.problem import Problem
-    from dpbb.proof.pieces import Found, Task
+from dpbb.options import TreeOptions
+from dpbb.problem import Problem
+from dpbb.proof.pieces import Explorer, Found, Task
 
 _gpu = Lock()
 

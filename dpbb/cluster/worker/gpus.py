@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpbb.engines import nvml
 from dpbb.engines.registry import AUTO, get_engine, is_replaced
 from dpbb.errors import EngineUnavailable, OptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dpbb.options import TreeOptions
-    from dpbb.problem import Problem
+from dpbb.options import TreeOptions
+from dpbb.problem import Problem
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 SEATS = "DPBB_SEATS"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from dpbb.engines.cpu.state import (
     STOP,
     TOP,
     UB,
+    Explorer,
+    Pool,
+    Tables,
 )
 from dpbb.kernels import models
 from dpbb.kernels.compiling import entry, helper, inlined, int64
@@ -30,10 +33,6 @@ from dpbb.kernels.scalar import (
     ctz,
     popcount,
 )
-
-if TYPE_CHECKING:
-    from dpbb.engines.cpu.state import Explorer, Pool, Tables
-
 
 MOST_JOBS_BY_TURNS = 64
 """Up to this many jobs two explorers of a thread take turns.

@@ -6,11 +6,9 @@ What a node is, and how its children are bounded, is the model's
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from dpbb.engines.cpu.state import JOBS_PER_WORD
+from dpbb.engines.cpu.state import JOBS_PER_WORD, Explorer, Tables
 from dpbb.kernels import models
 from dpbb.kernels.compiling import helper, inlined, int64
 from dpbb.kernels.pairs import (
@@ -20,6 +18,7 @@ from dpbb.kernels.pairs import (
     PAIR_LANES,
     TILE_2,
     TILE_4,
+    EqualJobs,
     best_side,
     bound_all,
     chosen_side,
@@ -39,10 +38,6 @@ from dpbb.kernels.simd import (
     store,
     zeros,
 )
-
-if TYPE_CHECKING:
-    from dpbb.engines.cpu.state import Explorer, Tables
-    from dpbb.kernels.pairs import EqualJobs
 
 
 @inlined

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.engines.base import SLICE_S, Candidate, Slice
 from dpbb.engines.cpu.explore import (
@@ -37,13 +38,9 @@ from dpbb.engines.cpu.walk import load_roots
 from dpbb.engines.promotion import best_completions
 from dpbb.errors import InvariantError
 from dpbb.kernels.pointers import addresses
+from dpbb.options import TreeOptions
+from dpbb.problem import Beginning, Problem
 from dpbb.tree.work_unit import WorkUnit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.options import TreeOptions
-    from dpbb.problem import Beginning, Problem
 
 SLEEP_S = 0.0005
 """A thread that found no work for some microseconds looks again after this."""

@@ -7,8 +7,6 @@ with something else, so that a thread that the system puts to sleep holds up nob
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from dpbb.engines.cpu.node import descend, enter, release, settle
@@ -23,6 +21,9 @@ from dpbb.engines.cpu.state import (
     TOP,
     UB,
     WAITING,
+    Explorer,
+    Pool,
+    Tables,
 )
 from dpbb.kernels.compiling import helper
 from dpbb.kernels.scalar import (
@@ -33,9 +34,6 @@ from dpbb.kernels.scalar import (
     ctz,
     popcount,
 )
-
-if TYPE_CHECKING:
-    from dpbb.engines.cpu.state import Explorer, Pool, Tables
 
 LEAST_GIVEN_JOBS = 5
 """A subtree with fewer jobs left is explored sooner than handed over."""

@@ -14,18 +14,15 @@ a smaller one is built from it and used below. Which table a depth uses is fixed
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.kernels.pairs import GROUP_JOBS, PAIR_LANES, TILE_4, EqualJobs, Rule
 from dpbb.kernels.pointers import Ints, Lanes, Words, aligned_zeros
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.options import TreeOptions
-    from dpbb.problem import Problem
+from dpbb.options import TreeOptions
+from dpbb.problem import Problem
 
 JOBS_PER_WORD = 32
 """Jobs whose pairs of bits fill a mask word of 64 bits."""

@@ -8,7 +8,7 @@ same parent as one sibling set.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,14 +22,14 @@ from dpbb.engines.cpu.state import (
     LEAVES,
     N_FOUND,
     TOP,
+    Explorer,
+    Pool,
+    Tables,
 )
 from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.pairs import GROUP_JOBS
 from dpbb.kernels.pointers import pointers
 from dpbb.kernels.scalar import ctz, pointer_at
-
-if TYPE_CHECKING:
-    from dpbb.engines.cpu.state import Explorer, Pool, Tables
 
 
 @helper

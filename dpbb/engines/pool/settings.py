@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from dpbb.options import Offload, Placement, Selection
-
-if TYPE_CHECKING:
-    from dpbb.options import Tuning
+from dpbb.options import Offload, Placement, Selection, Tuning
 
 POOL_BYTES = 1 << 30
 """Memory of open nodes from which the search goes deepest first."""

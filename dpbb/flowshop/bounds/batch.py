@@ -7,23 +7,19 @@ unscheduled.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import EngineUnavailable, OptionError, shown
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, Pairs, machine_pairs, pair_bounds
 from dpbb.flowshop.bounds.nodes import Nodes
 from dpbb.flowshop.formats import read_instance
+from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.kernels.cores import thread_count
 from dpbb.kernels.nvrtc import require_gpu
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from dpbb.flowshop.instance import FlowShopInstance
 
 __all__ = ["Pairs", "lb1", "lb2", "learned_pairs", "machine_pairs"]
 

@@ -8,20 +8,17 @@ made lane by lane before. Twins: ``nodes`` in NumPy, ``cuda/nodes.cu``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dpbb.flowshop.bounds.lb2 import JohnsonTables
 from dpbb.flowshop.makespan import longest_makespan
 from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.cores import in_parts, thread_count
 from dpbb.kernels.pointers import aligned_zeros, pointer_of
 from dpbb.kernels.simd import less, load, maximum, minimum, splat, store, zeros
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.flowshop.bounds.lb2 import JohnsonTables
 
 LANES = 64
 """Nodes of a block: a vector of as many lanes is one or several of the processor's."""

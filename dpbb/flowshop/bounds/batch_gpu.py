@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import OptionError
 from dpbb.flowshop.bounds.lb2 import JohnsonTables
+from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.makespan import longest_makespan
 from dpbb.kernels.cuda_pairs import NARROW_LIMIT
 from dpbb.kernels.nvrtc import load_module, require_gpu
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.flowshop.instance import FlowShopInstance
 
 SOURCE = Path(__file__).parent / "cuda" / "nodes.cu"
 

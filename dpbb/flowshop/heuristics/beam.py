@@ -20,9 +20,9 @@ The levels are ``beam_cpu`` and ``beam_gpu``, which keep the same nodes.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,12 +42,7 @@ from dpbb.flowshop.heuristics.search import Search, improve, machine_times
 from dpbb.flowshop.makespan import makespan
 from dpbb.flowshop.models.lb1_cpu import Lb1
 from dpbb.flowshop.problem import FlowShopProblem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dpbb.problem import Incumbent
-
+from dpbb.problem import Incumbent
 
 logger = logging.getLogger(__name__)
 

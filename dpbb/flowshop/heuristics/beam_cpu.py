@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,14 +20,9 @@ from dpbb.flowshop.heuristics.beam_kernels import (
 )
 from dpbb.flowshop.heuristics.beam_levels import NO_KEY, Guide, Outcome, Root, best_of
 from dpbb.flowshop.models.lb1_cpu import Lb1
+from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels.pairs import Room
 from dpbb.kernels.pointers import addresses
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from concurrent.futures import ThreadPoolExecutor
-
-    from dpbb.flowshop.problem import FlowShopProblem
 
 MEMORY = 2**30
 """Bytes that a beam takes at most."""

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.flowshop.heuristics.beam import load, widen
 from dpbb.flowshop.heuristics.beam_levels import NO_KEY, Guide, Outcome, Root, best_of
 from dpbb.flowshop.heuristics.neh import neh
+from dpbb.flowshop.heuristics.search import Search
 from dpbb.flowshop.models.lb1_cuda import Lb1, quads
+from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels.cuda_pairs import pack_pairs, words_per_pair
 from dpbb.kernels.nvrtc import load_module, require_gpu
 from dpbb.options import LB1
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from dpbb.flowshop.heuristics.search import Search
-    from dpbb.flowshop.problem import FlowShopProblem
-    from dpbb.problem import Incumbent
+from dpbb.problem import Incumbent
 
 logger = logging.getLogger(__name__)
 

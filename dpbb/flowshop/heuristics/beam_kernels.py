@@ -8,11 +8,12 @@ is the idle time, which its guide is made of. Twin: ``beam.cu``, to the bit.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpbb.flowshop.heuristics.beam_levels import BACK, NO_KEY, Guide
+from dpbb.flowshop.heuristics.beam_levels import BACK, NO_KEY, Guide, Root
 from dpbb.flowshop.models.lb1_cpu import Lb1, front_at
 from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.models import step
@@ -27,11 +28,6 @@ from dpbb.kernels.pairs import (
 from dpbb.kernels.pointers import Lanes, pointer_of, pointers
 from dpbb.kernels.scalar import ctz, popcount
 from dpbb.kernels.simd import blend, less, load, splat, zeros
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.flowshop.heuristics.beam_levels import Root
 
 float32: Any = np.float32
 int32: Any = np.int32

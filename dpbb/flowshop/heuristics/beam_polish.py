@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor, wait
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.flowshop.heuristics.beam_levels import BACK
 from dpbb.flowshop.heuristics.insertion_lanes import Room, local_search, narrowest, put
 from dpbb.flowshop.heuristics.search import Search, machine_times, random_state
 from dpbb.kernels.compiling import entry, int64
 from dpbb.kernels.pointers import addresses, pointer_of, pointers
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.problem import Incumbent
+from dpbb.problem import Incumbent
 
 MOST_POLISHED = 256
 """Nodes of a run that are completed and searched locally, at most."""

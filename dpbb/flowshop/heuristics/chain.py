@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.flowshop.heuristics.insertion_lanes import Room, narrowest
-from dpbb.flowshop.heuristics.search import machine_times, random_state
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.flowshop.heuristics.search import Search
-    from dpbb.kernels.pointers import Ints, Words
-    from dpbb.problem import Incumbent
-
+from dpbb.flowshop.heuristics.search import Search, machine_times, random_state
+from dpbb.kernels.pointers import Ints, Words
+from dpbb.problem import Incumbent
 
 JOBS = 0
 """Single jobs, all at once; a local search without them; then one by one back."""

@@ -8,10 +8,10 @@ rounds is a function of the instance, the start, the seed and the threads.
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.flowshop.heuristics.chain import BLOCK, JOBS, RECURSIVE, Chain, Moves
 from dpbb.flowshop.heuristics.insertion_lanes import narrowest
@@ -20,13 +20,7 @@ from dpbb.flowshop.heuristics.neh import neh
 from dpbb.flowshop.heuristics.search import Search, improve, machine_times
 from dpbb.flowshop.heuristics.steps import iterate
 from dpbb.kernels.pointers import addresses
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-    from numpy.typing import NDArray
-
-    from dpbb.problem import Incumbent
+from dpbb.problem import Incumbent
 
 ROUND_OPERATIONS = 40_000_000
 """Iterations x n_jobs^2 x n_machines of one round: some 50 ms."""

@@ -9,17 +9,14 @@ import time
 from dataclasses import replace
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from dpbb.flowshop.heuristics import default_time_s, first_incumbent
 from dpbb.flowshop.heuristics.palmer import palmer
 from dpbb.flowshop.heuristics.search import Search, improve
+from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.options import Heuristics
-
-if TYPE_CHECKING:
-    from dpbb.flowshop.instance import FlowShopInstance
-    from dpbb.problem import Incumbent, StartSearch
-
+from dpbb.problem import Incumbent, StartSearch
 
 POLL_S = 0.01
 

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.makespan import makespan
 from dpbb.options.permutations import check_permutation
 from dpbb.problem import Incumbent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from dpbb.flowshop.instance import FlowShopInstance
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,16 +7,12 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from dpbb.errors import OptionError, shown
-from dpbb.problem import HasHeuristics, StartSearch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from dpbb.problem import Incumbent
+from dpbb.problem import HasHeuristics, Incumbent, StartSearch
 
 Answer = TypeVar("Answer")
 

@@ -6,11 +6,11 @@ locally; they differ in what they take out and how (``Moves``).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from dpbb.flowshop.heuristics.chain import BLOCK, RECURSIVE
+from dpbb.flowshop.heuristics.chain import BLOCK, RECURSIVE, Chain
 from dpbb.flowshop.heuristics.insertion_lanes import (
     NOBODY,
     bit,
@@ -26,9 +26,6 @@ from dpbb.flowshop.heuristics.insertion_lanes import (
 from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.pointers import pointers
 from dpbb.kernels.scalar import atomic_load
-
-if TYPE_CHECKING:
-    from dpbb.flowshop.heuristics.chain import Chain
 
 
 @entry

@@ -11,7 +11,6 @@ as many in each one after it.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,9 +31,7 @@ from dpbb.flowshop.models.lb1_cpu import Lb1
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels.pairs import Room
 from dpbb.kernels.pointers import addresses
-
-if TYPE_CHECKING:
-    from dpbb.problem import Incumbent
+from dpbb.problem import Incumbent
 
 WINDOW = 8
 """Depths between those at which the best nodes are chosen."""

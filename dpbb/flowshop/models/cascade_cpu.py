@@ -25,9 +25,11 @@ estimate exact. Whether a child is pruned does not depend on estimates.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from dpbb.flowshop.bounds.cascade import cascade_of
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
@@ -48,13 +50,7 @@ from dpbb.kernels.simd import (
     store,
     zeros,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import DTypeLike, NDArray
-
-    from dpbb.problem import Problem
+from dpbb.problem import Problem
 
 LANES = PAIR_LANES
 """Machines v of a block."""

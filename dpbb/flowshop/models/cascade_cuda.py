@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
+from dpbb.flowshop.bounds.cascade import Cascade
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.flowshop.bounds.cascade import Cascade
 
 SLOTS = 2
 """Children of a lane."""

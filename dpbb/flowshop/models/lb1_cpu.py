@@ -21,9 +21,11 @@ after a child's job has begun there (remain and the other side).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels.compiling import inlined, int64
@@ -43,13 +45,7 @@ from dpbb.kernels.simd import (
     store,
     zeros,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import DTypeLike, NDArray
-
-    from dpbb.problem import Problem
+from dpbb.problem import Problem
 
 
 class Lb1(NamedTuple):

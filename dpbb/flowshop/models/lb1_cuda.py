@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import EngineUnavailable
 from dpbb.flowshop.bounds.cascade import cascade_of
 from dpbb.flowshop.models import cascade_cuda
+from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels.cuda_pairs import (
     NARROW_LIMIT,
     WIDE_LIMIT,
     pack_pairs,
     words_per_pair,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.flowshop.problem import FlowShopProblem
 
 MAX_JOBS = 800
 MAX_MACHINES = 60

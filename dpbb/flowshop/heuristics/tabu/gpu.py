@@ -8,23 +8,18 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import OptionError
-from dpbb.flowshop.heuristics.tabu.state import Objective, State, Tabu
+from dpbb.flowshop.heuristics.tabu.state import Objective, Rules, State, Tabu
 from dpbb.flowshop.makespan import longest_makespan
 from dpbb.kernels.nvrtc import load_module, require_gpu
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from dpbb.flowshop.heuristics.tabu.state import Rules
 
 HERE = Path(__file__).parent / "cuda"
 LANES = 32

@@ -6,18 +6,13 @@ the incumbent, the others apart from it by some random swaps; all do in later ro
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from dpbb.flowshop.heuristics.neh import neh
-from dpbb.flowshop.heuristics.search import improve
+from dpbb.flowshop.heuristics.search import Search, improve
 from dpbb.flowshop.heuristics.tabu.search import make_rules, make_search, swap_some
 from dpbb.flowshop.heuristics.tabu.state import Neighbourhood, State
-
-if TYPE_CHECKING:
-    from dpbb.flowshop.heuristics.search import Search
-    from dpbb.problem import Incumbent
+from dpbb.problem import Incumbent
 
 ROUND = 200
 """Generations of a round."""
