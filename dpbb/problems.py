@@ -6,8 +6,6 @@ code of its states and bounds in the form that this engine compiles. Families an
 are named by path and loaded when they are asked for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache

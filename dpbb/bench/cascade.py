@@ -8,8 +8,6 @@ each. A tree that is not over in time has its nodes so far, with a ``>``. With
 ``auto`` has its price, too.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import statistics

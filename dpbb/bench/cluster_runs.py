@@ -1,7 +1,5 @@
 """Trees at a fixed upper bound through a cluster: what several suites run."""
 
-from __future__ import annotations
-
 from typing import Any
 from uuid import uuid4
 

@@ -3,8 +3,6 @@
 The exit code is 1 when a count is wrong.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from dataclasses import dataclass

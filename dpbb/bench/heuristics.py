@@ -8,8 +8,6 @@ improve, and its permutation must have its makespan: the exit code is 1 when one
 not.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import platform

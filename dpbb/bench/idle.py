@@ -6,8 +6,6 @@ clock. Only seats that get another unit of the same run count: at its end there 
 The exit code is 1 when a count is wrong.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import time

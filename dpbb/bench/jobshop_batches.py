@@ -1,7 +1,5 @@
 """Throughput of batches of job-shop solutions, for ``dpbb bench jobshop``."""
 
-from __future__ import annotations
-
 import os
 import statistics
 import time

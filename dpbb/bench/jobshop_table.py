@@ -1,7 +1,5 @@
 """The founding paper's table of job-shop costs, for ``dpbb bench jobshop``."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Callable, Sequence

@@ -7,8 +7,6 @@ of the bounds of one batch, which are compared; the exit code is 1 where two of 
 differ. On a GPU the nodes are there already, and the bounds stay there.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

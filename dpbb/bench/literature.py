@@ -9,8 +9,6 @@ peta-scale GPU-accelerated supercomputers", INFORMS Journal on Computing 34(5), 
 The exit code is 1 when a count is wrong.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import time

@@ -1,7 +1,5 @@
 """The folder of a campaign: a record for each instance, checkpoints, certificates."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import math

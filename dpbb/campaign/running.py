@@ -1,7 +1,5 @@
 """Running a campaign: estimates first, cheap instances first, several at a time."""
 
-from __future__ import annotations
-
 import platform
 import shutil
 import time

@@ -1,7 +1,5 @@
 """Schedules that are known already: a table with a line for each instance."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import dataclass
 from pathlib import Path

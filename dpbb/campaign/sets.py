@@ -1,7 +1,5 @@
 """Sets of benchmark instances by name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Groups of arguments that commands share; the options table gives a search's flags."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

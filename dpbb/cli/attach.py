@@ -1,7 +1,5 @@
 """``dpbb attach``."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from contextlib import closing

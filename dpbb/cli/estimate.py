@@ -1,7 +1,5 @@
 """``dpbb estimate``."""
 
-from __future__ import annotations
-
 import argparse
 
 from dpbb.cli.arguments import add_ends, add_instance, add_option

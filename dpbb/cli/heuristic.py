@@ -1,7 +1,5 @@
 """``dpbb heuristic``."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from itertools import groupby

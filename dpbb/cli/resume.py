@@ -1,7 +1,5 @@
 """``dpbb resume``."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``dpbb solve``."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

@@ -7,8 +7,6 @@ off when a scheduler ended. A preloaded worker has the engines imported before i
 unit.
 """
 
-from __future__ import annotations
-
 import logging
 
 import dask

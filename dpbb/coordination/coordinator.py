@@ -20,8 +20,6 @@ check of a report calls ``fail``; those raised by the coordinator's own methods 
 stopped the run already.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

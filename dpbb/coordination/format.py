@@ -13,8 +13,6 @@ its length and its checksum: so a folder of checkpoints rewrites only the units 
 changed. Nothing is ever unpickled, and nothing that fails a checksum is used.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping

@@ -6,8 +6,6 @@ for all seats alike, until the reports of all leases together stay below a numbe
 number of bytes a second. Every answer carries the intervals (``Order``).
 """
 
-from __future__ import annotations
-
 from dpbb.coordination.messages import Order, OrderKind, RunSpec
 
 SIGNS_OF_LIFE = 3.1

@@ -5,8 +5,6 @@ roots touch, so late in a run the map still shows where the last specks are. Cel
 counted in integers: floats added and taken away would leave ghosts behind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

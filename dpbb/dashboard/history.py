@@ -5,8 +5,6 @@ Memory is bounded: when ``MAX_SAMPLES`` are full every second one is dropped, an
 then on they are taken half as often.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 Colors are told apart by lightness too, and none stands for two things.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Numbers and times as people read them."""
 
-from __future__ import annotations
-
 import math
 
 from dpbb.progress.text import format_count, power

@@ -6,8 +6,6 @@ the same order for every job, one sequence on all machines, and the makespan to
 minimize. Nothing here imports PyJobShop but what makes its solution.
 """
 
-from __future__ import annotations
-
 from dataclasses import fields
 from itertools import pairwise
 from typing import Any

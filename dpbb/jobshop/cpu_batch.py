@@ -8,8 +8,6 @@ much as scalar loads and stores. With the solutions already transposed to 32-bit
 they made 0.85 to 0.95 of the operations a second of these loops.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

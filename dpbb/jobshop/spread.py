@@ -3,8 +3,6 @@
 Nothing of Dask is imported here: the client and the arrays that are given bring it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -6,8 +6,6 @@ as it should be. Signal handlers only set ``_alert``: one that printed could wai
 the lock that the code it interrupted holds.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from typing import TextIO

@@ -4,8 +4,6 @@ JupyterLab and VS Code both follow ``update_display_data`` messages of Jupyter's
 protocol, which IPython sends when a display has an id.
 """
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

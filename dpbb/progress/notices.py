@@ -5,8 +5,6 @@ configuration alone: never from a run's options or a checkpoint, so that to resu
 somebody else has written executes nothing.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

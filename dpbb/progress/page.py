@@ -1,7 +1,5 @@
 """The state of a run as HTML, for notebooks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dpbb.coordination.snapshot import RunState, Snapshot

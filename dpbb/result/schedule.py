@@ -1,7 +1,5 @@
 """What people see of a permutation: its schedule, or else its order."""
 
-from __future__ import annotations
-
 import csv
 import html
 from collections.abc import Iterable, Iterator

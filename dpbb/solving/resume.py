@@ -1,7 +1,5 @@
 """From a checkpoint to a run that goes on: which options may change, and which not."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Mapping

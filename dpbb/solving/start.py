@@ -1,7 +1,5 @@
 """The plan of a run: what fits the instance, and what the start heuristics find."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Iterable

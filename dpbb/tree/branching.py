@@ -15,8 +15,6 @@ comes to them, and leaves keep their numbers. Equal jobs are neighbors in the ro
 order: a child is a copy if the child before it takes an equal job.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -4,8 +4,6 @@ Small parts go together, large ones are split: counts of disjoint roots add up. 
 that dies costs its tasks, which Dask repeats.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Ways to a run on a cluster: to open one, to list them, to find one again."""
 
-from __future__ import annotations
-
 import getpass
 import platform
 from collections.abc import Callable

@@ -4,8 +4,6 @@ Importing Bokeh takes as long as everything else of a short solve, and nobody lo
 page within the first seconds: until then its port answers, but has no plots.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import threading

@@ -1,7 +1,5 @@
 """Starts, watches, restarts and closes an embedded worker process, as Dask asks."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

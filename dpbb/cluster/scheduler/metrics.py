@@ -4,8 +4,6 @@ All are gauges: a lost worker's nodes since its last full report are explored ag
 no count of a run only grows. Of a run that is over the final state stays for an hour.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Iterator

@@ -7,8 +7,6 @@ Reports come as acknowledged RPCs; their arrays stay opaque until a thread decod
 checks them. The worker's stream carries hints only.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import platform

@@ -6,8 +6,6 @@ that is told where such folders are (``dpbb.resume`` in Dask's configuration, re
 ``dpbb.cluster.preload``) opens these runs again when it starts.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from dataclasses import replace

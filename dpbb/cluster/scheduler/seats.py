@@ -6,8 +6,6 @@ the others; a worker for which none is left keeps surplus seats, which stay idle
 the holder goes. Plain bookkeeping, nothing of Dask.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping

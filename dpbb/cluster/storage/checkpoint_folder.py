@@ -7,8 +7,6 @@ read again, and what somebody else has deleted is written anew. Files that appea
 folder and are not ours stay: another owner may have written them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Exploring pieces of a tree again, as a task of Dask's; see ``client/again.py``."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import closing, nullcontext
 from threading import Lock

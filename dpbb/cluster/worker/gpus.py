@@ -1,7 +1,5 @@
 """The GPUs that this process may use, and the names by which to give away each."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
