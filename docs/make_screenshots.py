@@ -100,9 +100,7 @@ def moments(out: Path) -> None:
 
     def cluster(port: int) -> LocalCluster:
         return LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            dashboard_address=f"127.0.0.1:{port}",
+            n_workers=2, threads_per_worker=1, dashboard_address=f"127.0.0.1:{port}"
         )
 
     with tempfile.TemporaryDirectory() as name, support.browser() as browser:

@@ -39,9 +39,7 @@ class Family:
     models: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
-FAMILIES: dict[str, str | Family] = {
-    "flowshop-makespan": "dpbb.flowshop.family:FAMILY",
-}
+FAMILIES: dict[str, str | Family] = {"flowshop-makespan": "dpbb.flowshop.family:FAMILY"}
 """Family of every kind, or its path."""
 
 

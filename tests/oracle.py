@@ -331,11 +331,7 @@ def with_cascade(draw, shop):
     pairs = draw(st.lists(st.sampled_from(every), min_size=1, unique=True))
     depths = tuple(range(first, last + 1))
     return TightFlowShop(
-        shop.times,
-        depths=depths,
-        pairs=tuple(pairs),
-        front=shop.front,
-        back=shop.back,
+        shop.times, depths=depths, pairs=tuple(pairs), front=shop.front, back=shop.back
     )
 
 

@@ -176,9 +176,7 @@ def _start_of(name: str, engine: str) -> str:
     """Return how long the parts of a start take, for people."""
     kind = "gpu" if engine == "gpu" else "cpu"
     done = subprocess.run(  # noqa: S603 - our own command
-        command_of("dpbb.bench.startup", name, kind),
-        stdout=subprocess.PIPE,
-        check=True,
+        command_of("dpbb.bench.startup", name, kind), stdout=subprocess.PIPE, check=True
     )
     laps: dict[str, float] = json.loads(done.stdout)
     return ", ".join(f"{part} {seconds:.2f} s" for part, seconds in laps.items())

@@ -19,13 +19,7 @@ from pathlib import Path
 
 from dpbb.bench.common import check_counts
 from dpbb.bench.heuristics_report import Report, save_better
-from dpbb.bench.heuristics_runs import (
-    Run,
-    RunsFile,
-    Task,
-    cores_of_their_own,
-    run_all,
-)
+from dpbb.bench.heuristics_runs import Run, RunsFile, Task, cores_of_their_own, run_all
 from dpbb.cluster.worker.gpus import VISIBLE, visible_gpus
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance

@@ -293,12 +293,7 @@ class _Size:
         self._time("GPU, LB1 alone", count, lb1)
         return fastest
 
-    def _time(
-        self,
-        how: str,
-        count: int,
-        work: Callable[[], Any],
-    ) -> float:
+    def _time(self, how: str, count: int, work: Callable[[], Any]) -> float:
         """Print the rate of a way to bound nodes; return the median."""
         work()
         rates = []

@@ -11,12 +11,7 @@ from dpbb.cli.arguments import (
     add_output,
     add_progress,
 )
-from dpbb.cli.shared import (
-    EXIT_CODES_TEXT,
-    given_options,
-    problem_of,
-    run_and_show,
-)
+from dpbb.cli.shared import EXIT_CODES_TEXT, given_options, problem_of, run_and_show
 from dpbb.options import SolveOptions
 from dpbb.result import Result
 

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpbb.coordination.journal import (
-    WITNESS_ROOTS,
-    WITNESSES,
-    chosen_apart,
-)
+from dpbb.coordination.journal import WITNESS_ROOTS, WITNESSES, chosen_apart
 from dpbb.coordination.messages import GiftWanted, Order, OrderKind
 from dpbb.coordination.pace import Pace
 from dpbb.coordination.snapshot import RunState

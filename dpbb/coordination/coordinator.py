@@ -332,10 +332,7 @@ class Coordinator:
         return lease.basis
 
     def on_report(
-        self,
-        report: Report,
-        checked: Checked | CheckedGift | None,
-        now: float,
+        self, report: Report, checked: Checked | CheckedGift | None, now: float
     ) -> Order:
         """Take a report, the next, a repeated or a stale one; return its answer.
 

@@ -38,13 +38,7 @@ from dpbb.coordination.sections import (
     encode_roots,
 )
 from dpbb.errors import CheckpointError, DpbbError, InstanceError, OptionError, shown
-from dpbb.options import (
-    RunOptions,
-    SolveOptions,
-    TreeOptions,
-    Tuning,
-    kinds,
-)
+from dpbb.options import RunOptions, SolveOptions, TreeOptions, Tuning, kinds
 from dpbb.problem import Problem, Renamed, with_bound
 from dpbb.problems import decoded, encoded, holds_problem
 from dpbb.result import Improvement
@@ -70,13 +64,7 @@ MOST_JOURNAL_BYTES = 1 << 28
 MAX_LINE = 120
 """Bytes that the first line has at most."""
 
-_SPEC_FIELDS = (
-    "run_id",
-    "instance",
-    "engine",
-    "lease_timeout_s",
-    "certificate",
-)
+_SPEC_FIELDS = ("run_id", "instance", "engine", "lease_timeout_s", "certificate")
 
 
 def to_bytes(saved: Checkpoint) -> bytes:
@@ -251,13 +239,7 @@ def decode(
     """
     try:
         return _decode(header, read, name, problem)
-    except (
-        AttributeError,
-        KeyError,
-        TypeError,
-        ValueError,
-        OverflowError,
-    ) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
         if isinstance(error, DpbbError):
             raise CheckpointError(f"{name}: {error}") from error
         raise CheckpointError(

@@ -15,12 +15,7 @@ import numpy as np
 
 from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
 from dpbb.coordination.outcome import Outcome
-from dpbb.coordination.snapshot import (
-    WAITING_S,
-    RunState,
-    SeatSnapshot,
-    Snapshot,
-)
+from dpbb.coordination.snapshot import WAITING_S, RunState, SeatSnapshot, Snapshot
 from dpbb.errors import InvariantError
 from dpbb.problem import objective_of, whole_of
 from dpbb.tree.counters import Counters

@@ -167,8 +167,7 @@ class Depths:
         )  # fmt: skip
         chart.add_tools(
             HoverTool(
-                renderers=[bars],
-                tooltips=[("depth", "@depth"), ("closed", "@text")],
+                renderers=[bars], tooltips=[("depth", "@depth"), ("closed", "@text")]
             )
         )
         self.root = chart

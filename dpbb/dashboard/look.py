@@ -114,10 +114,7 @@ def plot(look: Look, *, x: str, y: str, **options: Any) -> Any:
     options.setdefault("tools", "xpan,xwheel_zoom,box_zoom,reset,save")
     options.setdefault("toolbar_location", "above")
     chart = figure(
-        sizing_mode="stretch_both",
-        min_height=120,
-        output_backend="canvas",
-        **options,
+        sizing_mode="stretch_both", min_height=120, output_backend="canvas", **options
     )
     # where a browser has them is of no interest here, and told at every turn
     for part in (chart, chart.x_range, chart.y_range):
@@ -163,10 +160,7 @@ def time_axis(axis: Any) -> None:
         base=10, mantissas=[1, 2, 5], max_interval=0.5, desired_num_ticks=5
     )
     clock = AdaptiveTicker(
-        base=60,
-        mantissas=[1, 2, 5, 10, 15, 30],
-        min_interval=1,
-        desired_num_ticks=5,
+        base=60, mantissas=[1, 2, 5, 10, 15, 30], min_interval=1, desired_num_ticks=5
     )
     axis.ticker = CompositeTicker(tickers=[decimal, clock], desired_num_ticks=5)
     axis.formatter = CustomJSTickFormatter(code=_DURATION)

@@ -155,10 +155,7 @@ def show(
             doc.title = "dpbb" if only is None else f"{TITLES[only]} · dpbb"
             return
         view = replace(
-            view,
-            devices=feed.devices(),
-            all_runs=tuple(runs),
-            offset_s=viewer.offset_s,
+            view, devices=feed.devices(), all_runs=tuple(runs), offset_s=viewer.offset_s
         )
         doc.title = _title(view.snapshot, only)
         for show_part in updates if whole else live:

@@ -284,10 +284,7 @@ def _checkpoints(saved: CheckpointSnapshot, now: float, *, over: bool) -> str:
             details.append(f"in {saved.last_duration_s:.2f} s")
         if details:
             last += f", {' '.join(details)}"
-    rows = [
-        ("where", f"{escape(saved.url)} on {escape(saved.host)}"),
-        ("last", last),
-    ]
+    rows = [("where", f"{escape(saved.url)} on {escape(saved.host)}"), ("last", last)]
     if not over:
         due = "–"  # noqa: RUF001
         if saved.saving:

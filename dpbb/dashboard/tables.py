@@ -10,12 +10,7 @@ from dpbb.dashboard.events import at
 from dpbb.dashboard.panels import Panel
 from dpbb.dashboard.text import duration, size
 from dpbb.progress.text import format_count
-from dpbb.progress.words import (
-    left_text,
-    shares_text,
-    state_kind,
-    state_word,
-)
+from dpbb.progress.words import left_text, shares_text, state_kind, state_word
 from dpbb.text.names import middle
 
 if TYPE_CHECKING:

@@ -118,19 +118,10 @@ def with_pairs(problem: Problem[Any], pairs: Sequence[tuple[int, int]]) -> Probl
     return with_bound(problem, f"cascade:1-{problem.n_jobs - 1}:{text}")
 
 
-def _estimated(
-    problem: Problem[Any],
-    tree: TreeOptions,
-    ub: int,
-    seed: int,
-) -> float:
+def _estimated(problem: Problem[Any], tree: TreeOptions, ub: int, seed: int) -> float:
     """Return the estimated number of nodes of a tree."""
     rounds = sampler_of(problem, tree, ub).rounds(
-        seconds=math.inf,
-        samples=SAMPLES,
-        probes=PROBES,
-        threads=PROBES,
-        seed=seed,
+        seconds=math.inf, samples=SAMPLES, probes=PROBES, threads=PROBES, seed=seed
     )
     return rounds[-1].mean
 

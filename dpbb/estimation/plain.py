@@ -52,10 +52,7 @@ class _Node:
 
 
 def sampler_of(
-    problem: Problem[Any],
-    tree: TreeOptions,
-    ub: int,
-    roots: RootSample | None = None,
+    problem: Problem[Any], tree: TreeOptions, ub: int, roots: RootSample | None = None
 ) -> Sampler | PlainSampler:
     """Return the fast sampler if the CPU engine takes the problem, else this one.
 
@@ -215,11 +212,7 @@ class PlainSampler:
         return Found(decomposed, leaves, visited, thinned, widest, drawn), sizes
 
     def _next_level(
-        self,
-        level: list[_Node],
-        depth: int,
-        samples: int,
-        random: np.random.Generator,
+        self, level: list[_Node], depth: int, samples: int, random: np.random.Generator
     ) -> tuple[list[_Node], int]:
         """Return the children that are kept, and how many strata had more."""
         strata: dict[int, list[tuple[_Node, int, bool, int]]] = defaultdict(list)

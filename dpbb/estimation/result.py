@@ -139,10 +139,7 @@ class Estimate:
             size = f"{self.n_jobs} jobs"
         sign = "<=" if self.all_optima else "<"
         tree = f"nodes with LB {sign} {self.upper_bound}, {self.branching}"
-        rows = [
-            ("instance", f"{self.instance} ({size})"),
-            ("tree", tree),
-        ]
+        rows = [("instance", f"{self.instance} ({size})"), ("tree", tree)]
         if self.exact:
             rows.append(("nodes", f"{self.nodes:,.0f} (counted, not estimated)"))
         else:

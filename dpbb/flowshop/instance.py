@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.errors import InstanceError, shown
-from dpbb.flowshop.best_known import (
-    best_known_of_canonical,
-    best_known_of_digest,
-)
+from dpbb.flowshop.best_known import best_known_of_canonical, best_known_of_digest
 from dpbb.flowshop.times import as_times, table_in
 from dpbb.text import markup
 from dpbb.text.labels import NO_NAMES, Names, checked_names

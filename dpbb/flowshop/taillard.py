@@ -183,9 +183,7 @@ def taillard_instance(name: str) -> FlowShopInstance:
     n_jobs, n_machines = sizes[(number - 1) // 10]
     seed = TIME_SEEDS[n_jobs, n_machines][(number - 1) % 10]
     return FlowShopInstance.from_array(
-        generate(seed, n_jobs, n_machines),
-        name=known,
-        orientation="machines_rows",
+        generate(seed, n_jobs, n_machines), name=known, orientation="machines_rows"
     )
 
 

@@ -21,11 +21,7 @@ from dpbb.jobshop.tables import CRITERION_NUMBER, CYCLIC, INVALID, Tables
 from dpbb.kernels.compiling import compiled
 from dpbb.kernels.cores import in_parts, thread_count
 
-_OPTIONS: dict[str, Any] = {
-    "nogil": True,
-    "boundscheck": False,
-    "error_model": "numpy",
-}
+_OPTIONS: dict[str, Any] = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
 njit: Any = numba.njit
 
 PARTS_PER_THREAD = 4

@@ -8,11 +8,7 @@ from numpy.typing import NDArray
 from dpbb.jobshop.longest_paths import Method
 from dpbb.kernels.compiling import compiled
 
-_OPTIONS: dict[str, Any] = {
-    "nogil": True,
-    "boundscheck": False,
-    "error_model": "numpy",
-}
+_OPTIONS: dict[str, Any] = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
 
 
 def closure(matrix: NDArray[np.int32], method: Method) -> NDArray[np.int32]:

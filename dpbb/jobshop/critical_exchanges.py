@@ -189,9 +189,7 @@ def exchange_estimates(
 
 
 def _gpu_makespans(
-    instance: JobShopInstance,
-    orders: NDArray[np.int64],
-    places: NDArray[np.int64],
+    instance: JobShopInstance, orders: NDArray[np.int64], places: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     from dpbb.jobshop import gpu_batch
     from dpbb.kernels.nvrtc import require_gpu

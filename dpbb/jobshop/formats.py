@@ -19,11 +19,7 @@ from typing import Any
 import numpy as np
 
 from dpbb.errors import InstanceError, refuse, shown
-from dpbb.jobshop.instance import (
-    MAX_MACHINES,
-    JobShopInstance,
-    whole_number,
-)
+from dpbb.jobshop.instance import MAX_MACHINES, JobShopInstance, whole_number
 from dpbb.jobshop.taillard import taillard_instance
 
 DATA_VARIABLE = "DPBB_DATA"

@@ -336,8 +336,7 @@ class SolveOptions:
     heuristic_start_s: float | None = row(
         None,
         kinds.optional(
-            kinds.number(above=0),
-            "a quarter of the time so far, from 5 s to 5 minutes",
+            kinds.number(above=0), "a quarter of the time so far, from 5 s to 5 minutes"
         ),
         Where.RUN,
         "seconds that each of these threads takes for a schedule to start from",
@@ -379,10 +378,7 @@ class SolveOptions:
         "on from it",
     )
     checkpoint_keep: int = row(
-        3,
-        kinds.whole(1),
-        Where.RUN,
-        "how many checkpoints are kept",
+        3, kinds.whole(1), Where.RUN, "how many checkpoints are kept"
     )
     certificate: str | None = row(
         None,
@@ -463,12 +459,7 @@ class SolveOptions:
         "time limit where heuristics may get threads of the tree), with low priority "
         "on the scheduler's machine",
     )
-    seed: int = row(
-        0,
-        kinds.whole(0),
-        Where.PLAN,
-        "seed of the heuristics",
-    )
+    seed: int = row(0, kinds.whole(0), Where.PLAN, "seed of the heuristics")
     progress: ProgressStyle = row(
         ProgressStyle.AUTO,
         kinds.choice(ProgressStyle),

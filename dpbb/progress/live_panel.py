@@ -11,19 +11,8 @@ from rich.text import Text
 
 from dpbb.progress.base import TOLD
 from dpbb.progress.rows import format_event
-from dpbb.progress.text import (
-    format_best,
-    format_count,
-    format_seconds,
-    format_share,
-)
-from dpbb.progress.words import (
-    ends_text,
-    goes_on,
-    left_text,
-    shares_text,
-    state_word,
-)
+from dpbb.progress.text import format_best, format_count, format_seconds, format_share
+from dpbb.progress.words import ends_text, goes_on, left_text, shares_text, state_word
 from dpbb.text.names import clean
 
 if TYPE_CHECKING:

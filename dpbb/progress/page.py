@@ -3,12 +3,7 @@
 from collections.abc import Iterator
 
 from dpbb.coordination.snapshot import RunState, Snapshot
-from dpbb.progress.text import (
-    format_best,
-    format_count,
-    format_seconds,
-    format_share,
-)
+from dpbb.progress.text import format_best, format_count, format_seconds, format_share
 from dpbb.progress.words import (
     UPPER_BOUND,
     ends_text,

@@ -7,11 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, TextIO
 
 from dpbb.progress.base import News, Progress
-from dpbb.progress.text import (
-    format_count,
-    format_seconds,
-    format_share,
-)
+from dpbb.progress.text import format_count, format_seconds, format_share
 from dpbb.progress.words import left_text
 from dpbb.result import TREE
 from dpbb.text.names import clean
@@ -202,10 +198,7 @@ class ProgressPrinter(Progress):
             seconds = step.seconds + self.offset_s
             self._row(
                 format_incumbent(
-                    seconds,
-                    step.value,
-                    columns=fitting(self.width),
-                    mark=mark_of(step),
+                    seconds, step.value, columns=fitting(self.width), mark=mark_of(step)
                 )
             )
         for event in self._news.told(snapshot):

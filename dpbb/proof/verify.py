@@ -559,10 +559,6 @@ class _Again:
         sampler = sampler_of(self._problem, self._tree, ub, RootSample.of(unit))
         samples = SAMPLES if isinstance(sampler, Sampler) else FIRST_SAMPLES
         rounds = sampler.rounds(
-            seconds=0.0,
-            samples=samples,
-            probes=1,
-            threads=1,
-            seed=rng.getrandbits(32),
+            seconds=0.0, samples=samples, probes=1, threads=1, seed=rng.getrandbits(32)
         )
         return rounds[-1].mean

@@ -22,12 +22,7 @@ if TYPE_CHECKING:
     from dpbb.result import Result
 
 
-def attach(
-    run_id: str,
-    client: Any,
-    *,
-    optima_file: str | Path | None = None,
-) -> Run:
+def attach(run_id: str, client: Any, *, optima_file: str | Path | None = None) -> Run:
     """Get a handle of a run on a cluster.
 
     Closing it leaves the run alone; ``stop`` stops it.

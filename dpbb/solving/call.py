@@ -176,10 +176,7 @@ class Call:
 
     @contextmanager
     def _background(
-        self,
-        make: Callable[[], AbstractContextManager[Any]],
-        *,
-        at_once: bool = False,
+        self, make: Callable[[], AbstractContextManager[Any]], *, at_once: bool = False
     ) -> Iterator[Future[Any]]:
         """Enter a context manager in a thread when the first schedule is there."""
 

@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dpbb.errors import OptionError
 from dpbb.flowshop.family import read_problem
 from dpbb.options import Heuristics, SolveOptions, kinds
-from dpbb.problem import (
-    HasHeuristics,
-    StartSearch,
-    instance_name_of,
-    proving_bound,
-)
+from dpbb.problem import HasHeuristics, StartSearch, instance_name_of, proving_bound
 from dpbb.result import Improvement, Termination
 from dpbb.solving.call import check_client, shown_by, style_of
 from dpbb.solving.plan import Plan, uncut_text

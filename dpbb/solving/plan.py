@@ -21,21 +21,8 @@ from dpbb.options import (
     SolveOptions,
     Tuning,
 )
-from dpbb.problem import (
-    Scheduled,
-    n_machines_of,
-    objective_of,
-    whole_of,
-    wholes_of,
-)
-from dpbb.result import (
-    Improvement,
-    Proof,
-    ProvedBound,
-    Result,
-    Status,
-    Termination,
-)
+from dpbb.problem import Scheduled, n_machines_of, objective_of, whole_of, wholes_of
+from dpbb.result import Improvement, Proof, ProvedBound, Result, Status, Termination
 from dpbb.result.installed import versions
 from dpbb.solving.from_below import Step
 from dpbb.text.labels import names_of

@@ -21,11 +21,7 @@ from dpbb.flowshop.heuristics.tabu.search import (
     read_shop,
     run_searches,
 )
-from dpbb.flowshop.heuristics.tabu.state import (
-    Neighbourhood,
-    Objective,
-    Tabu,
-)
+from dpbb.flowshop.heuristics.tabu.state import Neighbourhood, Objective, Tabu
 from dpbb.options.kinds import whole
 
 if TYPE_CHECKING:
@@ -124,13 +120,7 @@ def tabu_search(
     starts = make_starts(shop, start, searches, seed)
     if client is None and scheduler is None:
         return run_searches(
-            rules,
-            starts,
-            generations,
-            device,
-            threads,
-            shape,
-            fastest=sharing is None,
+            rules, starts, generations, device, threads, shape, fastest=sharing is None
         )
     job = partial(
         _run_part, rules, generations, device, threads or 1, shape, sharing is None

@@ -24,10 +24,7 @@ FINE, DAMAGED, OUT_OF_ORDER, OUT_OF_RANGE = range(4)
 
 @entry
 def survey(
-    depths: Narrow,
-    shared: Narrow,
-    tails: Narrow,
-    n_jobs: int,
+    depths: Narrow, shared: Narrow, tails: Narrow, n_jobs: int
 ) -> tuple[int, int, int]:
     """Check packed paths, and sum up the trailing zeros of their digits.
 

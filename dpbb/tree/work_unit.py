@@ -16,15 +16,7 @@ import numpy as np
 from dpbb.tree.counters import closed_leaves
 from dpbb.tree.factoradic import n_leaves
 from dpbb.tree.interval import Interval, maximal_families
-from dpbb.tree.packing import (
-    KEYS,
-    MANY_ROOTS,
-    column,
-    narrow,
-    pack,
-    row_blocks,
-    unpack,
-)
+from dpbb.tree.packing import KEYS, MANY_ROOTS, column, narrow, pack, row_blocks, unpack
 from dpbb.tree.root import Root
 
 if TYPE_CHECKING:

@@ -145,10 +145,7 @@ def test_bad_config_is_named(dpbb, tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (
-            "threads = 0x1" + "0" * 5000,
-            "threads: expected a whole number",
-        ),
+        ("threads = 0x1" + "0" * 5000, "threads: expected a whole number"),
         ("time_limit_s = 1" + "0" * 400, "time_limit_s: expected a number > 0"),
     ],
     ids=["threads", "time_limit_s"],

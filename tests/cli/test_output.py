@@ -65,8 +65,7 @@ def test_nothing_is_left_without_a_schedule(dpbb, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("error", "code"),
-    [(EngineUnavailable("no gpu"), 1), (KeyboardInterrupt(), 130)],
+    ("error", "code"), [(EngineUnavailable("no gpu"), 1), (KeyboardInterrupt(), 130)]
 )
 def test_nothing_is_left_by_a_failed_solve(dpbb, tmp_path, monkeypatch, error, code):
     def fail(*_, **__):

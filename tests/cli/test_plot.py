@@ -147,10 +147,7 @@ def test_the_options_of_the_kinds(files, dpbb):
         (("result.json", "--kind", "speedup"), "expected gantt or convergence for a"),
         (("gpus.json", "--kind", "gantt"), "expected speedup for a benchmark, got g"),
         (("shop.csv",), "expected a result (dpbb solve --json), a schedule"),
-        (
-            ("result.json", "--output", "plot.gif"),
-            ".png, .svg, .pdf, .html, got",
-        ),
+        (("result.json", "--output", "plot.gif"), ".png, .svg, .pdf, .html, got"),
         (("result.json", "--output", "no/plot.png"), "expected a file that can be"),
         (("result.json", "--size", "0", "3"), "--size: expected 1 to 100 inches"),
         (("result.json", "--dpi", "1"), "--dpi: expected 10 to 1200, got 1"),

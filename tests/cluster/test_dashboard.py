@@ -15,13 +15,7 @@ from dpbb.cluster.local import embedded_cluster
 from dpbb.cluster.scheduler import metrics
 from dpbb.cluster.scheduler.page import is_loopback, is_own_name, is_same_origin
 from dpbb.errors import ClusterError
-from tests.cluster.support import (
-    HUGE,
-    SMALL,
-    spec_of,
-    submit,
-    wait_until,
-)
+from tests.cluster.support import HUGE, SMALL, spec_of, submit, wait_until
 
 pytest.importorskip("bokeh")
 

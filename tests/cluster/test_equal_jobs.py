@@ -53,12 +53,7 @@ def test_all_optima_are_all_of_them(client, bound):
     orders = np.array([*permutations(range(6))])
     values = FlowShopProblem(shop).evaluate_all(orders)
     result = dpbb.solve(
-        shop,
-        client=client,
-        engine="reference",
-        all_optima=True,
-        bound=bound,
-        **QUIET,
+        shop, client=client, engine="reference", all_optima=True, bound=bound, **QUIET
     )
     assert result.n_optima == np.count_nonzero(values == values.min())
 

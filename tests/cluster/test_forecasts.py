@@ -7,13 +7,7 @@ import pytest
 
 from dpbb import estimate
 from dpbb.estimation import background
-from tests.cluster.support import (
-    HUGE,
-    in_process_cluster,
-    spec_of,
-    submit,
-    wait_until,
-)
+from tests.cluster.support import HUGE, in_process_cluster, spec_of, submit, wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 

@@ -245,9 +245,7 @@ def test_gifts_change_no_count(monkeypatch):
     gifts = []
     give_away = UnitBook._give_away
     monkeypatch.setattr(
-        UnitBook,
-        "_give_away",
-        lambda *args: (gifts.append(args[-1]), give_away(*args)),
+        UnitBook, "_give_away", lambda *args: (gifts.append(args[-1]), give_away(*args))
     )
     with (
         LocalCluster(

@@ -12,13 +12,7 @@ from dpbb.engines.driver import explore_to_end
 from dpbb.engines.reference import ReferenceEngine
 from dpbb.options import TreeOptions, Tuning
 from dpbb.tree.work_unit import WorkUnit
-from tests.cluster.support import (
-    counts,
-    in_task,
-    submit,
-    tiny_spec,
-    until,
-)
+from tests.cluster.support import counts, in_task, submit, tiny_spec, until
 from tests.oracle import TinyFlowShop, best_orders
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(400)]

@@ -12,12 +12,7 @@ import dpbb
 from dpbb.cluster.client.connect import connect
 from dpbb.cluster.local import embedded_cluster
 from dpbb.errors import ClusterError, SchedulerLostError
-from tests.cluster.support import (
-    SMALL,
-    counts,
-    spec_of,
-    submit,
-)
+from tests.cluster.support import SMALL, counts, spec_of, submit
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
@@ -82,9 +77,7 @@ def certificates(tmp_path):
         certificate = sign(who, key, ca_key, is_ca=False)
         files[f"{who}_cert"] = write(f"{who}.pem", certificate.public_bytes(pem))
         private = key.private_bytes(
-            pem,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
+            pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
         files[f"{who}_key"] = write(f"{who}.key", private)
     return files

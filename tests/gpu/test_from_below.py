@@ -14,11 +14,7 @@ def test_from_below_ends_at_the_optimum_with_the_trees_of_its_cutoffs(gpu, tmp_p
     path = tmp_path / "proof-{bound}.json.gz"
     how = {"engine": "gpu", "workers": 1, "verbosity": "quiet"}
     result = dpbb.solve(
-        "ta014",
-        strategy="from-below",
-        heuristics="neh",
-        certificate=str(path),
-        **how,
+        "ta014", strategy="from-below", heuristics="neh", certificate=str(path), **how
     )
     assert (result.status, result.makespan) == (Status.OPTIMAL, 1377)
     assert len(result.bounds) > 2

@@ -7,14 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpbb.tree import (
-    Interval,
-    Root,
-    WorkUnit,
-    digits_of_leaf,
-    leaf_of_path,
-    n_leaves,
-)
+from dpbb.tree import Interval, Root, WorkUnit, digits_of_leaf, leaf_of_path, n_leaves
 
 N_JOBS = st.one_of(st.integers(1, 8), st.integers(9, 40), st.integers(41, 800))
 

@@ -36,11 +36,7 @@ def test_a_problem_says_the_name_of_its_bound():
 
 @pytest.mark.parametrize(
     ("sides", "expected"),
-    [
-        (("front",), (False,)),
-        (("back",), (True,)),
-        (("back", "front"), (False, True)),
-    ],
+    [(("front",), (False,)), (("back",), (True,)), (("back", "front"), (False, True))],
 )
 def test_a_problem_says_its_sides(sides, expected):
     assert sides_of(SimpleNamespace(sides=sides)) == expected

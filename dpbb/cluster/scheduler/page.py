@@ -253,10 +253,7 @@ def _add_page(
     templates = Environment(loader=ChoiceLoader(loaders))  # noqa: S701 (as Dask's)
 
     def document(
-        _scheduler: Any,
-        variables: dict[str, Any],
-        doc: Any,
-        only: str | None = None,
+        _scheduler: Any, variables: dict[str, Any], doc: Any, only: str | None = None
     ) -> None:
         name = "dpbb.html" if only is None else "dpbb_plot.html"
         show(

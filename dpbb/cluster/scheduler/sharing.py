@@ -42,10 +42,7 @@ class SeatSharing:
     """
 
     def __init__(
-        self,
-        table: SeatTable,
-        runs: dict[RunId, OpenRun],
-        clock: Callable[[], float],
+        self, table: SeatTable, runs: dict[RunId, OpenRun], clock: Callable[[], float]
     ) -> None:
         self.due = False
         self.changed: dict[RunId, None] = {}

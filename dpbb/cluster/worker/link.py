@@ -20,14 +20,7 @@ from dpbb.coordination.wire import decode_lease, decode_order, encode_report
 if TYPE_CHECKING:
     from distributed import Worker
 
-    from dpbb.coordination.messages import (
-        Lease,
-        Order,
-        Report,
-        RunId,
-        SeatId,
-        UnitId,
-    )
+    from dpbb.coordination.messages import Lease, Order, Report, RunId, SeatId, UnitId
 
 RPC_TIMEOUT_S = 30.0
 """An RPC unanswered for so long is sent again."""

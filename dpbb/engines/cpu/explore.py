@@ -26,13 +26,7 @@ from dpbb.engines.cpu.state import (
 from dpbb.kernels import models
 from dpbb.kernels.compiling import entry, helper, inlined, int64
 from dpbb.kernels.pointers import pointers
-from dpbb.kernels.scalar import (
-    atomic_load,
-    atomic_min,
-    atomic_store,
-    ctz,
-    popcount,
-)
+from dpbb.kernels.scalar import atomic_load, atomic_min, atomic_store, ctz, popcount
 
 MOST_JOBS_BY_TURNS = 64
 """Up to this many jobs two explorers of a thread take turns.
@@ -252,10 +246,7 @@ def explore(
 
 @entry
 def settle_stack(
-    tables_in: Tables,
-    explorer_in: Explorer,
-    lane: np.signedinteger[Any],
-    ub: int,
+    tables_in: Tables, explorer_in: Explorer, lane: np.signedinteger[Any], ub: int
 ) -> tuple[int, int]:
     """Bound the open levels of a stack again.
 
@@ -282,10 +273,7 @@ def settle_stack(
 
 @entry
 def unload_stack(
-    tables_in: Tables,
-    explorer_in: Explorer,
-    pool_in: Pool,
-    lane: np.signedinteger[Any],
+    tables_in: Tables, explorer_in: Explorer, pool_in: Pool, lane: np.signedinteger[Any]
 ) -> None:
     """Move all open roots of a stack to the pool, bounded by ``settle_stack``."""
     unload(

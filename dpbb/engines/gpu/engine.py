@@ -30,10 +30,7 @@ if TYPE_CHECKING:
     from dpbb.options import TreeOptions
     from dpbb.problem import Problem
 
-ARMS: dict[Balance, type[Arm]] = {
-    Balance.EXPLODE: Exploding,
-    Balance.STEAL: Stealing,
-}
+ARMS: dict[Balance, type[Arm]] = {Balance.EXPLODE: Exploding, Balance.STEAL: Stealing}
 """Ways of balancing."""
 LEAST_CAPABILITY = (7, 5)
 INSTALL = "pip install 'dpbb[cuda13]' (drivers from 580) or 'dpbb[cuda12]'"

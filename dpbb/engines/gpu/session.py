@@ -351,12 +351,7 @@ class GpuSession:
             raise DeviceError("no page of device memory is left to load roots into")
 
     def _explore_until(
-        self,
-        arm: Arm,
-        deadline: float,
-        totals: NDArray[Any],
-        *,
-        shrinks: bool,
+        self, arm: Arm, deadline: float, totals: NDArray[Any], *, shrinks: bool
     ) -> None:
         """Launch once; an interrupt shortens the launch while there is work for all.
 

@@ -71,10 +71,7 @@ def beam(search: Search, start: Incumbent | None = None) -> Incumbent:
     cupy = require_gpu(search.device)
     incumbent = neh(search) if start is None else start
     cupy.cuda.runtime.setDevice(search.device)  # a new thread has no context yet
-    with (
-        cupy.cuda.Device(search.device),
-        cupy.cuda.Stream(non_blocking=True) as stream,
-    ):
+    with cupy.cuda.Device(search.device), cupy.cuda.Stream(non_blocking=True) as stream:
         try:
             return widen(
                 search,

@@ -217,12 +217,7 @@ def _until_loaded(
 
 
 def _stages(
-    method: str,
-    device: str,
-    n_jobs: int,
-    n_machines: int,
-    *,
-    in_turn: bool,
+    method: str, device: str, n_jobs: int, n_machines: int, *, in_turn: bool
 ) -> Stages:
     """Which heuristics run, several at once, until which share of the time.
 

@@ -98,10 +98,7 @@ class Heuristic(Protocol):
 
 
 def improve(
-    search: Search,
-    old: Incumbent | None,
-    permutation: ArrayLike,
-    source: str,
+    search: Search, old: Incumbent | None, permutation: ArrayLike, source: str
 ) -> Incumbent:
     """Return the new schedule, announced, if it is better than ``old``; else ``old``.
 

@@ -29,11 +29,7 @@ from dpbb.kernels.scalar import atomic_load
 
 
 @entry
-def iterate(
-    chain_in: Chain,
-    lane: np.signedinteger[Any],
-    iterations: int,
-) -> int:
+def iterate(chain_in: Chain, lane: np.signedinteger[Any], iterations: int) -> int:
     """Advance a chain, whose arrays are changed in place; return how many were done.
 
     Parameters

@@ -13,12 +13,7 @@ from dpbb.errors import EngineUnavailable
 from dpbb.flowshop.bounds.cascade import cascade_of
 from dpbb.flowshop.models import cascade_cuda
 from dpbb.flowshop.problem import FlowShopProblem
-from dpbb.kernels.cuda_pairs import (
-    NARROW_LIMIT,
-    WIDE_LIMIT,
-    pack_pairs,
-    words_per_pair,
-)
+from dpbb.kernels.cuda_pairs import NARROW_LIMIT, WIDE_LIMIT, pack_pairs, words_per_pair
 
 MAX_JOBS = 800
 MAX_MACHINES = 60

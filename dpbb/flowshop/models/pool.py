@@ -233,10 +233,7 @@ def _bound_side(
 
 @helper
 def _takes_back(
-    rule: int,
-    branching_ub: int,
-    ahead: NDArray[np.int32],
-    behind: NDArray[np.int32],
+    rule: int, branching_ub: int, ahead: NDArray[np.int32], behind: NDArray[np.int32]
 ) -> bool:
     """Twin of ``dpbb.tree.branching.choose_back`` for rules that compare bounds."""
     preference = total = int64(0)

@@ -56,8 +56,7 @@ def noisy_lease(rng, unit, n_jobs):
     closed = rng.integers(1, 2**40, n_jobs + 1)
     counts = Counters(int(rng.integers(2**50)), int(rng.integers(2**30)), closed)
     seat = SimpleNamespace(
-        id=f"10.0.0.{rng.integers(256)}:40000/cuda0",
-        seat=SimpleNamespace(engine="gpu"),
+        id=f"10.0.0.{rng.integers(256)}:40000/cuda0", seat=SimpleNamespace(engine="gpu")
     )
     basis = SimpleNamespace(counted=counts, donated=np.zeros(n_jobs + 1))
     return SimpleNamespace(unit=unit, seat=seat, basis=basis, ub=3680, whole=True)

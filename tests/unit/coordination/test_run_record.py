@@ -13,13 +13,7 @@ from dpbb.coordination.snapshot import RunState
 from dpbb.errors import InvariantError
 from dpbb.result import Termination
 from tests.oracle import best_orders, makespan
-from tests.unit.coordination.world import (
-    World,
-    optimum,
-    seat_of,
-    spec_of,
-    tiny,
-)
+from tests.unit.coordination.world import World, optimum, seat_of, spec_of, tiny
 
 LARGE = tiny(6, slack=100)  # nothing is pruned
 

@@ -22,14 +22,7 @@ from dpbb.dashboard.page import PARTS, TITLES, _missing, show
 from dpbb.dashboard.picker import Buttons, Picker
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from tests.oracle import TinyFlowShop
-from tests.unit.dashboard.fakes import (
-    BASE,
-    PROBLEM,
-    FakeControls,
-    FakeFeed,
-    seat,
-    view,
-)
+from tests.unit.dashboard.fakes import BASE, PROBLEM, FakeControls, FakeFeed, seat, view
 
 
 def data(root, index=0):

@@ -3,11 +3,7 @@ import csv
 import numpy as np
 import pytest
 
-from dpbb.flowshop.best_known import (
-    benchmark_name,
-    best_known,
-    best_known_of_digest,
-)
+from dpbb.flowshop.best_known import benchmark_name, best_known, best_known_of_digest
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.taillard import taillard_instance

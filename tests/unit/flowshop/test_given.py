@@ -73,9 +73,7 @@ def test_heuristics_keep_what_is_given(method):
         start = Beginning(BETWEEN.evaluate(first), first, kept=(1, 0))
         stop = iter([False] * 20)
         limits = BesideSearch(
-            proving_bound(BETWEEN),
-            deadline=1e18,
-            should_stop=lambda: next(stop, True),
+            proving_bound(BETWEEN), deadline=1e18, should_stop=lambda: next(stop, True)
         )
         better = BETWEEN.improve(method, start, limits)
         assert better.permutation[0] == 0

@@ -79,8 +79,7 @@ def bits_of(mask, lanes):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "lanes"),
-    [(np.int16, 16), (np.int16, 64), (np.int32, 2), (np.int32, 32)],
+    ("dtype", "lanes"), [(np.int16, 16), (np.int16, 64), (np.int32, 2), (np.int32, 32)]
 )
 def test_every_operation_equals_numpy(dtype, lanes):
     rng = np.random.default_rng(lanes)
@@ -123,10 +122,7 @@ def test_every_operation_equals_numpy(dtype, lanes):
         np.testing.assert_array_equal(bits_of(masks[0], lanes), a < b)
         np.testing.assert_array_equal(bits_of(masks[1], lanes), a == b)
         exact = pairs.astype(np.int64)
-        assert sums.tolist() == [
-            exact.min(),
-            exact[:, 0].sum() - exact[:, 1].sum(),
-        ]
+        assert sums.tolist() == [exact.min(), exact[:, 0].sum() - exact[:, 1].sum()]
 
 
 @numba.njit

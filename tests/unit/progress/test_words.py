@@ -5,13 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from dpbb.progress.words import (
-    clock_text,
-    ends_text,
-    left_text,
-    shares_text,
-    span_text,
-)
+from dpbb.progress.words import clock_text, ends_text, left_text, shares_text, span_text
 from tests.unit.dashboard.fakes import BASE
 
 YEAR = 365.25 * 86400

@@ -205,11 +205,7 @@ def test_optima_are_in_the_result():
     optima = Optima(VALUE, np.array([ORDER, ORDER[::-1]], np.uint16))
     result = plan_of(all_optima=True).result(
         outcome(
-            value=VALUE,
-            permutation=ORDER,
-            lower_bound=VALUE,
-            optima=optima,
-            n_optima=2,
+            value=VALUE, permutation=ORDER, lower_bound=VALUE, optima=optima, n_optima=2
         ),
         opened=0.0,
     )

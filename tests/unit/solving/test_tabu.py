@@ -67,16 +67,10 @@ def test_one_job_has_no_neighbours():
         ({"tenure": 2**31}, "tenure: expected .* 0 to 1000000, got 2147483648"),
         ({"generations": 10**10}, "generations: expected .* 0 to 1000000000, got"),
         ({"threads": True}, "threads: expected a whole number >= 1, got True"),
-        (
-            {"neighbourhood": "2opt"},
-            "neighbourhood: expected one of swap, insert",
-        ),
+        ({"neighbourhood": "2opt"}, "neighbourhood: expected one of swap, insert"),
         ({"sharing": "all"}, "sharing: expected one of none, prefix, both, got 'all'"),
         ({"tabu": 3}, "tabu: expected one of pairs, permutations, positions, got 3"),
-        (
-            {"objective": "cost"},
-            "objective: expected one of makespan, flow-time",
-        ),
+        ({"objective": "cost"}, "objective: expected one of makespan, flow-time"),
         ({"device": "tpu"}, "device: expected one of auto, cpu, gpu, got"),
         (
             {"objective": "flow-time", "sharing": "both"},
@@ -148,11 +142,7 @@ def test_columns_are_shared_where_that_was_measured_to_pay(
     ):
         with pytest.raises(StopIteration):
             dpbb.tabu_search(
-                shop,
-                range(n_jobs),
-                searches=searches,
-                sharing=sharing,
-                device=device,
+                shop, range(n_jobs), searches=searches, sharing=sharing, device=device
             )
         assert asked.pop() == (expected, searches)
     rules = searching.make_rules(shop, neighbourhood="insert")

@@ -55,14 +55,8 @@ def whole_message():
         ({"tails": u16(3, 3, 0, 5, 1, 4, 2)}, "leaf order, none inside another"),
         ({"depths": u16(), "shared": u16()}, "expected 0 digits, got 7"),
         ({"depths": np.array([4, 3, 2, 1])}, "'depths' as a uint8 or"),
-        (
-            {"tails": np.array([0.0, 3, 0, 5, 1, 4, 2])},
-            "'tails' as a uint8 or",
-        ),
-        (
-            {"shared": u16(0, 2, 1, 0).reshape(2, 2)},
-            "'shared' as a uint8 or",
-        ),
+        ({"tails": np.array([0.0, 3, 0, 5, 1, 4, 2])}, "'tails' as a uint8 or"),
+        ({"shared": u16(0, 2, 1, 0).reshape(2, 2)}, "'shared' as a uint8 or"),
         ({"tails": None}, "'tails' as a uint8 or"),
     ],
 )

@@ -170,10 +170,7 @@ def test_expand_replaces_a_root_by_its_children():
 
 def test_split_deals_neighbours_to_different_units():
     unit = unit_of((0,), (1,), (2,), (3,), (4,))
-    assert [paths(part) for part in unit.split(2)] == [
-        [(0,), (2,), (4,)],
-        [(1,), (3,)],
-    ]
+    assert [paths(part) for part in unit.split(2)] == [[(0,), (2,), (4,)], [(1,), (3,)]]
     assert unit.split(1) == [unit]
 
 

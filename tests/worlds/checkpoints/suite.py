@@ -22,11 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import dpbb
-from dpbb.cluster.worker.exploration import (
-    FEW_ROOTS,
-    MOST_SHRINKING_S,
-    SHRINKING_SHARE,
-)
+from dpbb.cluster.worker.exploration import FEW_ROOTS, MOST_SHRINKING_S, SHRINKING_SHARE
 from dpbb.coordination.ledger import LeaseBasis, check_full_report
 from dpbb.coordination.messages import FullReport, LeaseId, Report
 from dpbb.coordination.sections import encode_roots
@@ -167,10 +163,7 @@ class Seat:
             raise TypeError("expected a full report")
         with self._timed("compress"):
             content = encode_roots(report.full.remaining)
-        with (
-            self._timed("write"),
-            tempfile.NamedTemporaryFile(dir=folder) as file,
-        ):
+        with self._timed("write"), tempfile.NamedTemporaryFile(dir=folder) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

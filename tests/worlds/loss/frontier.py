@@ -92,10 +92,7 @@ class FrontierSession:
         self._asked_at = time.monotonic()
 
     def advance(
-        self,
-        ub: int,
-        max_seconds: float,
-        most_roots: int | None = None,
+        self, ub: int, max_seconds: float, most_roots: int | None = None
     ) -> Slice:
         """Wait, and close some roots: all children of each are pruned."""
         if most_roots is None:

@@ -13,13 +13,7 @@ from tests.worlds.scale.costs import seat_message
 from tests.worlds.scale.session import SeatSession
 
 if TYPE_CHECKING:
-    from dpbb.coordination.messages import (
-        Assignment,
-        GiftWanted,
-        Lease,
-        Order,
-        SeatId,
-    )
+    from dpbb.coordination.messages import Assignment, GiftWanted, Lease, Order, SeatId
     from dpbb.coordination.wire import Message
     from dpbb.engines.base import Candidate
     from tests.worlds.scale.world import World

@@ -262,10 +262,7 @@ class World:
             self.at(
                 start + busy_s,
                 lambda: self.serve(
-                    name,
-                    apply_s,
-                    lambda: self._apply(seat, came, checked),
-                    reply,
+                    name, apply_s, lambda: self._apply(seat, came, checked), reply
                 ),
             )
 
@@ -281,10 +278,7 @@ class World:
         )
 
     def _apply(
-        self,
-        seat: SimulatedSeat,
-        report: Report,
-        checked: Checked | CheckedGift | None,
+        self, seat: SimulatedSeat, report: Report, checked: Checked | CheckedGift | None
     ) -> Message:
         if report.ends_unit:  # its answer may be held back
             self._by_lease[report.lease] = seat

@@ -378,10 +378,7 @@ class CpuSearch:
     """
 
     def __init__(
-        self,
-        rules: Rules,
-        starts: NDArray[np.int32],
-        threads: int = 1,
+        self, rules: Rules, starts: NDArray[np.int32], threads: int = 1
     ) -> None:
         self._rules = rules
         self._threads = threads

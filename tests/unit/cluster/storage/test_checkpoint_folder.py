@@ -259,10 +259,7 @@ def test_an_owner_that_wakes_leaves_its_successors_files_alone(tmp_path):
     new = CheckpointFolder(url, keep=1, goes_on=state.spec.run_id)
     new.write(state, "0123abcd")
     theirs = set(files(tmp_path))
-    assert theirs == {
-        "checkpoint-000002-0123abcd.dpbb",
-        "units-000002-0123abcd.bin",
-    }
+    assert theirs == {"checkpoint-000002-0123abcd.dpbb", "units-000002-0123abcd.bin"}
     taken = []
 
     def check():

@@ -5,11 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from dpbb.engines.cpu.state import (
-    make_explorer,
-    make_tables,
-    plan_tables,
-)
+from dpbb.engines.cpu.state import make_explorer, make_tables, plan_tables
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.models.lb1_cpu import Lb1
 from dpbb.kernels.pairs import GROUP_JOBS, PAIR_LANES

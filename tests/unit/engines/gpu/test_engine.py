@@ -27,12 +27,7 @@ def shop(n_jobs, n_machines, time=3):
 
 @pytest.mark.parametrize(
     ("n_jobs", "n_machines", "taken"),
-    [
-        (800, 60, True),
-        (801, 20, False),
-        (20, 61, False),
-        (1, 1, True),
-    ],
+    [(800, 60, True), (801, 20, False), (20, 61, False), (1, 1, True)],
 )
 def test_sizes_that_the_kernels_are_not_made_for_are_refused(n_jobs, n_machines, taken):
     reason = ENGINE.supports(shop(n_jobs, n_machines), TreeOptions())

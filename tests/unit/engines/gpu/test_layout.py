@@ -7,12 +7,7 @@ import numpy as np
 import pytest
 
 from dpbb.engines.gpu.explode import Exploding
-from dpbb.engines.gpu.intervals import (
-    INTERVALS,
-    diver_bytes,
-    head_words,
-    level_words,
-)
+from dpbb.engines.gpu.intervals import INTERVALS, diver_bytes, head_words, level_words
 from dpbb.engines.gpu.kernels import HERE
 from dpbb.engines.gpu.layout import ARENA, CONTROL, STOP_AT, Stop
 from dpbb.engines.gpu.shape import KernelShape

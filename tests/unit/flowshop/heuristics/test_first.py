@@ -8,12 +8,7 @@ import pytest
 
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, taillard_instance
-from dpbb.flowshop.heuristics import (
-    HEURISTICS,
-    default_time_s,
-    first,
-    first_incumbent,
-)
+from dpbb.flowshop.heuristics import HEURISTICS, default_time_s, first, first_incumbent
 from dpbb.problem import StartSearch
 
 

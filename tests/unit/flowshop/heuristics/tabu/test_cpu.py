@@ -8,12 +8,7 @@ import pytest
 
 from dpbb import FlowShopInstance
 from dpbb.flowshop.heuristics.tabu.search import make_rules, make_search, make_starts
-from dpbb.flowshop.heuristics.tabu.state import (
-    State,
-    codes,
-    insertion_of,
-    swap_of,
-)
+from dpbb.flowshop.heuristics.tabu.state import State, codes, insertion_of, swap_of
 from dpbb.flowshop.taillard import taillard_instance
 
 
