@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from dpbb.bench.lb2_arms import POOLS
-from dpbb.bench.lb2_lists import CLASSES, WANTED, NodeList, make_list, size_of
+from dpbb.bench.lb2_lists import CLASSES, LONGER, WANTED, NodeList, make_list, size_of
 from dpbb.bench.lb2_scalar import ScalarFlowShop
 from dpbb.engines.base import Device
 from dpbb.engines.cpu.engine import processor_name
@@ -81,7 +81,7 @@ PAPERS_ARMS = ("parents", "tables, refactored", "sorted, refactored")
 LARGEST_POOL = 262144
 """Of this pool a list is explored several times, of the others once."""
 
-FIRST_LISTS = 3
+FIRST_LISTS = 2
 """Of a class and rule: what has all pools before others have them."""
 
 
@@ -147,16 +147,15 @@ class Book:
 
 
 def keys(classes: list[str], branchings: list[str], share: float) -> Iterator[Key]:
-    """All lists: the first instance of each class, then the second, and so on.
-
-    Ten of a class, and, beside another rule, half as many of the front alone.
-    """
-    for place, branching in enumerate(branchings):
-        for number in range(10 if place == 0 else 5):
+    """Ten lists of a class: the first instance of each, then the second, and so on."""
+    for branching in branchings:
+        for number in range(10):
             for size in classes:
                 n_jobs = int(size.split("x")[0])
                 instance = f"ta{CLASSES[size] + number:03}"
-                yield Key(instance, branching, number, int(WANTED[n_jobs] * share))
+                longer = LONGER.get((instance, branching), 1.0)
+                most = int(WANTED[n_jobs] * longer * share)
+                yield Key(instance, branching, number, most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,12 +379,14 @@ def _explore_on_gpu(
     devices = [device for device in PoolEngine().devices() if device.kind == "cuda"]
     if not devices:
         return True
+    half = [key for key in wanted if key.seed < 5]
     some = [key for key in wanted if key.seed < FIRST_LISTS]
     waiting = list(
         dict.fromkeys(
             (
-                *product(wanted, PAPERS_ARMS, [LARGEST_POOL]),
+                *product(half, PAPERS_ARMS, [LARGEST_POOL]),
                 *product(some, PAPERS_ARMS[:2], POOLS),
+                *product(wanted, PAPERS_ARMS, [LARGEST_POOL]),
                 *product(some, ARMS, [LARGEST_POOL]),
                 *product(some, PAPERS_ARMS, POOLS),
                 *product(wanted, PAPERS_ARMS, POOLS),
@@ -422,7 +423,7 @@ def _explore_on_threads(
             if time.monotonic() > end:
                 return exact
             device = Device("cpu", "cores", threads=threads)
-            settings = PoolSettings(keeps_ub=True)
+            settings = PoolSettings(pool_size=LARGEST_POOL, keeps_ub=True)
             how = f"{threads} threads"
             exact &= _repeated(book, found, how, None, settings, device, repeat)
         book.save()

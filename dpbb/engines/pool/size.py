@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 MEASURED = 3
-"""Batches of a size before it is judged."""
+"""Batches of a size before it is judged, by the one in the middle: a machine with other
+work stops now and then."""
 
 GAIN = 1.05
 """A larger size is kept if it raises the rate of bounds by so much."""
@@ -36,7 +37,7 @@ class PoolSize:
         self.now = first if fixed is None else fixed
         self._searches = fixed is None
         self._is_fixed = fixed is not None
-        self._nodes, self._seconds, self._batches = 0, 0.0, 0
+        self._batches: list[tuple[float, int]] = []  # seconds a child, children
         self._best_rate = 0.0
         self._unscheduled: float | None = None
 
@@ -60,15 +61,13 @@ class PoolSize:
             if abs(unscheduled - self._unscheduled) > CHANGED * self._unscheduled:
                 self._searches, self._best_rate = True, 0.0
                 self._unscheduled = unscheduled
-                self._forget()
+                self._batches = []
             return
-        self._nodes += children
-        self._seconds += seconds
-        self._batches += 1
-        if self._batches < MEASURED:
+        self._batches.append((max(seconds, 1e-9) / children, children))
+        if len(self._batches) < MEASURED:
             return
-        rate = self._nodes / max(self._seconds, 1e-9)
-        longest = self._seconds / self._batches
+        slowness, some = sorted(self._batches)[MEASURED // 2]
+        rate, longest = 1 / slowness, slowness * some
         if rate <= GAIN * self._best_rate:
             self.now, self._searches = max(1, self.now // 2), False
         elif 2 * longest > self._longest_s or 2 * self.now > LARGEST:
@@ -77,11 +76,8 @@ class PoolSize:
                 self.now, longest = self.now // 2, longest / 2
         else:
             self._best_rate, self.now = rate, 2 * self.now
-        self._forget()
+        self._batches = []
 
     def shrink(self) -> None:
         """Take half: the device had no memory for so many."""
         self.now, self._searches = max(1, self.now // 2), False
-
-    def _forget(self) -> None:
-        self._nodes, self._seconds, self._batches = 0, 0.0, 0

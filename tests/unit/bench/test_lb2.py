@@ -67,11 +67,11 @@ def test_a_book_goes_on_from_its_file(found, tmp_path):
     assert (other.lists, other.rows) == (book.lists, book.rows)
 
 
-def test_lists_are_ten_of_a_class_and_half_as_many_of_a_second_rule():
+def test_lists_are_ten_of_a_class_and_rule():
     wanted = list(keys(["20x20", "200x20"], ["minmin", "front"], 1.0))
-    assert len(wanted) == 30
-    assert wanted[0] == Key("ta021", "minmin", 0, 3_000_000)
-    assert wanted[-1] == Key("ta105", "front", 4, 600_000)
+    assert len(wanted) == 40
+    assert wanted[0] == Key("ta021", "minmin", 0, 3_900_000)
+    assert wanted[-1] == Key("ta110", "front", 9, 600_000)
 
 
 def test_the_six_structures_have_the_papers_sizes():

@@ -22,6 +22,14 @@ def test_no_batch_takes_longer_than_it_may():
     assert feed(PoolSize(4096, None, 1.0), lambda n: n / 1000) == 512
 
 
+def test_a_batch_that_was_held_up_says_nothing():
+    size = PoolSize(64, None, 1.0)
+    for number in range(40 * MEASURED):
+        held_up = 100.0 if number % MEASURED == 0 else 0.0
+        size.note(size.now, 0.1 + size.now / 1000 + held_up, 10.0)
+    assert size.now == 512
+
+
 def test_a_given_size_stays():
     size = PoolSize(64, 100, 1e-9)
     assert feed(size, lambda n: n) == 100
