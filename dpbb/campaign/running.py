@@ -12,6 +12,7 @@ from typing import Any
 from dpbb import api
 from dpbb.campaign.checking import doubt_of
 from dpbb.campaign.folder import CERTIFICATES, CHECKPOINTS, CampaignFolder, Record
+from dpbb.campaign.killed import after_kill
 from dpbb.campaign.schedules import KnownSchedule, named
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.coordination.checkpoint import Checkpoint
@@ -161,6 +162,10 @@ class Campaign:
             records = self.folder.records()
             for file, record in self.folder.by_file().items():
                 self._check(file, record, problems.get(record.digest))
+                known = after_kill(record, file, self.folder)
+                if known != record:
+                    records[record.digest] = known
+                    self.folder.save(known)
             found = [
                 self._estimated(source, problem, records.get(digest))
                 for digest, (source, problem) in problems.items()
@@ -295,6 +300,7 @@ class Campaign:
         if known is not None:
             changes["initial"] = known.permutation
             record = replace(record, known_from=known.source)
+            self.folder.save(record)  # should it be killed
         how: dict[str, Any] = {"progress": watch, "should_stop": self.should_stop}
         try:
             saved = self._saved(checkpoint, record)

@@ -174,13 +174,16 @@ class Overview:
 
 def _report(paths: Sequence[Path], files: Sequence[str], data: str | None) -> int:
     from dpbb.campaign.checking import doubt_of
+    from dpbb.campaign.killed import after_kill
 
     found: dict[str, Record] = {}
     doubts = 0
     for path in {path.resolve(): path for path in paths}.values():
         if not (path / RECORDS).is_dir():
             raise OptionError(f"report: expected the folder of a campaign, got {path}")
-        for file, record in CampaignFolder(path).by_file().items():
+        folder = CampaignFolder(path)
+        for file, written in folder.by_file().items():
+            record = after_kill(written, file, folder)
             doubt = doubt_of(record, path, data)
             if doubt:
                 doubts += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
@@ -22,7 +23,9 @@ NODES = (13_440_016, 84)
 @pytest.mark.slow
 @pytest.mark.cluster
 @pytest.mark.timeout(400)
-def test_a_killed_campaign_goes_on_in_a_moved_folder_to_the_last_node(tmp_path):
+def test_a_killed_campaign_goes_on_in_a_moved_folder_to_the_last_node(tmp_path, dpbb):
+    """Reported before, it says what is known of the instance that was under way."""
+
     def command(folder):
         how = ("--engine", "cpu", "--threads", "1", "--checkpoint-interval", "0.3")
         where = ("-o", str(tmp_path / folder), "--estimate-time", "0.2")
@@ -40,6 +43,16 @@ def test_a_killed_campaign_goes_on_in_a_moved_folder_to_the_last_node(tmp_path):
     assert first.wait() == -signal.SIGKILL
     assert saved.ub == 2237
     (tmp_path / "one").rename(tmp_path / "two")
+    saved = load_checkpoint(str(tmp_path / "two/checkpoints/ta029"))
+    table = tmp_path / "left.csv"
+    report = ["campaign", "report", str(tmp_path / "two"), "--write", str(table)]
+    assert dpbb(*report).code == 0
+    with table.open(newline="") as lines:
+        (row,) = csv.DictReader(lines)
+    assert (row["status"], row["attempts"]) == ("unknown", "1")
+    nodes = saved.counters.decomposed + saved.counters.leaves
+    assert (int(row["nodes"]), float(row["seconds"])) == (nodes, saved.seconds)
+    assert 0 < int(row["lower_bound"]) <= 2237
     ended = subprocess.run(  # noqa: S603
         command("two"), capture_output=True, text=True, timeout=300
     )
@@ -47,6 +60,7 @@ def test_a_killed_campaign_goes_on_in_a_moved_folder_to_the_last_node(tmp_path):
     record = json.loads((tmp_path / "two/records/ta029.json").read_text())
     assert (record["decomposed"], record["leaves"]) == NODES
     assert (record["status"], record["lower_bound"]) == ("infeasible_cutoff", 2237)
+    assert record["attempts"] == 2
     assert (tmp_path / "two" / record["certificate"]).is_file()
     assert not list((tmp_path / "two/checkpoints").iterdir())
 
