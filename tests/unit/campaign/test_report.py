@@ -77,6 +77,16 @@ def test_what_is_left_says_what_it_costs():
     assert [(row[0], row[-1]) for row in rows] == [("cheap", "yes"), ("dear", "no")]
 
 
+@pytest.mark.parametrize("changes", [{"n_jobs": 100}, {"leaves": 10**30}])
+def test_no_upper_end_is_said_where_samples_miss_most_of_a_tree(changes):
+    """Of many jobs, and where more was explored than the estimate said."""
+    one = replace(B, **changes)
+    (row,) = report.left([one])
+    assert row[5] >= row[6] >= one.leaves
+    assert (row[7], row[10]) == (None, None)
+    assert row[11] == ("no" if one.leaves else "perhaps")
+
+
 def test_classes_are_drawn_beside_the_cactus():
     figure = report.draw([A, B])
     labels = [ax.get_xlabel() for ax in figure.axes]
