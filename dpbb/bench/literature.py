@@ -10,6 +10,7 @@ The exit code is 1 when a count is wrong.
 """
 
 import argparse
+import csv
 import statistics
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -105,7 +106,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--limit-s", type=float, default=20.0, help="rates of longer runs: of so long"
     )
     parser.add_argument(
-        "--campaigns", nargs="+", default=[], metavar="FOLDER", help="of the second"
+        "--campaigns",
+        nargs="+",
+        default=[],
+        metavar="FOLDER|REPORT.csv",
+        help="of the second: folders, or tables that dpbb campaign report has written",
     )
     parser.add_argument("--json", type=Path, default=None, help="also write this file")
 
@@ -231,8 +236,10 @@ def _differ(rates: Iterable[Rate]) -> bool:
 def _closed(folders: Sequence[str]) -> list[dict[str, Any]]:
     records: dict[str, Record] = {}
     for folder in folders:
-        for record in CampaignFolder(Path(folder)).records().values():
-            doubt = doubt_of(record, Path(folder))
+        table = folder.endswith(".csv")
+        own = _rows(Path(folder)) if table else CampaignFolder(Path(folder)).records()
+        for record in own.values():
+            doubt = "" if table else doubt_of(record, Path(folder))
             if doubt:
                 print(f"{record.instance} in {folder} is left out: {doubt}")
             elif record.proved or record.instance not in records:
@@ -263,6 +270,37 @@ def _closed(folders: Sequence[str]) -> list[dict[str, Any]]:
     if vfr:
         print(f"\n{PUBLISHED_VFR}; here\n\n{as_table(CLASS_COLUMNS, classes(vfr))}")
     return rows
+
+
+def _rows(file: Path) -> dict[str, Record]:
+    """Return the instances of a report, without their schedules."""
+
+    def record(row: dict[str, str]) -> Record:
+        n_jobs, n_machines = map(int, row["size"].split("x"))
+        return Record(
+            source=str(file),
+            instance=row["instance"],
+            digest="",
+            n_jobs=n_jobs,
+            n_machines=n_machines,
+            status=row["status"],
+            makespan=int(row["makespan"] or 0),
+            lower_bound=int(row["lower_bound"] or 0),
+            decomposed=int(row["nodes"]),
+            seconds=float(row["seconds"]),
+            gpu_seconds=float(row["gpu_hours"] or 0) * 3600,
+            engine=row["engine"],
+            proof=row["proof"],
+            attempts=int(row["attempts"]),
+        )
+
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            return {row["instance"]: record(row) for row in csv.DictReader(lines)}
+    except (OSError, KeyError, ValueError) as error:
+        raise OptionError(
+            f"--campaigns: expected a report, got {file}: {error}"
+        ) from error
 
 
 def _head(*names: str) -> None:

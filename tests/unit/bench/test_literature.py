@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 from dpbb.bench import literature
+from dpbb.campaign import report
 from dpbb.campaign.folder import CampaignFolder, Record
 from dpbb.cli import main
 
@@ -61,6 +62,13 @@ def test_records_of_campaigns_are_beside_what_was_published(tmp_path, capsys):
     assert "its lower bound 6404 is above its makespan 1" in said
     assert f"{literature.PUBLISHED_VFR}; here" in said
     assert "| 100x20 |         1 |      1 |" in said
+    table = tmp_path / "report.csv"
+    table.write_text(report.as_csv([record]))
+    assert main(["bench", "literature", *arguments[:3], str(table)]) == 0
+    said = capsys.readouterr().out
+    assert f"{published} 6,404 | 15.2 | 0.002 | 4e+06 | gpu | uncut_beam |" in said
+    table.write_text("instance,size\na,1x1\n")
+    assert main(["bench", "literature", *arguments[:3], str(table)]) == 2
 
 
 def test_bad_numbers_are_refused(capsys):
