@@ -91,7 +91,7 @@ def left(records: Sequence[Record]) -> list[tuple[Any, ...]]:
         nodes = one.decomposed + one.leaves
         unknown = one.n_jobs >= MANY_JOBS or nodes > one.high
         sizes = (
-            *(max(one.estimated, nodes), max(one.low, nodes)),
+            *(float(max(one.estimated, nodes)), float(max(one.low, nodes))),
             None if unknown else one.high,
         )
         hour = 3600 * h100_rate(one.n_jobs, one.n_machines).nodes_per_second
