@@ -46,7 +46,7 @@ struct Control {
   u32 stop;     // StopReason
   int ub;
   u32 pool_next, pool_size, n_out, n_warps;
-  u32 free_next, free_end, lock, n_optima;
+  u32 free_next, free_end, lock, n_optima;  // the first two: one aligned word, too
   int best;
   int least_bound;
   u32 branching_ub, drain_batches;
@@ -120,6 +120,11 @@ struct PageCache {
 
   // Make sure that `needed` calls of take succeed; false when all but the spare pages
   // are used up.
+  //
+  // A warp that sees more free pages than all of them can take (each once after it has
+  // looked) adds to the counter. It compares and swaps only where they run short: at the
+  // start of a launch all warps come at once, and that needs half as many tries as the
+  // square of their number.
   __device__ __forceinline__ bool reserve(const Arena &arena, int needed, int lane) {
     const int missing = needed - count - (int)(claim_end - claim);
     if (missing <= 0) return true;
@@ -127,17 +132,18 @@ struct PageCache {
     u32 begin = 0, taken = 0;
     if (lane == 0) {
       Control *control = arena.control;
-      u32 seen = *(volatile u32 *)&control->free_next;
-      const u32 wanted = max(needed - count, 16);
-      while (true) {
-        const u32 end = *(volatile u32 *)&control->free_end;
-        if ((int)(end - seen) < (int)(wanted + control->spare_pages)) break;
-        begin = atomicCAS(&control->free_next, seen, seen + wanted);
-        if (begin == seen) {
+      const u32 wanted = max(needed - count, 16), spare = control->spare_pages;
+      while (!taken) {
+        const u64 both = *(volatile u64 *)&control->free_next;
+        const u32 seen = (u32)both, free = (u32)(both >> 32) - seen;
+        if (wanted <= LANES && free >= (control->n_warps + 1) * LANES + spare) {
+          begin = atomicAdd(&control->free_next, wanted);
           taken = wanted;
-          break;
+        } else {
+          if (free < wanted + spare) break;
+          begin = atomicCAS(&control->free_next, seen, seen + wanted);
+          if (begin == seen) taken = wanted;
         }
-        seen = begin;
       }
     }
     claim = __shfl_sync(ALL_LANES, begin, 0);
