@@ -35,6 +35,9 @@ constexpr int STRIDE = SHARED_ROWS && OWN_JOBS ? ((ROW + 1) / 2 | 1) * 2 : ROW;
 static_assert(!OWN_JOBS || N_MASK <= 2, "a lane holds its set of jobs in two words");
 constexpr int TWOS = 9;  // see child_bounds
 constexpr int ROWS_AT_ONCE = 2;  // whose chains of maxima run side by side
+// Quads of a parent behind its model's aligned words that are loaded before a child is
+// made: all up to the path's first one, or none where registers do not allow it.
+constexpr int EARLY_QUADS = OWN_JOBS ? (PATH_AT - ALIGNED_WORDS) / 4 + 1 : 0;
 
 struct Explorer {
   u32 full[N];        // list of full pages of each depth, through Arena::next
@@ -304,9 +307,15 @@ __device__ __forceinline__ void bound_own(
     int n_children, int ub, int branching_ub, u8 (*jobs)[LANES], int lane,
     u32 (&front)[N_MASK], u32 (&back)[N_MASK], Selector &selector) {
   u32 low = *word_at(page, slot, MASK_AT);
-  u32 high = N_MASK > 1 ? *word_at(page, slot, MASK_AT + N_MASK - 1) : 0;
+  u32 left = N_MASK > 1 ? *word_at(page, slot, MASK_AT + N_MASK - 1) : low;
+  int first = N_MASK > 1 ? 32 : 0;  // job of the lowest bit of `left`
+  if (N_MASK > 1 && !left) {
+    left = low;
+    first = 0;
+  }
 #if !WIDE
-  const u32 offset = (0x8000u - (u32)ub) * 0x00010001u;  // sets a half's top bit from ub
+  u32 offset = (0x8000u - (u32)ub) * 0x00010001u;  // sets a half's top bit from ub
+  keep(offset);
 #endif
 #pragma unroll
   for (int w = N_MASK - 1; w >= 0; --w) {
@@ -314,13 +323,13 @@ __device__ __forceinline__ void bound_own(
     u32 front_bits = 0, back_bits = 0;  // of those that are cut
 #pragma unroll(ROWS_AT_ONCE)
     for (int i = count - 1; i >= 0; --i) {
-      const bool above = N_MASK > 1 && high != 0;
-      const int bit = 31 - __clz(above ? high : low);
-      if (above)
-        high ^= 1u << bit;
-      else
-        low ^= 1u << bit;
-      const int job = above ? 32 + bit : bit;
+      const int bit = 31 - __clz(left);
+      const int job = first + bit;
+      left ^= 1u << bit;
+      if (N_MASK > 1 && !left) {
+        left = low;
+        first = 0;
+      }
       jobs[w * 32 + i][lane] = (u8)job;
       Pair bound = child_bounds<ROW_LOAD, TWOS>(node, rows + job * STRIDE);
       selector.add(bound, branching_ub);
@@ -676,6 +685,14 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
       const bool makes = lane < n_now;
 
       State state = state_of_record(page, parent);
+      Quad early[EARLY_QUADS + 1];  // loads first: none passes a store
+#pragma unroll
+      for (int q = 0; q < EARLY_QUADS; ++q)
+        early[q] = load_quad(of_parent + (ALIGNED_WORDS + 4 * q) * LANES);
+      const auto tail = [&](int q) {
+        return q < EARLY_QUADS ? early[q]
+                               : load_quad(of_parent + (ALIGNED_WORDS + 4 * q) * LANES);
+      };
       extend<ROW_LOAD>(state, rows + job * STRIDE, child_back);
       int digit = OWN_JOBS ? bit : 0;
       const int job_word = N_MASK == 1 ? 0 : job >> 5;
@@ -689,7 +706,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
       }
 #pragma unroll
       for (int at = ALIGNED_WORDS; at < PATH_AT; at += 4) {
-        Quad quad = load_quad(of_parent + at * LANES);
+        Quad quad = tail((at - ALIGNED_WORDS) / 4);
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           const int here = at + i;
@@ -711,8 +728,10 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
         if (makes) store_quad(to + at * LANES, quad);
       }
       // the parent's digits, then its own; what lies behind is nothing
-      for (int q = 0; q * DIGITS_PER_QUAD < depth; ++q) {
-        const Quad quad = load_quad(of_parent + (PATH_AT + 4 * q) * LANES);
+#pragma unroll(PATH_QUADS <= 4 ? PATH_QUADS : 1)
+      for (int q = 0; q < PATH_QUADS; ++q) {
+        if (q * DIGITS_PER_QUAD >= depth) break;
+        const Quad quad = tail((PATH_AT - ALIGNED_WORDS) / 4 + q);
         if (makes) store_quad(to + (PATH_AT + 4 * q) * LANES, quad);
       }
       if (makes) {

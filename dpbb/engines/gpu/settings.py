@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 BLOCK_SIZE = 128
 """Threads of a block, to begin with."""
 
-BLOCK_SIZES = (256, 64)
+BLOCK_SIZES = (256, 512)
 """What is tried as well."""
 
 _found: dict[Hashable, Setting] = {}
