@@ -128,7 +128,7 @@ class FakeKernels:
     failure = EngineUnavailable("no registers")
 
     def __post_init__(self):
-        if self.shape.warps == 2:
+        if self.shape.warps == 16:
             raise self.failure
 
     def of_block(self, threads):
@@ -156,7 +156,7 @@ def explore(settings, rate, slices=2000):
 def test_what_was_found_is_kept_for_the_next_session_of_the_shape():
     first = Settings(FakeKernels(SHAPE), Tuning(), tunes_launch=True)
     explore(first, wide_is_better)
-    assert first.now == Setting(0.2, 1.0, 256)  # and 64 could not be compiled
+    assert first.now == Setting(0.2, 1.0, 256)  # and 512 could not be compiled
     second = Settings(FakeKernels(SHAPE), Tuning(), tunes_launch=True)
     assert second.now == first.now
     assert second.kernels.shape.warps == 8
@@ -177,7 +177,7 @@ def test_a_block_size_that_fails_is_passed_over(monkeypatch, caplog, failure):
     explore(settings, wide_is_better)
     assert settings.now == Setting(0.2, 1.0, 256)
     assert list(settings_module._found.values()) == [settings.now]  # it is done
-    assert caplog.text.count(f"no blocks of 64 threads: {failure}") == 1
+    assert caplog.text.count(f"no blocks of 512 threads: {failure}") == 1
 
 
 @pytest.mark.parametrize(
