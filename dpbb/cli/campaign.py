@@ -117,8 +117,9 @@ def run(args: argparse.Namespace) -> int:
     from dpbb.campaign.schedules import read_schedules
 
     options = SolveOptions.from_mapping(given_options(args))
-    problems = problems_of(members(args.words), args.data)
-    schedules = {} if args.schedules is None else read_schedules(args.schedules)
+    with logging_to_stderr(options.verbosity):
+        problems = problems_of(members(args.words), args.data)
+        schedules = {} if args.schedules is None else read_schedules(args.schedules)
     with logging_to_stderr(options.verbosity), stopping() as asked:
         overview = Overview()
         campaign = Campaign(

@@ -154,12 +154,14 @@ def problem_of(args: argparse.Namespace) -> Problem[Any]:
     from dpbb.flowshop.family import read_problem
     from dpbb.solving.start import with_ends
 
-    problem = read_problem(
-        args.instance,
-        index=args.index,
-        orientation=args.orientation,
-        data_dir=args.data,
-    )
+    quiet = getattr(args, "verbosity", None) == Verbosity.QUIET
+    with logging_to_stderr(Verbosity.QUIET if quiet else Verbosity.NORMAL):
+        problem = read_problem(
+            args.instance,
+            index=args.index,
+            orientation=args.orientation,
+            data_dir=args.data,
+        )
     ends = {}
     for side in "front", "back":
         text = getattr(args, side, None)
@@ -182,11 +184,14 @@ class _StderrHandler(logging.Handler):
 
 @contextmanager
 def logging_to_stderr(verbosity: Verbosity) -> Iterator[None]:
-    """Log messages on stderr; the command line alone installs a handler."""
+    """Log messages on stderr; the command line alone installs a handler, once."""
+    logger = logging.getLogger("dpbb")
+    if any(isinstance(known, _StderrHandler) for known in logger.handlers):
+        yield
+        return
     handler = _StderrHandler()
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
     levels = {Verbosity.QUIET: logging.ERROR, Verbosity.VERBOSE: logging.INFO}
-    logger = logging.getLogger("dpbb")
     before = logger.level
     logger.setLevel(levels.get(verbosity, logging.WARNING))
     logger.addHandler(handler)

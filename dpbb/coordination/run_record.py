@@ -93,10 +93,7 @@ class RunRecord:
     @property
     def gap(self) -> float | None:
         """(value - lower_bound) / value; None without an incumbent."""
-        value = self.incumbent.value
-        if value is None:
-            return None
-        return (value - self.lower_bound) / max(value, 1)  # all times may be zero
+        return _gap(self.incumbent.value, self.lower_bound)
 
     @property
     def decomposed(self) -> int:
@@ -206,6 +203,9 @@ class RunRecord:
         book, incumbent = self.work.book, self.incumbent
         until = now if self.ended is None else self.ended
         decomposed, leaves = self.decomposed, self.leaves
+        # what people were told before the tree, whose own bound may be the weaker one
+        before = self.spec.root_bound
+        bound = self.lower_bound if before is None else max(self.lower_bound, before)
         return Snapshot(
             run_id=self.spec.run_id,
             instance=self.spec.instance,
@@ -216,8 +216,8 @@ class RunRecord:
             if incumbent.permutation is None
             else whole_of(self.spec.problem, incumbent.permutation),
             ub=incumbent.ub,
-            lower_bound=self.lower_bound,
-            gap=self.gap,
+            lower_bound=bound,
+            gap=_gap(incumbent.value, bound),
             decomposed=decomposed,
             leaves=leaves,
             nodes_per_second=self.meter.rate(until, decomposed + leaves),
@@ -347,6 +347,12 @@ def _safe_at(lease: LeaseRecord, now: float) -> float:
     A seat that has not been heard of yet compiles, or waits for its first answer.
     """
     return lease.safe_at if lease.seq else max(lease.safe_at, now - UNHEARD_S)
+
+
+def _gap(value: int | None, bound: int) -> float | None:
+    if value is None:
+        return None
+    return (value - bound) / max(value, 1)  # all times may be zero
 
 
 def _share(part: int, whole: int) -> float:

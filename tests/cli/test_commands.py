@@ -47,6 +47,15 @@ def test_info_as_json(dpbb, shop):
     assert facts["lb1_root"] <= facts["lb1_children"] <= 9
 
 
+@pytest.mark.parametrize("command", ["info", "heuristic", "solve"])
+def test_a_file_that_is_not_utf8_is_said_to_be_read_as_what(dpbb, tmp_path, command):
+    (tmp_path / "shop.csv").write_bytes("job,cut\nTür,3\nb,2\n".encode("latin-1"))
+    ran = dpbb(command, tmp_path / "shop.csv")
+    assert ran.err.count("shop.csv: read as CP1252, not UTF-8") == 1
+    if command == "solve":
+        assert "CP1252" not in dpbb(command, tmp_path / "shop.csv", "-q").err
+
+
 def test_info_of_a_turned_table(dpbb, shop):
     turned = dpbb("info", shop, "--orientation", "machines_rows", "--json")
     facts = json.loads(turned.out)

@@ -18,6 +18,17 @@ from tests.unit.coordination.world import World, optimum, seat_of, spec_of, tiny
 LARGE = tiny(6, slack=100)  # nothing is pruned
 
 
+def test_the_bound_that_is_shown_does_not_fall_when_the_tree_begins():
+    """What was known before may be better than the tree's own; not of its outcome."""
+    best = optimum(tiny(6))
+    spec = spec_of(tiny(6, slack=100), root_bound=best - 1, permutation=tuple(range(6)))
+    coordinator = World(spec, seats=["a"]).coordinator
+    assert coordinator.lower_bound < best - 1
+    snapshot = coordinator.snapshot(0.0)
+    assert snapshot.lower_bound == best - 1
+    assert snapshot.gap == (snapshot.value - best + 1) / snapshot.value
+
+
 def test_snapshot_of_a_new_run():
     problem = tiny(4)
     world = World(spec_of(problem, upper_bound=30))
