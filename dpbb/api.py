@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack, cast
 
 from dpbb.errors import OptionError
 from dpbb.flowshop.family import read_problem
-from dpbb.options import Strategy
-from dpbb.problem import Scheduled, part_of
+from dpbb.options import SolveKeywords, SolveOptions, Strategy
+from dpbb.problem import Problem, Scheduled, part_of
 from dpbb.progress import Progress
+from dpbb.result import Result
+from dpbb.result.schedule import Schedule
 from dpbb.solving.call import (
+    Call,
     check_client,
     is_asynchronous,
     make_call,
@@ -22,17 +27,8 @@ from dpbb.solving.call import (
 from dpbb.text.labels import names_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
-    from pathlib import Path
-    from typing import Unpack
-
     from dpbb.cluster.client.run import Run
-    from dpbb.options import SolveKeywords, SolveOptions
     from dpbb.options.derived import StyleName
-    from dpbb.problem import Problem
-    from dpbb.result import Result
-    from dpbb.result.schedule import Schedule
-    from dpbb.solving.call import Call
 
 P = ParamSpec("P")
 T = TypeVar("T")

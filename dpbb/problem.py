@@ -29,20 +29,18 @@ a problem may have:
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import InstanceError, OptionError, shown
 from dpbb.options import LB1, Heuristics
 from dpbb.options.permutations import check_permutation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import NDArray
-
     from dpbb.result.schedule import Schedule
     from dpbb.text.labels import Names
 

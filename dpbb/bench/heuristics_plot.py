@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 from dpbb.plotting import style
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from dpbb.bench.heuristics_runs import Run
 
 FIRST_S = 0.1

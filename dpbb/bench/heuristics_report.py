@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
+from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
+from dpbb.flowshop import FlowShopInstance
 from dpbb.flowshop.makespan import makespan
 from dpbb.text.files import whole_file
 from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from dpbb.bench.heuristics_runs import Run
-    from dpbb.flowshop import FlowShopInstance
 
 SEEDS = 5
 """Runs whose median is worth a comparison of two time limits."""

@@ -12,9 +12,10 @@ import os
 import signal
 import time
 from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from multiprocessing import get_context
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +25,6 @@ from dpbb.errors import DpbbError, OptionError
 from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from multiprocessing.connection import Connection
-
     from dpbb.flowshop import FlowShopInstance
 
 WARM_S = {"cpu": 1.0, "gpu": 10.0}

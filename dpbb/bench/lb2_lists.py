@@ -25,11 +25,11 @@ from dpbb.engines.pool.settings import PoolSettings
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import BranchingRule, Selection, TreeOptions
+from dpbb.tree.counters import Counters
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
     from dpbb.engines.pool.session import PoolSession
-    from dpbb.tree.counters import Counters
 
 CLASSES = {"20x20": 21, "50x20": 51, "100x20": 81, "200x20": 101}
 """Number of the first of ten instances."""

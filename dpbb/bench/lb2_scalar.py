@@ -6,15 +6,13 @@ import time
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpbb.flowshop.models.pool import PoolFlowShop, read_ends
+from dpbb.flowshop.models.pool import PoolFlowShop, PoolTables, read_ends
 from dpbb.kernels.compiling import entry, int64
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dpbb.bench.lb2_arms import Nodes
-    from dpbb.flowshop.models.pool import PoolTables
 
 
 class ScalarFlowShop(PoolFlowShop):

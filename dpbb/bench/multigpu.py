@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,16 +17,13 @@ from typing import TYPE_CHECKING, Any
 from dpbb.bench.common import check_counts, write_json
 from dpbb.engines.registry import engines_by_kind
 from dpbb.errors import DpbbError
+from dpbb.flowshop import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.options import EngineName, TreeOptions
+from dpbb.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from distributed import Client, LocalCluster, Worker
-
-    from dpbb.flowshop import FlowShopInstance
-    from dpbb.result import Result
 
 TREES: dict[str, tuple[str, int, int | None]] = {
     "ta028": ("ta028", 2200, 14_523_918),

@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import time
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.heuristics.tabu.search import make_rules, make_search, make_starts
@@ -32,10 +34,6 @@ from dpbb.kernels.cores import physical_cores
 from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
     from dpbb.flowshop.heuristics.tabu.gpu import Shape
 
 PAPER: dict[str, tuple[str, str, str]] = {

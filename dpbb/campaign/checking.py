@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,16 +10,13 @@ import numpy as np
 from dpbb.errors import InstanceError, OptionError
 from dpbb.flowshop.best_known import best_known_of_digest
 from dpbb.flowshop.family import read_problem
-from dpbb.problem import instance_name_of
+from dpbb.problem import Problem, instance_name_of
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
 from dpbb.result import Proof, Status
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from dpbb.campaign.folder import Record
-    from dpbb.problem import Problem
 
 
 def doubt_of(

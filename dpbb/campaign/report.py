@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable, Sequence
 from math import inf
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,6 @@ from dpbb.plotting import style
 from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,8 +19,6 @@ from dpbb.options import SolveOptions
 from dpbb.text.files import whole_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dpbb.campaign.running import Watch
 
 REPORT = "report"

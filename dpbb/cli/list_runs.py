@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING
 
 from dpbb.cli.remote import add_scheduler, connected
 from dpbb.text.names import clean, middle
 
 if TYPE_CHECKING:
-    import argparse
-
     from dpbb.coordination.snapshot import Snapshot
 
 HEADER = (

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
 from dpbb.errors import DpbbError
 from dpbb.text.files import whole_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from dpbb.result import Result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import io
 import json
@@ -20,8 +21,6 @@ from dpbb.result.schedule import COLUMNS, Schedule
 from dpbb.text.labels import Names
 
 if TYPE_CHECKING:
-    import argparse
-
     from dpbb.coordination.snapshot import Snapshot
 
 ALLOWED = (

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
+import argparse
 import logging
 import os
 import signal
 import sys
 import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from dpbb.cli import EXIT_INTERRUPTED
 from dpbb.cli.output import write_schedule
 from dpbb.errors import OptionError, UnwrittenError
-from dpbb.options import OPTIONS, Verbosity
+from dpbb.options import OPTIONS, SolveOptions, Verbosity
 from dpbb.options.permutations import jobs_in
-from dpbb.options.rows import read_toml
+from dpbb.options.rows import OptionRow, read_toml
+from dpbb.problem import Problem
 from dpbb.progress.base import Progress
 from dpbb.result import Result, Status
 from dpbb.text.files import check_writable
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterable, Iterator
-    from types import FrameType
-
-    from dpbb.options import SolveOptions
-    from dpbb.options.rows import OptionRow
-    from dpbb.problem import Problem
     from dpbb.progress.notices import Notifier
 
 EXIT_CODES = {

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpbb.coordination.journal import WITNESS_ROOTS, WITNESSES, chosen_apart
-from dpbb.coordination.messages import GiftWanted, Order, OrderKind
+from dpbb.coordination.messages import GiftWanted, LeaseId, Order, OrderKind, SeatId
 from dpbb.coordination.pace import Pace
 from dpbb.coordination.snapshot import RunState
+from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    from dpbb.coordination.messages import LeaseId, SeatId
     from dpbb.coordination.run_record import RunRecord
     from dpbb.coordination.units import LeaseRecord
-    from dpbb.tree.work_unit import WorkUnit
 
 LISTED_AT_STOP = 250_000
 """A seat with more open roots does not list them at a stop, if nobody can use the list.

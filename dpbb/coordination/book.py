@@ -7,29 +7,25 @@ of open leaves, and the span map. It decides nothing; the coordinator does.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dpbb.coordination.ledger import CheckedGift, LeaseBasis
-from dpbb.coordination.messages import LeaseId, UnitId
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
+from dpbb.coordination.messages import LeaseId, Report, RunSpec, UnitId
 from dpbb.coordination.span_map import SpanMap, cells_of
 from dpbb.coordination.speeds import note_speed
-from dpbb.coordination.units import LeaseRecord, Place, Unit
+from dpbb.coordination.units import LeaseRecord, Place, SeatRecord, Unit
 from dpbb.errors import InvariantError
 from dpbb.tree.counters import Counters, closed_leaves
 from dpbb.tree.factoradic import n_leaves
+from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy as np
-    from numpy.typing import NDArray
-
     from dpbb.coordination.journal import Journal
-    from dpbb.coordination.ledger import Checked
-    from dpbb.coordination.messages import Report, RunSpec
-    from dpbb.coordination.units import SeatRecord
-    from dpbb.tree.work_unit import WorkUnit
 
 
 @dataclass(slots=True, eq=False)

@@ -7,31 +7,27 @@ what is laborious (subtracting gifts, encoding, checking) happens elsewhere.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.coordination.incumbent import Incumbent, jobs_of
-from dpbb.coordination.messages import UnitId
+from dpbb.coordination.messages import RunSpec, SeatId, UnitId
 from dpbb.coordination.optima import FoundOptima
 from dpbb.errors import CheckpointError, OptionError
-from dpbb.problem import cost_of, root_bound
+from dpbb.problem import Problem, cost_of, root_bound
+from dpbb.result import Improvement
 from dpbb.tree.counters import Counters, closed_leaves
 from dpbb.tree.factoradic import n_leaves
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
     from dpbb.coordination.journal import Journal
-    from dpbb.coordination.messages import RunSpec, SeatId
     from dpbb.coordination.outcome import Outcome
     from dpbb.coordination.units import Unit
-    from dpbb.problem import Problem
-    from dpbb.result import Improvement
 
 
 @dataclass(frozen=True, slots=True, eq=False)

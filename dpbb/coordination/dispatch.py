@@ -6,21 +6,25 @@ run.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dpbb.coordination.balance import Balance
 from dpbb.coordination.book import UnitBook
-from dpbb.coordination.messages import Assignment
-from dpbb.coordination.units import Place, SeatRecord
+from dpbb.coordination.messages import (
+    Assignment,
+    LeaseId,
+    RunSpec,
+    Seat,
+    SeatId,
+    UnitId,
+)
+from dpbb.coordination.units import LeaseRecord, Place, SeatRecord, Unit
 from dpbb.errors import StaleLeaseError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dpbb.coordination.checkpoint import Checkpoint
     from dpbb.coordination.events import EventLog
-    from dpbb.coordination.messages import LeaseId, RunSpec, Seat, SeatId, UnitId
-    from dpbb.coordination.units import LeaseRecord, Unit
 
 MAX_LOSSES = 100
 """So many leases of a unit in a row lost without a full report: it is hopeless."""

@@ -7,25 +7,22 @@ incumbent's value (one more when all optima are collected: prune LB > value).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.coordination.optima import FoundOptima, Optima
 from dpbb.errors import InvariantError, OptionError
 from dpbb.options.permutations import check_permutation
-from dpbb.problem import cost_of, costs_of
+from dpbb.problem import Problem, cost_of, costs_of
 from dpbb.result import Improvement
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from dpbb.coordination.messages import RunSpec
     from dpbb.engines.base import Candidate
-    from dpbb.problem import Problem
 
 
 def evaluate_candidate(

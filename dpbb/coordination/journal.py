@@ -15,21 +15,19 @@ from __future__ import annotations
 import base64
 import hashlib
 import zlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import dpbb
 from dpbb.tree.counters import Counters
+from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from numpy.typing import NDArray
-
     from dpbb.coordination.units import LeaseRecord, Unit
-    from dpbb.tree.work_unit import WorkUnit
 
 FEW_ROOTS = 64
 """Roots of a unit that has more are listed packed."""

@@ -23,18 +23,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.coordination.incumbent import evaluate_candidates
 from dpbb.coordination.span_map import cells_of
 from dpbb.errors import InvariantError
+from dpbb.problem import Problem
 from dpbb.tree.counters import Counters, closed_leaves
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dpbb.coordination.messages import FullReport, LeaseId, Report
-    from dpbb.problem import Problem
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,20 +7,18 @@ hold: a leaf index passes 64 bits at 21 jobs and never travels.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NewType
 
-from dpbb.options import RunOptions, Tuning
+from dpbb.options import RunOptions, TreeOptions, Tuning
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy as np
     from numpy.typing import NDArray
 
     from dpbb.engines.base import Candidate, Device
-    from dpbb.options import TreeOptions
     from dpbb.problem import Problem
     from dpbb.tree.work_unit import WorkUnit
 

@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
+from dpbb.coordination.incumbent import Incumbent
+from dpbb.coordination.messages import RunSpec
 from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.snapshot import WAITING_S, RunState, SeatSnapshot, Snapshot
 from dpbb.errors import InvariantError
 from dpbb.problem import objective_of, whole_of
+from dpbb.result import Termination
 from dpbb.tree.counters import Counters
 from dpbb.tree.factoradic import n_leaves
 
 if TYPE_CHECKING:
     from dpbb.coordination.dispatch import Dispatcher
     from dpbb.coordination.events import EventLog
-    from dpbb.coordination.incumbent import Incumbent
-    from dpbb.coordination.messages import RunSpec
     from dpbb.coordination.rate import RateMeter
     from dpbb.coordination.units import LeaseRecord
     from dpbb.engines.base import Candidate
-    from dpbb.result import Termination
 
 MANY_SEATS = 256
 """With more seats, snapshots may show them as they were a moment ago."""

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
     from dpbb.coordination.messages import LeaseId
 
 AT_ONCE_SEATS = 64

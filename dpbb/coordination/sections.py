@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,6 @@ from dpbb.tree.packing import KEYS, narrow
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
 
 

@@ -7,13 +7,12 @@ fast one that is idle. Among seats of one kind nothing of this happens.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dpbb.coordination.units import SeatRecord
     from dpbb.tree.work_unit import WorkUnit
 

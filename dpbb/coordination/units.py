@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpbb.coordination.snapshot import SeatSnapshot
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from dpbb.coordination.ledger import LeaseBasis
     from dpbb.coordination.messages import LeaseId, Order, Seat, SeatId, UnitId
 

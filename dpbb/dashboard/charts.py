@@ -13,12 +13,11 @@ from bokeh.models import (
     Range1d,
 )
 
-from dpbb.dashboard.look import follow, legend, plot, si_axis, time_axis
+from dpbb.dashboard.look import Look, follow, legend, plot, si_axis, time_axis
 from dpbb.problem import objective_of
 
 if TYPE_CHECKING:
     from dpbb.dashboard.feed import RunView
-    from dpbb.dashboard.look import Look
 
 
 def show(source: ColumnDataSource, data: dict[str, list[Any]]) -> None:

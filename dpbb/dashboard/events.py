@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from bokeh.models import Button, CustomJS, InlineStyleSheet, Select, TextInput
 
-from dpbb.dashboard.look import FIELD
+from dpbb.coordination.snapshot import EventRecord
+from dpbb.dashboard.look import FIELD, Look
 from dpbb.dashboard.panels import Panel
 from dpbb.dashboard.text import duration
 from dpbb.progress.base import TROUBLE
 from dpbb.progress.words import clock_text
 
 if TYPE_CHECKING:
-    from dpbb.coordination.snapshot import EventRecord
     from dpbb.dashboard.feed import RunView
-    from dpbb.dashboard.look import Look
 
 KINDS = {
     "all kinds": (),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from dpbb.coordination.snapshot import Snapshot
     from dpbb.dashboard.history import History
     from dpbb.problem import Problem

@@ -17,15 +17,13 @@ from bokeh.models import (
 )
 from bokeh.palettes import Viridis256
 
-from dpbb.dashboard.look import FONT, plot
+from dpbb.coordination.snapshot import Snapshot
+from dpbb.dashboard.look import FONT, Look, plot
 from dpbb.dashboard.text import plural
-from dpbb.problem import Scheduled, objective_of
+from dpbb.problem import Problem, Scheduled, objective_of
 
 if TYPE_CHECKING:
-    from dpbb.coordination.snapshot import Snapshot
     from dpbb.dashboard.feed import RunView
-    from dpbb.dashboard.look import Look
-    from dpbb.problem import Problem
 
 MAX_OUTLINED = 3000
 """Operations: of more, the outlines would be all that one sees."""

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import itertools
 import logging
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,10 +15,11 @@ from bokeh.document.events import ColumnDataChangedEvent, ModelChangedEvent
 from bokeh.events import ConnectionLost, DocumentReady
 from bokeh.models import ColumnDataSource, CustomJS
 
+from dpbb.coordination.snapshot import Snapshot
 from dpbb.dashboard.charts import Depths, Incumbent, Rates
 from dpbb.dashboard.events import Events, EventTools
 from dpbb.dashboard.gantt import Gantt
-from dpbb.dashboard.look import DARK, LIGHT
+from dpbb.dashboard.look import DARK, LIGHT, Look
 from dpbb.dashboard.panels import Banner, Checkpoints, Counts, Panel, Status, banner
 from dpbb.dashboard.picker import Buttons, Picker
 from dpbb.dashboard.seats import Donated, Seats
@@ -26,11 +28,7 @@ from dpbb.dashboard.tables import Devices, Incumbents, Parameters, Runs, devices
 from dpbb.progress.words import left_text, state_word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from dpbb.coordination.snapshot import Snapshot
     from dpbb.dashboard.feed import Controls, Feed, RunView
-    from dpbb.dashboard.look import Look
 
 logger = logging.getLogger(__name__)
 

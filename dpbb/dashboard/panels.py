@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from html import escape
 from typing import TYPE_CHECKING
 
 from bokeh.models import Div, InlineStyleSheet
 
-from dpbb.coordination.snapshot import RunState
+from dpbb.coordination.snapshot import CheckpointSnapshot, RunState, Snapshot
 from dpbb.dashboard.text import duration, plural, size
 from dpbb.progress.text import format_count
 from dpbb.progress.words import (
@@ -24,9 +25,6 @@ from dpbb.progress.words import (
 from dpbb.text.names import middle, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dpbb.coordination.snapshot import CheckpointSnapshot, Snapshot
     from dpbb.dashboard.feed import RunView
     from dpbb.dashboard.look import Look
 

@@ -18,14 +18,13 @@ from bokeh.models import (
     Select,
 )
 
-from dpbb.coordination.snapshot import RunState
+from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.dashboard.look import FIELD
 from dpbb.errors import DpbbError
 from dpbb.progress.words import state_word
 from dpbb.text.names import middle
 
 if TYPE_CHECKING:
-    from dpbb.coordination.snapshot import Snapshot
     from dpbb.dashboard.feed import Controls, Feed, RunView
 
 logger = logging.getLogger(__name__)

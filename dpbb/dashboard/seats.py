@@ -6,21 +6,18 @@ Of many seats: how many are how fast, and how many gave how often.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from bokeh.models import ColumnDataSource, HoverTool, Range1d
+from numpy.typing import NDArray
 
-from dpbb.dashboard.look import plot, si_axis
+from dpbb.dashboard.look import Look, plot, si_axis
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from dpbb.coordination.snapshot import SeatSnapshot
     from dpbb.dashboard.feed import RunView
-    from dpbb.dashboard.look import Look
 
 MAX_SEATS = 200
 """Above so many seats a chart shows how many there are of a kind, not each of them."""

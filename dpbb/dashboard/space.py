@@ -19,11 +19,10 @@ from bokeh.models import (
 
 from dpbb.coordination.span_map import N_CELLS, states_of
 from dpbb.dashboard.history import FIRST_STEP_S
-from dpbb.dashboard.look import plot, time_axis
+from dpbb.dashboard.look import Look, plot, time_axis
 
 if TYPE_CHECKING:
     from dpbb.dashboard.feed import RunView
-    from dpbb.dashboard.look import Look
 
 N_ROWS = 120
 """Moments that the map over time shows at most."""

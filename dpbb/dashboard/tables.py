@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from dpbb.coordination.snapshot import Snapshot
 from dpbb.dashboard.events import at
 from dpbb.dashboard.panels import Panel
 from dpbb.dashboard.text import duration, size
@@ -14,9 +16,6 @@ from dpbb.progress.words import left_text, shares_text, state_kind, state_word
 from dpbb.text.names import middle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from dpbb.coordination.snapshot import Snapshot
     from dpbb.dashboard.feed import DeviceRow, Overview, RunView
 
 MOST_ROWS = 100

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dpbb.tree.counters import Counters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dpbb.engines.base import Candidate, Session, Slice
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from dpbb.errors import EngineUnavailable, OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from dpbb.engines.base import Engine
     from dpbb.options import TreeOptions
     from dpbb.problem import Problem

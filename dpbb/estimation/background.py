@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,13 +26,11 @@ import numpy as np
 from dpbb.errors import DpbbError
 from dpbb.options import TreeOptions
 from dpbb.own_process import command_of
+from dpbb.problem import Problem
 from dpbb.problems import decoded, encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dpbb.estimation.roots import RootSample
-    from dpbb.problem import Problem
 
 PROBES = 4
 LOOK_S = 0.05

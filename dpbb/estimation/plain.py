@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.engines.registry import get_engine
 from dpbb.errors import OptionError
@@ -25,17 +27,12 @@ from dpbb.estimation.sampling import (
     Strata,
     run_rounds,
 )
-from dpbb.problem import Tightens, root_bound
+from dpbb.options import TreeOptions
+from dpbb.problem import Problem, Tightens, root_bound
 from dpbb.tree.branching import bound_children, refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
     from dpbb.estimation.roots import RootSample
-    from dpbb.options import TreeOptions
-    from dpbb.problem import Problem
 
 MOST_ROOTS = 32
 """Roots of one depth that each probe walks to; of more, it draws this many."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -24,14 +24,12 @@ from dpbb.estimation.probe import MOST_STRATA, Found, probe, walk
 from dpbb.estimation.result import MOST_NODES
 from dpbb.kernels.pairs import Room
 from dpbb.kernels.pointers import addresses
+from dpbb.options import TreeOptions
+from dpbb.problem import Problem
 from dpbb.problems import model_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dpbb.estimation.roots import RootSample
-    from dpbb.options import TreeOptions
-    from dpbb.problem import Problem
 
 FIRST_SAMPLES = 4
 """Samples of the first round."""

@@ -15,13 +15,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import InstanceError, OptionError, refuse, shown
 from dpbb.options.kinds import member
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dpbb.jobshop.instance import JobShopInstance
 
 NO_JOB = -1

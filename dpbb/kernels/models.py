@@ -40,6 +40,7 @@ the cache looks there for changes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -48,8 +49,6 @@ from numba import extending
 from dpbb.kernels.compiling import INLINED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dpbb.kernels.pointers import Ints, Lanes
     from dpbb.kernels.simd import Vector
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
@@ -13,8 +14,6 @@ from dpbb.options.kinds import unknown_option
 from dpbb.options.permutations import parse_permutation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dpbb.options.kinds import Kind
 
 

@@ -9,9 +9,11 @@ reference, and ``dpbb.options.derived`` (run ``docs/make_options.py`` after a ch
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
 
 from dpbb.errors import OptionError
 from dpbb.options import kinds
@@ -19,10 +21,6 @@ from dpbb.options.kinds import unknown_option
 from dpbb.options.rows import Resumed, Where, read_toml, row, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-    from typing import Unpack
-
     from dpbb.options.derived import OptionKeywords
 
 AUTO_BOUND = "auto"

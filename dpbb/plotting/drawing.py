@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import OptionError
@@ -13,8 +14,6 @@ from dpbb.plotting.speedup_plot import speedup
 from dpbb.plotting.style import new_figure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 

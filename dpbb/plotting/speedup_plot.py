@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from statistics import mean
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,6 @@ from dpbb.errors import DpbbError
 from dpbb.plotting import style
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from matplotlib.axes import Axes
 
 SIZE = (6.4, 4.2)

@@ -7,14 +7,13 @@ is asked for, so that it appears in notebooks and with ``plt.show()``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import DpbbError
 from dpbb.text.names import clean, middle
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure

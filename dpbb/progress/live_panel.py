@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
+from dpbb.coordination.snapshot import CheckpointSnapshot, Snapshot
 from dpbb.progress.base import TOLD
 from dpbb.progress.rows import format_event
 from dpbb.progress.text import format_best, format_count, format_seconds, format_share
@@ -16,11 +18,7 @@ from dpbb.progress.words import ends_text, goes_on, left_text, shares_text, stat
 from dpbb.text.names import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from rich.console import Console, ConsoleOptions, RenderResult
-
-    from dpbb.coordination.snapshot import CheckpointSnapshot, Snapshot
 
 WIDEST = 100
 """Columns; on wider terminals numbers would be far from their names."""

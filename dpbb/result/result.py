@@ -5,21 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import DpbbError, InvariantError, OptionError
 from dpbb.options import SolveOptions
-from dpbb.result.schedule import Order
+from dpbb.result.schedule import Order, Schedule
 from dpbb.text import markup
 from dpbb.text.labels import NO_NAMES, Names
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from matplotlib.axes import Axes
 
     from dpbb.proof.certificate import Certificate
-    from dpbb.result.schedule import Schedule
 
 
 PLOTS = ("gantt", "convergence")

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpbb.coordination.messages import RunSpec
 from dpbb.errors import ClusterError
 from dpbb.options import SolveOptions
+from dpbb.result import Result
 from dpbb.solving.certify import certified
 from dpbb.solving.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dpbb.cluster.client.run import Run
-    from dpbb.coordination.messages import RunSpec
     from dpbb.coordination.outcome import Outcome
     from dpbb.coordination.snapshot import Snapshot
-    from dpbb.result import Result
 
 
 def attach(run_id: str, client: Any, *, optima_file: str | Path | None = None) -> Run:

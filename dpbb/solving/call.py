@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import math
 import time
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from dpbb.cluster.storage.checkpoint_folder import resumed_id
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.format import from_bytes, to_bytes
-from dpbb.coordination.snapshot import WAITING_S, RunState
+from dpbb.coordination.messages import RunSpec
+from dpbb.coordination.snapshot import WAITING_S, RunState, Snapshot
 from dpbb.engines.registry import explain_engines, is_replaced
 from dpbb.errors import (
     ClusterError,
@@ -32,41 +34,35 @@ from dpbb.options import (
     EngineName,
     Heuristics,
     ProgressStyle,
+    RunOptions,
     SolveOptions,
     Strategy,
+    TreeOptions,
     Verbosity,
 )
 from dpbb.problem import (
     HasBounds,
     ImprovesBeside,
+    Problem,
     bound_of,
     instance_name_of,
     with_bound,
 )
 from dpbb.progress import Progress, make_progress
-from dpbb.result import Termination
+from dpbb.result import Improvement, Result, Termination
 from dpbb.solving.certify import certified, certified_at_root
 from dpbb.solving.from_below import Step
-from dpbb.solving.plan import run_options, uncut_text
+from dpbb.solving.plan import Plan, run_options, uncut_text
 from dpbb.solving.start import check_fit, make_plan, numbered, with_ends
 from dpbb.solving.strategy import chosen_strategy
 from dpbb.text.files import check_writable
 from dpbb.tree.branching import tree_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from contextlib import AbstractContextManager
-
     from dpbb.cluster.client.optima_file import OptimaFile
     from dpbb.cluster.client.run import Run
-    from dpbb.coordination.messages import RunSpec
     from dpbb.coordination.outcome import Outcome
-    from dpbb.coordination.snapshot import Snapshot
-    from dpbb.options import RunOptions, TreeOptions
-    from dpbb.problem import Problem
-    from dpbb.result import Improvement, Result
     from dpbb.solving.bound_choice import BoundChoice
-    from dpbb.solving.plan import Plan
 
 
 BOUND = "{bound}"

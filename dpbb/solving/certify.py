@@ -6,17 +6,15 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpbb.problem import Encodable, instance_name_of, part_of
+from dpbb.problem import Encodable, Problem, instance_name_of, part_of
 from dpbb.problems import encoded
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
-from dpbb.result import Proof, Status
+from dpbb.result import Proof, Result, Status
 
 if TYPE_CHECKING:
     from dpbb.coordination.messages import RunSpec
     from dpbb.coordination.outcome import Outcome
-    from dpbb.problem import Problem
-    from dpbb.result import Result
 
 
 def certified_at_root(problem: Problem[Any], result: Result) -> Result:

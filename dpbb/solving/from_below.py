@@ -12,12 +12,11 @@ constraint propagation, here by a whole tree.)
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dpbb.coordination.snapshot import Snapshot
 
 FACTOR = 8.0

@@ -7,6 +7,7 @@ incumbent, the upper bound, the tree's options) and what the end of it proves.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,14 @@ from dpbb.options import (
     SolveOptions,
     Tuning,
 )
-from dpbb.problem import Scheduled, n_machines_of, objective_of, whole_of, wholes_of
+from dpbb.problem import (
+    Problem,
+    Scheduled,
+    n_machines_of,
+    objective_of,
+    whole_of,
+    wholes_of,
+)
 from dpbb.result import Improvement, Proof, ProvedBound, Result, Status, Termination
 from dpbb.result.installed import versions
 from dpbb.solving.from_below import Step
@@ -29,10 +37,7 @@ from dpbb.text.labels import names_of
 from dpbb.tree.branching import tree_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dpbb.coordination.outcome import Outcome
-    from dpbb.problem import Problem
 
 OF_TREES = (
     *("decomposed", "leaves", "tree_seconds", "explore_seconds", "gpu_seconds"),

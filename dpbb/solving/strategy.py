@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
@@ -14,8 +15,6 @@ from dpbb.options import EngineName, Strategy
 from dpbb.problem import n_machines_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dpbb.solving.plan import Plan
 
 T = TypeVar("T")

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.cluster.client.connect import connect
 from dpbb.errors import OptionError, shown
@@ -15,21 +16,18 @@ from dpbb.flowshop.heuristics.spread import n_tasks, results
 from dpbb.flowshop.heuristics.tabu.search import (
     DEVICES,
     MOST_GENERATIONS,
+    TabuResult,
     joined,
     make_rules,
     make_starts,
     read_shop,
     run_searches,
 )
-from dpbb.flowshop.heuristics.tabu.state import Neighbourhood, Objective, Tabu
+from dpbb.flowshop.heuristics.tabu.state import Neighbourhood, Objective, Rules, Tabu
 from dpbb.options.kinds import whole
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dpbb.flowshop.heuristics.tabu.gpu import Shape
-    from dpbb.flowshop.heuristics.tabu.search import TabuResult
-    from dpbb.flowshop.heuristics.tabu.state import Rules
 
 
 def tabu_search(

@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.tree.factoradic import n_leaves
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dpbb.tree.work_unit import WorkUnit
 
 

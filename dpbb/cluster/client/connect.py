@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 from dpbb.errors import ClusterError, SchedulerLostError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from distributed import Client
 
 CONNECT_S = 10.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections.abc import Awaitable, Callable
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,6 @@ from dpbb.progress.page import snapshot_html
 from dpbb.text import markup
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from dpbb.cluster.client.scheduler_calls import SchedulerCalls
     from dpbb.cluster.client.stream import SnapshotStream
 

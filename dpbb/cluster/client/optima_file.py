@@ -5,21 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpbb.errors import DpbbError, OptionError
-from dpbb.problem import objective_of, part_of, wholes_of
+from dpbb.problem import Problem, objective_of, part_of, wholes_of
 from dpbb.text.files import check_writable
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from pathlib import Path
-
     from dpbb.coordination.optima import Optima
-    from dpbb.problem import Problem
 
 logger = logging.getLogger(__name__)
 

@@ -11,40 +11,37 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Generator,
+    Iterator,
+    Sequence,
+)
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from distributed.protocol import pickle
 
-from dpbb.cluster.client.callbacks import Callbacks
+from dpbb.cluster.client.callbacks import Callback, Callbacks
 from dpbb.cluster.client.display import STREAM_S, Display, state_html
-from dpbb.cluster.client.optima_file import OptimaWriter
+from dpbb.cluster.client.optima_file import OptimaFile, OptimaWriter
 from dpbb.cluster.client.scheduler_calls import POLL_S, SchedulerCalls
 from dpbb.cluster.client.stream import SnapshotStream
+from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import ClusterError, InvariantError, UnwrittenError
 from dpbb.options.permutations import check_permutation
+from dpbb.progress import Progress
 from dpbb.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        AsyncIterator,
-        Awaitable,
-        Callable,
-        Coroutine,
-        Generator,
-        Iterator,
-        Sequence,
-    )
-    from pathlib import Path
-
     from distributed import Client
 
-    from dpbb.cluster.client.callbacks import Callback
-    from dpbb.cluster.client.optima_file import OptimaFile
     from dpbb.coordination.messages import RunId
     from dpbb.coordination.outcome import Outcome
-    from dpbb.coordination.snapshot import Snapshot
-    from dpbb.progress import Progress
 
 
 def page_address(link: str) -> str:

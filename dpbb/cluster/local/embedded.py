@@ -8,7 +8,9 @@ Dask is even imported here, and a run may be submitted before they have joined.
 from __future__ import annotations
 
 import socket
+import subprocess
 import warnings
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -18,15 +20,11 @@ from dpbb.cluster.local.process import end, launch
 from dpbb.cluster.worker.gpus import plan_workers
 from dpbb.errors import ClusterError, OptionError
 from dpbb.kernels.cores import physical_cores
+from dpbb.options import TreeOptions
+from dpbb.problem import Problem
 
 if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable, Iterable, Iterator
-
     from distributed import Client, LocalCluster
-
-    from dpbb.options import TreeOptions
-    from dpbb.problem import Problem
 
 HOST = "127.0.0.1"
 DASHBOARD_PORT = 8787

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -20,8 +21,6 @@ from dpbb.options import EngineName
 from dpbb.problem import ImprovesBeside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from dpbb.cluster.scheduler.open_run import OpenRun
     from dpbb.cluster.scheduler.seats import SeatState, SeatTable
     from dpbb.cluster.scheduler.shell import Shell

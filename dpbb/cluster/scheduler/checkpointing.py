@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Coroutine
 from threading import Event
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -19,17 +20,15 @@ from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder
 from dpbb.cluster.storage.claim import Claim
 from dpbb.cluster.storage.patience import in_time
 from dpbb.cluster.storage.store import shown
+from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.format import to_bytes
+from dpbb.coordination.messages import RunSpec
+from dpbb.coordination.snapshot import CheckpointSnapshot
 from dpbb.errors import CheckpointError
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
     from dpbb.cluster.scheduler.hub import Hub
     from dpbb.cluster.scheduler.open_run import OpenRun
-    from dpbb.coordination.checkpoint import Checkpoint
-    from dpbb.coordination.messages import RunSpec
-    from dpbb.coordination.snapshot import CheckpointSnapshot
 
 logger = logging.getLogger(__name__)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from dpbb.errors import ClusterError, InvariantError, SchedulerLostError
 from dpbb.result import Termination
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from dpbb.cluster.scheduler.checkpointing import Checkpointer
     from dpbb.cluster.scheduler.hub import Hub
     from dpbb.cluster.scheduler.open_run import OpenRun

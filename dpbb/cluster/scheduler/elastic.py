@@ -13,17 +13,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from distributed import Scheduler
 from distributed.core import Status
 
 from dpbb.cluster.scheduler.submitter import PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from distributed import Scheduler
-
     from dpbb.cluster.scheduler.hub import Hub
 
 DRAIN_S = 5.0

@@ -8,13 +8,12 @@ GPU of a worker, the worker's cores do.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dpbb.errors import EngineUnavailable, InvariantError, OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dpbb.cluster.scheduler.open_run import OpenRun
     from dpbb.cluster.scheduler.seats import SeatTable
     from dpbb.cluster.scheduler.sharing import SeatSharing

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -21,16 +22,13 @@ from dpbb.cluster.scheduler.outlook import Prospect, Remaining, Sample
 from dpbb.coordination.snapshot import RunState
 from dpbb.estimation.result import MOST_NODES
 from dpbb.options import Estimates
-from dpbb.problem import Encodable
+from dpbb.problem import Encodable, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dpbb.cluster.scheduler.hub import Hub
     from dpbb.cluster.scheduler.open_run import OpenRun
     from dpbb.coordination.checkpoint import Checkpoint
     from dpbb.estimation.background import Remainder
-    from dpbb.problem import Problem
 
 logger = logging.getLogger(__name__)
 

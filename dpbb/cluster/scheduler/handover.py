@@ -7,18 +7,16 @@ when one waits, at once; else the answer is held back for a while.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from dpbb.coordination.messages import Order, OrderKind
+from dpbb.coordination.messages import Order, OrderKind, Report, SeatId
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from dpbb.cluster.scheduler.open_run import OpenRun
     from dpbb.cluster.scheduler.seats import SeatTable
     from dpbb.cluster.scheduler.sharing import SeatSharing
     from dpbb.cluster.scheduler.shell import Shell
-    from dpbb.coordination.messages import Report, SeatId
 
 PARK_S = 20.0
 """A task waits so long for another unit when its own is finished, then it ends.

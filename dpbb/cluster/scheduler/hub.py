@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from dpbb.cluster.scheduler.beside import Beside
@@ -18,28 +19,27 @@ from dpbb.cluster.scheduler.handover import PARK_S, Handover
 from dpbb.cluster.scheduler.open_run import FinishedRun, OpenRun
 from dpbb.cluster.scheduler.seats import SeatTable
 from dpbb.cluster.scheduler.sharing import SeatSharing
+from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.coordinator import Coordinator
-from dpbb.coordination.messages import Order, OrderKind
+from dpbb.coordination.ledger import Checked, CheckedGift
+from dpbb.coordination.messages import (
+    Assignment,
+    Lease,
+    Order,
+    OrderKind,
+    Report,
+    RunId,
+    RunSpec,
+    SeatId,
+    UnitId,
+)
 from dpbb.coordination.snapshot import WAITING_S, RunState
 from dpbb.engines.registry import engines_by_kind
 from dpbb.errors import ClusterError, InvariantError, StaleLeaseError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from dpbb.cluster.scheduler.keeper import Keeper
     from dpbb.cluster.scheduler.shell import Shell
-    from dpbb.coordination.checkpoint import Checkpoint
-    from dpbb.coordination.ledger import Checked, CheckedGift
-    from dpbb.coordination.messages import (
-        Assignment,
-        Lease,
-        Report,
-        RunId,
-        RunSpec,
-        SeatId,
-        UnitId,
-    )
 
 logger = logging.getLogger(__name__)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -22,8 +23,6 @@ from dpbb.coordination.snapshot import CheckpointSnapshot
 from dpbb.errors import CheckpointError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder, Written
     from dpbb.coordination.checkpoint import Checkpoint
     from dpbb.coordination.coordinator import Coordinator

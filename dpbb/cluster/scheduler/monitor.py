@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from dpbb.coordination.snapshot import Snapshot
 from dpbb.dashboard.feed import DeviceRow, Overview, RunView
 from dpbb.dashboard.history import History
-from dpbb.problem import best_known_of
+from dpbb.problem import Problem, best_known_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from dpbb.cluster.scheduler.hub import Hub
     from dpbb.coordination.messages import RunSpec
-    from dpbb.coordination.snapshot import Snapshot
-    from dpbb.problem import Problem
 
 FRESH_S = 0.45
 """A snapshot serves all who ask for it within this time."""

@@ -6,12 +6,11 @@ advanced after that.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from dpbb.cluster.scheduler.open_run import OpenRun
     from dpbb.cluster.scheduler.seats import SeatState, SeatTable, WorkerSeats
     from dpbb.coordination.messages import RunId, SeatId

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dpbb.cluster.scheduler.beside import Part
     from dpbb.cluster.scheduler.open_run import OpenRun
     from dpbb.coordination.messages import (

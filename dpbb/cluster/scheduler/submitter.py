@@ -13,10 +13,11 @@ import asyncio
 import logging
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from distributed import Client
+from distributed import Client, Future, Scheduler
 from distributed.security import Security
 
 from dpbb.cluster.scheduler.failures import REFUSALS
@@ -24,10 +25,6 @@ from dpbb.cluster.worker.task import explore
 from dpbb.errors import InvariantError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from distributed import Future, Scheduler
-
     from dpbb.coordination.messages import Assignment, RunId
 
 logger = logging.getLogger(__name__)

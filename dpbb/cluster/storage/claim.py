@@ -16,6 +16,7 @@ import json
 import os
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -26,8 +27,6 @@ from dpbb.cluster.storage.store import Folder
 from dpbb.errors import CheckpointError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dpbb.coordination.messages import RunId
 
 NAME = "owner.json"

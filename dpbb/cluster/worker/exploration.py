@@ -9,21 +9,27 @@ from __future__ import annotations
 import math
 import random
 import time
+from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from dpbb.coordination.messages import FullReport, OrderKind, Report
+from dpbb.coordination.messages import (
+    FullReport,
+    GiftWanted,
+    Lease,
+    Order,
+    OrderKind,
+    Report,
+    RunSpec,
+)
+from dpbb.problem import Beginning
 from dpbb.tree.counters import Counters
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dpbb.coordination.messages import GiftWanted, Lease, Order, RunSpec
     from dpbb.engines.base import Candidate, Session, Slice
-    from dpbb.problem import Beginning
 
 FIRST_REPORT_S = 0.2
 """The first light report comes soon: it says how much there is to donate."""

@@ -17,6 +17,7 @@ import os
 import random
 import threading
 import time
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -32,8 +33,6 @@ from dpbb.problem import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from dpbb.coordination.messages import RunId, RunSpec
 
 logger = logging.getLogger(__name__)

@@ -15,12 +15,11 @@ from distributed.core import Status
 
 from dpbb.cluster.rpc import raised, wrap
 from dpbb.cluster.worker.exploration import SeatClosedError, SeatControl, SeatStatus
+from dpbb.coordination.messages import Lease, Order, Report, RunId, SeatId, UnitId
 from dpbb.coordination.wire import decode_lease, decode_order, encode_report
 
 if TYPE_CHECKING:
     from distributed import Worker
-
-    from dpbb.coordination.messages import Lease, Order, Report, RunId, SeatId, UnitId
 
 RPC_TIMEOUT_S = 30.0
 """An RPC unanswered for so long is sent again."""

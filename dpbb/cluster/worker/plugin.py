@@ -29,19 +29,24 @@ from dpbb.cluster.worker.health import Health
 from dpbb.cluster.worker.heuristics import WorkerHeuristics
 from dpbb.cluster.worker.link import WorkerLink
 from dpbb.cluster.worker.sessions import SeatSessions
-from dpbb.coordination.messages import GiftWanted, SeatId
+from dpbb.coordination.messages import (
+    GiftWanted,
+    Lease,
+    LeaseId,
+    RunId,
+    RunSpec,
+    SeatId,
+    UnitId,
+)
 from dpbb.engines.base import Device
 from dpbb.engines.cpu.engine import processor_name
 from dpbb.engines.registry import get_engine, is_replaced
 from dpbb.errors import ClusterError, EngineUnavailable, StaleLeaseError
 from dpbb.kernels.cores import physical_cores
-from dpbb.problem import Beginning, whole_of
+from dpbb.problem import Beginning, Incumbent, whole_of
 
 if TYPE_CHECKING:
     from distributed import Worker
-
-    from dpbb.coordination.messages import Lease, LeaseId, RunId, RunSpec, UnitId
-    from dpbb.problem import Incumbent
 
 logger = logging.getLogger(__name__)
 

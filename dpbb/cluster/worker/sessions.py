@@ -7,19 +7,18 @@ the same run should wait for neither.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dpbb.engines.base import Device, Engine, Session
 from dpbb.engines.energy import EnergyMeter
 from dpbb.engines.registry import AUTO, ENGINES_OF_KIND, choose_engine
 from dpbb.errors import EngineUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dpbb.coordination.messages import RunId, RunSpec
-    from dpbb.engines.base import Device, Engine, Session
 
 AUTO_ENGINES = ENGINES_OF_KIND
 """What ``auto`` means on a device of this kind, the fastest first."""

@@ -6,12 +6,11 @@ Plain bookkeeping without a clock or a thread; whoever shares it holds a lock.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dpbb.problem import Beginning
 
 

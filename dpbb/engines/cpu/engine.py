@@ -15,12 +15,12 @@ from dpbb.engines.base import Device
 from dpbb.engines.modelled import obstacle_of
 from dpbb.errors import EngineUnavailable
 from dpbb.kernels.cores import physical_cores
+from dpbb.options import TreeOptions, Tuning
+from dpbb.problem import Problem
 from dpbb.problems import model_of
 
 if TYPE_CHECKING:
     from dpbb.engines.cpu.session import CpuSession
-    from dpbb.options import TreeOptions, Tuning
-    from dpbb.problem import Problem
 
 
 class CpuEngine:

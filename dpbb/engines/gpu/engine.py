@@ -20,15 +20,13 @@ from dpbb.engines.gpu.shape import KernelShape
 from dpbb.engines.gpu.steal import Stealing
 from dpbb.engines.modelled import obstacle_of
 from dpbb.errors import EngineUnavailable, OptionError
-from dpbb.options import BLOCK_SIZE_RANGE, Balance, Tuning
-from dpbb.problem import cost_of
+from dpbb.options import BLOCK_SIZE_RANGE, Balance, TreeOptions, Tuning
+from dpbb.problem import Problem, cost_of
 from dpbb.problems import model_of
 
 if TYPE_CHECKING:
     from dpbb.engines.gpu.arm import Arm
     from dpbb.engines.gpu.model import CudaModel
-    from dpbb.options import TreeOptions
-    from dpbb.problem import Problem
 
 ARMS: dict[Balance, type[Arm]] = {Balance.EXPLODE: Exploding, Balance.STEAL: Stealing}
 """Ways of balancing."""

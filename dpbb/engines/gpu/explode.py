@@ -6,20 +6,18 @@ import logging
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpbb.engines.gpu.device import DeviceError
-from dpbb.engines.gpu.kernels import Exploration
+from dpbb.engines.gpu.kernels import Exploration, Kernels
 from dpbb.engines.gpu.layout import LANES, NO_VALUE, Stop, up
-from dpbb.engines.gpu.memory import plan_memory
+from dpbb.engines.gpu.memory import MemoryPlan, plan_memory
 from dpbb.engines.gpu.page_budget import PageBudget
 from dpbb.errors import InvariantError
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from dpbb.engines.gpu.kernels import Kernels
-    from dpbb.engines.gpu.memory import MemoryPlan
     from dpbb.engines.gpu.orders import Orders
     from dpbb.engines.gpu.pool import PagePool
     from dpbb.engines.gpu.shape import KernelShape

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,6 @@ from dpbb.errors import OptionError
 from dpbb.kernels.nvrtc import load_module
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from dpbb.engines.gpu.shape import KernelShape
 
 HERE = Path(__file__).parent

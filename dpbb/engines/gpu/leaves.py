@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.engines.base import Candidate
-from dpbb.engines.gpu.layout import NO_VALUE
+from dpbb.engines.gpu.layout import NO_VALUE, PageLayout
 from dpbb.errors import InvariantError
-from dpbb.problem import objective_of
+from dpbb.problem import Problem, objective_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.engines.gpu.layout import PageLayout
     from dpbb.engines.gpu.pool import PagePool
-    from dpbb.problem import Problem
 
 
 def leaves_found(

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.engines.gpu.device import free_device_bytes
-from dpbb.engines.gpu.layout import ARENA, CONTROL, NONE
+from dpbb.engines.gpu.layout import ARENA, CONTROL, NONE, PageLayout
 from dpbb.errors import EngineUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from dpbb.engines.gpu.layout import PageLayout
     from dpbb.engines.gpu.shape import KernelShape
 
 MadeT = TypeVar("MadeT")

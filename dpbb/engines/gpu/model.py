@@ -42,11 +42,10 @@ header's macro ``TIGHTENS`` is 1. What it reads lies behind the rows, at ``table
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
     from numpy.typing import NDArray
 

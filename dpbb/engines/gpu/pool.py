@@ -6,23 +6,20 @@ are loaded, given away or asked for. The kernels are those of ``transfer.cu``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.engines.gpu.control import Control
 from dpbb.engines.gpu.layout import LANES, NO_VALUE
-from dpbb.engines.gpu.memory import DeviceMemory
+from dpbb.engines.gpu.memory import DeviceMemory, MemoryPlan
 from dpbb.engines.gpu.roots import halve_pages, pages_of_unit, unit_of_device_paths
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
     from dpbb.engines.gpu.kernels import Kernels
-    from dpbb.engines.gpu.memory import MemoryPlan
 
 WALK_CLAIM = 16
 """Pages that a warp of ``walk`` claims at a time (``PageCache::reserve``)."""

@@ -13,12 +13,13 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpbb.engines.base import Slice
+from dpbb.engines.base import Candidate, Slice
 from dpbb.engines.gpu.device import DeviceError, OnDevice
 from dpbb.engines.gpu.layout import CONTROL, COUNTERS
 from dpbb.engines.gpu.leaves import leaves_found, nodes_promoted
-from dpbb.engines.gpu.memory import allocate
+from dpbb.engines.gpu.memory import MemoryPlan, allocate
 from dpbb.engines.gpu.orders import Orders
 from dpbb.engines.gpu.pool import WALK_CLAIM, PagePool
 from dpbb.engines.gpu.roots import SORTED_BY_HOST, prepare_long_lists
@@ -26,17 +27,13 @@ from dpbb.engines.gpu.settings import Settings
 from dpbb.engines.promotion import best_completions
 from dpbb.errors import EngineUnavailable
 from dpbb.kernels.pairs import EqualJobs
+from dpbb.options import TreeOptions, Tuning
+from dpbb.problem import Beginning, Problem
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.engines.base import Candidate
     from dpbb.engines.gpu.arm import Arm
     from dpbb.engines.gpu.kernels import Kernels
-    from dpbb.engines.gpu.memory import MemoryPlan
-    from dpbb.options import TreeOptions, Tuning
-    from dpbb.problem import Beginning, Problem
 
 logger = logging.getLogger(__name__)
 

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpbb.engines.gpu.tuning import SLICES_S, Autotuner, Setting
+from dpbb.options import Tuning
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from dpbb.engines.gpu.kernels import Kernels
-    from dpbb.options import Tuning
 
 logger = logging.getLogger(__name__)
 

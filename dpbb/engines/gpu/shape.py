@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from dpbb.engines.gpu.layout import LANES, PageLayout
 from dpbb.kernels.cuda_pairs import NARROW_LIMIT, WIDE_LIMIT
+from dpbb.options import BranchingRule
 
 if TYPE_CHECKING:
     from dpbb.engines.gpu.model import CudaModel
-    from dpbb.options import BranchingRule
 
 SHARED_ROWS_LIMIT = 32 * 1024
 """Bytes up to which the job table is copied to shared memory, once a block."""

@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.engines.gpu.intervals import (
     INTERVALS,
@@ -17,17 +18,14 @@ from dpbb.engines.gpu.intervals import (
     diver_bytes,
     plan_intervals,
 )
-from dpbb.engines.gpu.kernels import Exploration
+from dpbb.engines.gpu.kernels import Exploration, Kernels
 from dpbb.engines.gpu.layout import up
+from dpbb.engines.gpu.memory import MemoryPlan
 from dpbb.engines.gpu.page_budget import PageBudget
 from dpbb.errors import InvariantError
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.engines.gpu.kernels import Kernels
-    from dpbb.engines.gpu.memory import MemoryPlan
     from dpbb.engines.gpu.orders import Orders
     from dpbb.engines.gpu.pool import PagePool
     from dpbb.engines.gpu.shape import KernelShape

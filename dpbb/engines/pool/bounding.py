@@ -7,23 +7,20 @@ children that are below the upper bound.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.engines.pool.nodes import Batch, make_children
-from dpbb.kernels.pool_models import BACK_BIT
+from dpbb.kernels.pool_models import BACK_BIT, OnDevice, PoolModel
 from dpbb.options import Offload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
     from dpbb.engines.pool.settings import PoolSettings
-    from dpbb.kernels.pool_models import OnDevice, PoolModel
 
 PARTS_PER_THREAD = 4
 """Parts of a batch for each thread: the last one to end is waited for by all."""

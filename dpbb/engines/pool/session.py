@@ -11,31 +11,26 @@ import logging
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.engines.base import SLICE_S, Candidate, Slice
-from dpbb.engines.pool.bounding import Wanted
+from dpbb.engines.pool.bounding import Bounded, Bounding, Wanted
 from dpbb.engines.pool.nodes import Batch, NodePool
 from dpbb.engines.pool.size import PoolSize
 from dpbb.engines.promotion import best_completions
 from dpbb.errors import InvariantError
 from dpbb.kernels.pairs import EqualJobs
-from dpbb.options import Selection
-from dpbb.problem import costs_of
+from dpbb.kernels.pool_models import PoolModel
+from dpbb.options import Selection, TreeOptions
+from dpbb.problem import Beginning, Problem, costs_of
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from dpbb.engines.pool.bounding import Bounded, Bounding
     from dpbb.engines.pool.settings import PoolSettings
-    from dpbb.kernels.pool_models import PoolModel
-    from dpbb.options import TreeOptions
-    from dpbb.problem import Beginning, Problem
 
 logger = logging.getLogger(__name__)
 

@@ -14,11 +14,13 @@ Management Science 5(3), 1959.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import OptionError, shown
 from dpbb.flowshop.bounds import lb1
@@ -26,10 +28,6 @@ from dpbb.flowshop.bounds.cascade import cascade_of
 from dpbb.flowshop.makespan import append_job
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from dpbb.flowshop.problem import FlowShopState
 
 NOTHING = -(2**40)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
@@ -10,8 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from dpbb.problem import Incumbent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dpbb.flowshop.heuristics.search import Heuristic, Search
 
 POLL_S = 0.005

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.flowshop.bounds import batch_cpu
 from dpbb.flowshop.bounds.cascade import cascade_of
@@ -19,15 +20,12 @@ from dpbb.flowshop.bounds.lb2 import JohnsonTables
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.pool_models import BACK_BIT
-from dpbb.options import BranchingRule
+from dpbb.options import BranchingRule, TreeOptions
+from dpbb.problem import Problem
 from dpbb.tree.branching import fixed_side
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dpbb.flowshop.models.pool_cuda import PoolDevice
-    from dpbb.options import TreeOptions
-    from dpbb.problem import Problem
 
 LARGEST = np.iinfo(np.int32).max
 """Above every bound."""

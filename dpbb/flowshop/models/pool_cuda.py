@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import OptionError
 from dpbb.kernels.nvrtc import load_module, require_gpu
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from dpbb.flowshop.models.pool import PoolFlowShop
     from dpbb.kernels.pool_models import Counts, Rows
 

@@ -11,10 +11,12 @@ parent stays for a generation.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop.heuristics.tabu.cpu import CpuSearch
@@ -27,17 +29,13 @@ from dpbb.flowshop.heuristics.tabu.state import (
     Tabu,
     default_tenure,
 )
+from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.kernels.cores import physical_cores
 from dpbb.options.kinds import member, whole
 from dpbb.options.permutations import check_permutation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from dpbb.flowshop.heuristics.tabu.gpu import GpuSearch, Shape
-    from dpbb.flowshop.instance import FlowShopInstance
 
 DEVICES = ("auto", "cpu", "gpu")
 MOST_GENERATIONS = 10**9
