@@ -85,19 +85,16 @@ def swap_values(
     width: int,
     sharing: int,
     flow: bool,
-    heads: Array,
-    sums: Array,
-    tails: Array,
-    column: Array,
-    ends: Array,
-    own: Array,
+    tables: Tables,
+    scratch: tuple[Array, Array, Array],
     values: Array,
 ) -> None:
     """Write the values of the swaps (i, j0) to (i, j0 + width - 1).
 
-    Scratch of int32: ``column`` (n_machines, LANES), ``ends`` (LANES,), ``own``
-    (n_machines,).
+    ``scratch``, int32: of shapes (n_machines, LANES), (LANES,) and (n_machines,).
     """
+    heads, sums, tails = tables
+    column, ends, own = scratch
     n_machines, n_jobs = times.shape[0], len(jobs)
     for lane in range(width):
         values[lane] = sums[i] if flow and sharing else 0
@@ -215,11 +212,10 @@ def forbidden(
     jobs: Array,
     kind: int,
     generation: int,
-    expiry: Array,
-    ring: Array,
-    hash_now: np.uint64,
+    lists: Lists,
 ) -> bool:
     """Whether a move is tabu; ``change``: what it adds to the hash."""
+    expiry, ring, _code, hash_now = lists
     if kind == 0:
         return bool(generation <= expiry[jobs[i], jobs[j]])
     if kind == 2:
@@ -250,13 +246,14 @@ def best_swap(
     ``bounds``: the first positions from ... to, and the end of what may move.
     ``everything``: where to write all values; empty: nowhere.
     """
-    heads, sums, tails = tables
-    expiry, ring, code, hash_now = lists
+    code = lists[2]
     begin, stop, last = bounds
     n_machines, n_jobs = times.shape[0], len(jobs)
-    column = np.empty((n_machines, LANES), np.int32)
-    ends = np.empty(LANES, np.int32)
-    own = np.empty(n_machines, np.int32)
+    scratch = (
+        np.empty((n_machines, LANES), np.int32),
+        np.empty(LANES, np.int32),
+        np.empty(n_machines, np.int32),
+    )
     values = np.empty(LANES, np.int64)
     least, index = np.int64(np.iinfo(np.int64).max), np.int64(-1)
     for i in range(begin, stop):
@@ -264,20 +261,7 @@ def best_swap(
         for j0 in range(i + 1, last, LANES):
             width = min(LANES, last - j0)
             swap_values(
-                times,
-                jobs,
-                i,
-                j0,
-                width,
-                sharing,
-                flow,
-                heads,
-                sums,
-                tails,
-                column,
-                ends,
-                own,
-                values,
+                times, jobs, i, j0, width, sharing, flow, tables, scratch, values
             )
             for lane in range(width):
                 j = j0 + lane
@@ -290,9 +274,7 @@ def best_swap(
                     change = np.uint64(0)
                     if kind == 1:
                         change = swap_change(code, jobs, i, j)
-                    if forbidden(
-                        i, j, change, jobs, kind, generation, expiry, ring, hash_now
-                    ):
+                    if forbidden(i, j, change, jobs, kind, generation, lists):
                         continue
                 least, index = value, np.int64(row + j)
     return int(least), int(index)
@@ -322,7 +304,7 @@ def best_insertion(
     ``bounds``: the positions from ... to, and the begin and end of what may move.
     """
     heads, _sums, tails = tables
-    expiry, ring, code, hash_now = lists
+    code = lists[2]
     begin, stop, first, last = bounds
     n_machines, n_jobs = times.shape[0], len(jobs)
     scratch = np.empty((2 * n_machines + 1, n_jobs + 1), np.int32)
@@ -343,17 +325,7 @@ def best_insertion(
                 change = np.uint64(0)
                 if kind == 1:
                     change = insertion_change(code, jobs, source, target)
-                if forbidden(
-                    source,
-                    target,
-                    change,
-                    jobs,
-                    kind,
-                    generation,
-                    expiry,
-                    ring,
-                    hash_now,
-                ):
+                if forbidden(source, target, change, jobs, kind, generation, lists):
                     continue
             least, index = value, np.int64(t)
     return int(least), int(index)
