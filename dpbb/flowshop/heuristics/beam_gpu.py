@@ -197,9 +197,15 @@ class GpuLevels:
                 for step in range(PASSES):
                     self._select(keys, nodes * r, wanted, step, control)
             at = slice(depth * width, (depth + 1) * width)
-            self._take(
-                *(records, sides, keys, nodes, r, wanted, control, totals),
-                *(parents[at], moves[at], taken),
+            row = parents[at], moves[at]
+            sizes = np.int32(nodes), np.int32(r), np.uint64(wanted)
+            parts = -(-nodes // CHUNK)
+            given = *sizes, control, totals
+            self._launch("count", parts, keys, *given, shared_words=2 * CHUNK)
+            self._launch("scan", 1, totals, np.int32(parts), shared_words=2 * BLOCK)
+            self._launch(
+                *("take", parts, records, sides, keys, *given, *row, taken),
+                shared_words=2 * CHUNK,
             )
             nodes = min(alive, wanted)
             depth += 1
@@ -208,7 +214,7 @@ class GpuLevels:
                 self._launch(
                     "make",
                     -(-nodes // BLOCK),
-                    *(self._rows, records, parents[at], moves[at]),
+                    *(self._rows, records, *row),
                     *(np.int32(nodes), below),
                 )
                 records = below
@@ -309,33 +315,6 @@ class GpuLevels:
         self._launch(
             *("choose", 1, np.uint64(wanted), np.int32(step), control, self._bins),
             threads=LANES,
-        )
-
-    def _take(
-        self,
-        records: Any,
-        sides: Any,
-        keys: Any,
-        nodes: int,
-        r: int,
-        wanted: int,
-        control: Any,
-        totals: Any,
-        parents: Any,
-        moves: Any,
-        taken: Any,
-    ) -> None:
-        """List what is taken of a level's candidates."""
-        chunks = -(-nodes // CHUNK)
-        sizes = np.int32(nodes), np.int32(r), np.uint64(wanted)
-        self._launch(
-            *("count", chunks, keys, *sizes, control, totals), shared_words=2 * CHUNK
-        )
-        self._launch("scan", 1, totals, np.int32(chunks), shared_words=2 * BLOCK)
-        self._launch(
-            *("take", chunks, records, sides, keys, *sizes, control, totals),
-            *(parents, moves, taken),
-            shared_words=2 * CHUNK,
         )
 
     def _trace(
