@@ -418,9 +418,7 @@ class BesideSearch:
         Start of all pseudo-random choices, at least 0.
     on_improvement
         Called in the caller's thread with every incumbent better than the beginning.
-    should_stop
-        Polled in the caller's thread every few milliseconds; True ends the search.
-    on_bound
+    should_stop, on_bound
         As of ``StartSearch``.
     """
 

@@ -59,7 +59,24 @@ def submit_run(
         and what to do.
     """
     check_open(client)
-    return client.sync(_submit, client, spec, make_result, optima_file, saved)
+    there: Any = client
+
+    async def submit() -> Run:
+        await ensure_plugin(client)
+        message = {"blob": pickle.dumps(spec), "submitter": _submitter()}
+        if saved is not None:
+            message["saved"] = wrap(np.frombuffer(saved, np.uint8))
+        opened = raised(await there.scheduler.dpbb_open(**message))
+        run = Run(client, spec.run_id, make_result, page=opened["page"])
+        if optima_file is not None:
+            try:
+                await run._write_optima(optima_file)
+            except BaseException:
+                await run._close()
+                raise
+        return run
+
+    return client.sync(submit)
 
 
 def list_runs(client: Client) -> Any:
@@ -109,36 +126,32 @@ def attach_run(
         The file cannot be written, or the run has no optimal permutations for it.
     """
     check_open(client)
-    return client.sync(_attach, client, run_id, make_result, optima_file)
+    there: Any = client
 
-
-async def _attach(
-    client: Any,
-    run_id: str,
-    make_result: Callable[[RunSpec, float], Callable[[Outcome], Result]],
-    optima_file: Path | None,
-) -> Run:
-    known = [snapshot.run_id for snapshot in await _list_runs(client)]
-    found = [name for name in known if name == run_id] or [
-        name for name in known if name.startswith(run_id)
-    ]
-    if len(found) != 1:
-        raise ClusterError(
-            f"expected the name of one run, or what it begins with, got {run_id!r}; "
-            f"there are {', '.join(found or known) or 'none'}"
-        )
-    name = RunId(found[0])
-    about = raised(await client.scheduler.dpbb_describe(run_id=name))
-    spec = pickle.loads(about["blob"])
-    made = make_result(spec, about["seconds"])
-    run = Run(client, name, made, attached=True, page=about["page"])
-    if optima_file is not None:
-        if not spec.options.all_optima:
-            raise OptionError(
-                f"optima_file: expected a run with all_optima, got {name} without"
+    async def find() -> Run:
+        known = [snapshot.run_id for snapshot in await _list_runs(client)]
+        found = [name for name in known if name == run_id] or [
+            name for name in known if name.startswith(run_id)
+        ]
+        if len(found) != 1:
+            raise ClusterError(
+                f"expected the name of one run, or what it begins with, got "
+                f"{run_id!r}; there are {', '.join(found or known) or 'none'}"
             )
-        await run._write_optima(OptimaFile(optima_file, spec.problem))
-    return run
+        name = RunId(found[0])
+        about = raised(await there.scheduler.dpbb_describe(run_id=name))
+        spec = pickle.loads(about["blob"])
+        made = make_result(spec, about["seconds"])
+        run = Run(client, name, made, attached=True, page=about["page"])
+        if optima_file is not None:
+            if not spec.options.all_optima:
+                raise OptionError(
+                    f"optima_file: expected a run with all_optima, got {name} without"
+                )
+            await run._write_optima(OptimaFile(optima_file, spec.problem))
+        return run
+
+    return client.sync(find)
 
 
 async def ensure_plugin(client: Client) -> None:
@@ -156,25 +169,3 @@ def _submitter() -> str:
     except (KeyError, OSError):  # a container without a name for its user
         user = "somebody"
     return f"{user} on {platform.node()}, dpbb {dpbb.__version__}"
-
-
-async def _submit(
-    client: Any,
-    spec: RunSpec,
-    make_result: Callable[[Outcome], Result],
-    optima_file: OptimaFile | None,
-    saved: bytes | None,
-) -> Run:
-    await ensure_plugin(client)
-    message = {"blob": pickle.dumps(spec), "submitter": _submitter()}
-    if saved is not None:
-        message["saved"] = wrap(np.frombuffer(saved, np.uint8))
-    opened = raised(await client.scheduler.dpbb_open(**message))
-    run = Run(client, spec.run_id, make_result, page=opened["page"])
-    if optima_file is not None:
-        try:
-            await run._write_optima(optima_file)
-        except BaseException:
-            await run._close()
-            raise
-    return run

@@ -34,7 +34,6 @@ from dpbb.cluster.scheduler.greetings import Greetings
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.scheduler.monitor import Monitor
 from dpbb.cluster.scheduler.notices import Notices
-from dpbb.cluster.scheduler.open_run import OpenRun
 from dpbb.cluster.scheduler.page import Page, PageControls
 from dpbb.cluster.scheduler.restoring import restore_all
 from dpbb.cluster.scheduler.submitter import Submitter
@@ -113,6 +112,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
         self.scheduler = scheduler
         self.refused: dict[str, ClusterError] = {}
         self.submitter = Submitter(scheduler, self._ended)
+        self.submit, self.release = self.submitter.submit, self.submitter.release
         self.hub = Hub(self)
         self.monitor = Monitor(self.hub, readings=self._readings)
         self.elastic = Elastic(scheduler, self.hub)
@@ -120,6 +120,7 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
             CHECK_THREADS, thread_name_prefix="dpbb-check"
         )
         self.checkpoints = Checkpointer(self.hub)
+        self.write_last = self.checkpoints.write_last
         self.calls = ClientCalls(self.hub, self.checkpoints, self.submitter)
         controls = PageControls(scheduler, self.calls)
         self.page = Page(scheduler, self.monitor, controls)
@@ -304,14 +305,6 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
 
     # -- what the hub has done --------------------------------------------------------
 
-    def submit(self, run_id: RunId, assignment: Assignment, worker: str) -> None:
-        """See ``Shell``."""
-        self.submitter.submit(run_id, assignment, worker)
-
-    def release(self, run_id: RunId, assignment: Assignment) -> None:
-        """See ``Shell``."""
-        self.submitter.release(run_id, assignment)
-
     def answer(self, run_id: RunId, lease: LeaseId, order: Order) -> None:
         """See ``Shell``."""
         future = self._answer_to(lease)
@@ -358,10 +351,6 @@ class DpbbSchedulerPlugin(SchedulerPlugin):
     def forget(self, worker: str, run_id: RunId) -> None:
         """See ``Shell``."""
         self._send(worker, {"op": FORGET, "run_id": run_id})
-
-    def write_last(self, run: OpenRun) -> None:
-        """See ``Shell``."""
-        self.checkpoints.write_last(run)
 
     def changed(self, run_id: RunId) -> None:
         """See ``Shell``."""

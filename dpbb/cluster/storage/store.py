@@ -10,7 +10,7 @@ import errno
 import os
 import re
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
@@ -201,27 +201,20 @@ class Folder:
     @_named("list")
     def sizes(self) -> dict[str, int]:
         """Bytes of each file, by its name."""
-        if not self.is_there():
-            return {}
-        entries = self._fs.ls(self._path, detail=True)
-        return {
-            os.path.basename(str(entry["name"])): int(entry["size"])
-            for entry in entries
-            if entry["type"] == "file"
-        }
+        return {name: int(entry["size"]) for name, entry in self._found("file")}
 
     @_named("list")
     def folders(self) -> list[str]:
         """Return what opens the folders in it; none if there is no such folder."""
-        if not self.is_there():
-            return []
-        entries = self._fs.ls(self._path, detail=True)
-        names = [
-            os.path.basename(str(entry["name"]).rstrip("/"))
-            for entry in entries
-            if entry["type"] == "directory"
-        ]
-        return [_below(self.source, name) for name in sorted(names) if name]
+        names = sorted(name for name, _ in self._found("directory"))
+        return [_below(self.source, name) for name in names if name]
+
+    def _found(self, kind: str) -> Iterator[tuple[str, Any]]:
+        """Yield name and entry of all of a kind in it."""
+        entries = self._fs.ls(self._path, detail=True) if self.is_there() else []
+        for entry in entries:
+            if entry["type"] == kind:
+                yield os.path.basename(str(entry["name"]).rstrip("/")), entry
 
     @_named("delete in")
     def delete(self, name: str) -> None:

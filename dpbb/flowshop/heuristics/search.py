@@ -41,13 +41,8 @@ class Search:
         only a ``Method`` that runs ``beside`` takes other values than zero.
     device
         Index of the GPU, for functions that run on one.
-    on_improvement
-        Called in the caller's thread with every better incumbent.
-    should_stop
-        Polled in the caller's thread every few milliseconds; True ends the search.
-    on_bound
-        Called in the caller's thread with a lower bound of all permutations, above
-        ``lower_bound``, when a search that left nothing out has shown one.
+    on_improvement, should_stop, on_bound
+        As of ``dpbb.problem.StartSearch``.
     elsewhere
         Returns the best incumbent of all searches that run at once; asked now and then.
     """
