@@ -453,9 +453,9 @@ class SolveOptions:
         Estimates.AUTO,
         kinds.choice(Estimates),
         Where.RUN,
-        "auto: estimate what is left of runs of more than 40 s (10 s or a tenth of a "
-        "time limit where heuristics may get threads of the tree), with low priority "
-        "on the scheduler's machine",
+        "auto: estimate what is left of runs of more than 10 to 40 s, by the "
+        "scheduler's cores (10 s or a tenth of a time limit where heuristics may get "
+        "threads of the tree), on the scheduler's machine",
     )
     seed: int = row(0, kinds.whole(0), Where.PLAN, "seed of the heuristics")
     progress: ProgressStyle = row(

@@ -10,6 +10,7 @@ finished subtrees are samples, too.
 from __future__ import annotations
 
 import math
+import os
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -19,8 +20,9 @@ from numpy.typing import NDArray
 
 from dpbb.coordination.snapshot import RunState, Snapshot
 
-FIRST_S = 40.0
-"""Age of a run at its first estimate: to start the process takes a second."""
+FIRST_S = min(40.0, max(10.0, 80.0 / (os.cpu_count() or 1)))
+"""Age of a run at its first estimate. Its process takes a second or two: of what the
+cores of this machine have done by then 2 % or less, if they are two or more."""
 
 NORMAL = 1.645
 """Between minus and plus so many standard deviations are 9 of 10 cases."""

@@ -13,7 +13,7 @@ from dpbb.cluster.scheduler.beside import (
     prospect_of,
     split_of,
 )
-from dpbb.cluster.scheduler.outlook import Remaining
+from dpbb.cluster.scheduler.outlook import FIRST_S, Remaining
 from dpbb.flowshop.heuristics.palmer import palmer
 from dpbb.flowshop.heuristics.search import Search
 from dpbb.flowshop.problem import FlowShopProblem
@@ -223,7 +223,7 @@ def test_one_thread_is_the_trees(world):
     estimate(run, 1e18, 1e19)
     tick(world)
     assert told(world) == []
-    assert run.outlook.due_s > 10.0
+    assert run.outlook.due_s == FIRST_S
 
 
 @pytest.mark.parametrize(
