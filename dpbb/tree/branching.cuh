@@ -52,6 +52,22 @@ struct Selector {
 #endif
   }
 
+  // Those of another part of the children.
+  __device__ __forceinline__ void add(const Selector &other) {
+    const auto now = min(least, other.least);
+    preference = (least == now ? preference : 0) +
+                 (other.least == now ? other.preference : 0);
+    sum += other.sum;
+    least = now;
+  }
+  __device__ __forceinline__ Selector of_lane(int lane) const {
+    Selector other;
+    other.preference = __shfl_sync(0xffffffffu, preference, lane);
+    other.sum = __shfl_sync(0xffffffffu, sum, lane);
+    other.least = __shfl_sync(0xffffffffu, least, lane);
+    return other;
+  }
+
   __device__ __forceinline__ bool back(int depth) const {
     if (RULE == FRONT) return false;
     if (RULE == BACK) return true;

@@ -492,6 +492,37 @@ def test_long_lists_are_prepared_once_beside_the_search(gpu, monkeypatch, caplog
     assert "prepared" not in caplog.text
 
 
+@pytest.fixture
+def one_side(pages, monkeypatch):
+    """Small instances as those of many jobs: one side of two jobs at a time."""
+    monkeypatch.setattr(shape_module, "OWN_JOBS_LIMIT", 0)
+    return pages
+
+
+@pytest.mark.parametrize("case", [TA014, TA016, TA041], ids=lambda case: case[0])
+def test_one_side_at_a_time_counts_the_same_tree(one_side, case):
+    name, ub, expected = case
+    problem = problem_of(name)
+    assert counted(one_side.explore(problem, TreeOptions(), ub)) == expected
+    total, _, _ = churn(
+        *(one_side, problem, TreeOptions(), ub, random.Random(name)), slice_s=0.02
+    )
+    assert (total.decomposed, total.leaves) == expected
+
+
+def test_one_side_at_a_time_where_bounds_tie(one_side):
+    rng = random.Random(2)
+    for longest in (2, 9, 99):
+        problem = random_shop(rng, 7, 3, longest)
+        best, orders = best_orders(problem.times)
+        expected = naive_tree(problem, TreeOptions(), best)
+        total = one_side.explore(problem, TreeOptions(), best)
+        assert counted(total) == (len(expected.decomposed), len(expected.leaves))
+        assert total.counters.closed.tolist() == expected.closed()
+        found = one_side.explore(problem, TreeOptions(), best + 1).best
+        assert tuple(found.permutation.tolist()) in orders
+
+
 def test_parts_of_pages_lose_nothing(pages, monkeypatch):
     """Even where hardly a page is decomposed whole."""
     monkeypatch.setattr(shape_module, "MOST_CHILDREN", 20)

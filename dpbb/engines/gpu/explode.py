@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpbb.engines.gpu.device import DeviceError
 from dpbb.engines.gpu.kernels import Exploration, Kernels
-from dpbb.engines.gpu.layout import LANES, NO_VALUE, Stop, up
+from dpbb.engines.gpu.layout import ARENA, LANES, NO_VALUE, Stop, up
 from dpbb.engines.gpu.memory import MemoryPlan, plan_memory
 from dpbb.engines.gpu.page_budget import PageBudget
 from dpbb.errors import InvariantError
@@ -39,7 +39,8 @@ def warp_bytes(shape: KernelShape) -> int:
     n = shape.n_jobs
     jobs = LANES * (n if shape.own_jobs else 1)
     explorer = up(4 * n + 4 * n + 4 * (n + 1) + 2 * LANES + 2 * n + jobs, 4)
-    return explorer + filter_bytes(shape)
+    masks = 3 * 4 * LANES * shape.pages.mask_words * shape.one_side
+    return explorer + masks + filter_bytes(shape)
 
 
 def filter_bytes(shape: KernelShape) -> int:
@@ -50,10 +51,18 @@ def filter_bytes(shape: KernelShape) -> int:
     return of_model + 4 * LANES * (shape.pages.mask_words + FILTER_LISTS)
 
 
+def block_bytes(shape: KernelShape) -> int:
+    """Bytes of a block there: the ``Arena``, and the times of pairs of jobs."""
+    n_pairs = shape.n_jobs // 32 * 16 + up(shape.n_jobs % 32, 4) // 2
+    return ARENA.itemsize + shape.one_side * 8 * n_pairs * shape.model.row_words
+
+
 class Exploding:
     """See ``Arm``; an explorer is a lane. The kernel is ``explore.cu``."""
 
-    exploration: ClassVar = Exploration("explore.cu", "explore", warp_bytes)
+    exploration: ClassVar = Exploration(
+        "explore.cu", "explore", warp_bytes, block_bytes
+    )
     explorers_per_warp: ClassVar = LANES
     tunes_launch: ClassVar = True
 

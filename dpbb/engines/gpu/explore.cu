@@ -25,6 +25,14 @@
 
 constexpr int NEWS_EVERY = 4;  // batches
 
+// ONE_SIDE: with many jobs left, the children on the side of the last job are bounded
+// first, two jobs' at a time. No bound on a side falls when the other side takes a job: a
+// child that is cut there stays so until that side takes one. So both sides are bounded
+// of those jobs alone that are left on either, and a record has the set of those that are
+// left on the side opposite to its last job (LEFT_AT). The rule MINMIN needs no bounds of
+// children that are cut, but for the sums of both sides where they tie. Half of the nodes
+// have no child left on the one side, so the lanes of the others get their help.
+//
 // OWN_JOBS: each lane bounds the children of its own jobs, one after the other; else the
 // warp goes through all jobs that any lane has unscheduled.
 //
@@ -47,6 +55,10 @@ struct Explorer {
   u8 fill[N];         // records in the open page, 0 (no page) to 31
   u8 rest[N];         // records left of the first full page; 0: all
   u8 jobs[OWN_JOBS ? N : 1][LANES];  // by rank, of each lane's node
+#if ONE_SIDE
+  u32 wanted[N_MASK][LANES];  // of each lane's node: jobs to be bounded on both sides
+  u32 front[N_MASK][LANES], back[N_MASK][LANES];  // those that are below the upper bound
+#endif
 };
 
 #if TIGHTENS
@@ -206,6 +218,155 @@ __device__ __noinline__ void keep_all(
   __syncwarp();
 }
 
+#if ONE_SIDE
+// Jobs i and i + 16 of 32 are a pair; in the last word, that has fewer, the halves.
+constexpr int LAST_HALF = (N % 32 + 3) / 4 * 2;
+constexpr int PAIR_ROW = 2 * ROW;  // times on the machines in order, then mirrored
+constexpr int N_PAIRS = N / 32 * 16 + LAST_HALF;
+__device__ __forceinline__ int half_of(int w) { return w < N / 32 ? 16 : LAST_HALF; }
+
+// The jobs of word w with the first of each pair in the low half.
+__device__ __forceinline__ u32 in_pairs(u32 jobs, int w) {
+  if (LAST_HALF == 0 || w < N / 32) return jobs;
+  return (jobs & ((1u << LAST_HALF) - 1)) | jobs >> LAST_HALF << 16;
+}
+__device__ __forceinline__ u32 out_of_pairs(u32 pairs, int w) {
+  if (LAST_HALF == 0 || w < N / 32) return pairs;
+  return (pairs & 0xffffu) | pairs >> 16 << LAST_HALF;
+}
+
+__device__ __forceinline__ u32 pair_row_word(const u32 *rows, int at) {
+  const int pair = at / PAIR_ROW, k = at % ROW, w = pair / 16;
+  const int a = w * 32 + pair % 16, b = a + half_of(w);
+  const u32 of_a = a < N ? rows[a * ROW + k] : 0u, of_b = b < N ? rows[b * ROW + k] : 0u;
+  return __byte_perm(of_a, of_b, at % PAIR_ROW < ROW ? 0x5410 : 0x7632);
+}
+
+// Jobs whose children may be below the upper bound on a side: those that are, on the side
+// of the last job, and those that are left on the other. Where either are none, there is
+// no child: the other side is taken, whose least bound is higher. Returns pairs bounded.
+__device__ __forceinline__ int find_open(
+    const Node &side, const u32 *pair_rows, u32 *page, int slot, int ub, Explorer &own,
+    int lane, bool &has_children) {
+  u32 any_of_side = 0, any_left = 0;
+  const u32 offset = (0x8000u - (u32)ub) * 0x00010001u;  // sets a half's top bit from ub
+  int n_rows = 0;
+#pragma unroll 1
+  for (int w = 0; w < N_MASK; ++w) {
+    const int half = half_of(w);
+    const u32 mine = *word_at(page, slot, MASK_AT + w);
+    const u32 left = mine & *word_at(page, slot, LEFT_AT + w);
+    const u32 any = in_pairs(warp_or(mine), w);
+    u32 pairs = (any | any >> 16) & 0xffffu;
+    n_rows += __popc(pairs);
+    const u32 *const first = pair_rows + w * 16 * PAIR_ROW;
+    u32 open = 0;
+    if (pairs == (1u << half) - 1) {
+      const u32 *row = first + (half - 1) * PAIR_ROW;
+      for (int i = half; i > 0; i -= ROWS_AT_ONCE) {
+        Pair bound[ROWS_AT_ONCE];
+#pragma unroll
+        for (int u = 0; u < ROWS_AT_ONCE; ++u)
+          bound[u] = child_bounds<ROW_LOAD, TWOS>(side, row - u * PAIR_ROW);
+#pragma unroll
+        for (int u = 0; u < ROWS_AT_ONCE; ++u)
+          open = open << 1 | (~(bound[u].both + offset) >> 15 & 0x00010001u);
+        row -= ROWS_AT_ONCE * PAIR_ROW;
+      }
+    } else {
+      while (pairs) {
+        const int i = 31 - __clz(pairs);
+        pairs ^= 1u << i;
+        const int j = pairs ? 31 - __clz(pairs) : i;
+        pairs &= ~(1u << j);
+        const Pair one = child_bounds<ROW_LOAD, TWOS>(side, first + i * PAIR_ROW);
+        const Pair two = child_bounds<ROW_LOAD, TWOS>(side, first + j * PAIR_ROW);
+        open |= (~(one.both + offset) >> 15 & 0x00010001u) << i |
+                (~(two.both + offset) >> 15 & 0x00010001u) << j;
+      }
+    }
+    const u32 of_side = mine & out_of_pairs(open, w);
+    any_of_side |= of_side;
+    any_left |= left;
+    own.wanted[w][lane] = of_side | left;
+    own.front[w][lane] = own.back[w][lane] = 0;
+  }
+  has_children = any_of_side && any_left;
+  return n_rows;
+}
+
+// The lanes of some nodes share their work with the others: each node is that of equally
+// many lanes, a power of two.
+struct Team {
+  int slot, bits, rank;  // the node this lane works for; that many lanes; of its own node
+  bool works;
+
+  __device__ __forceinline__ Team(Explorer &own, u32 nodes, int lane) {
+    const int n = __popc(nodes);
+    rank = __popc(nodes & ((1u << lane) - 1));
+    if (nodes >> lane & 1) own.ready[rank] = (u16)lane;
+    __syncwarp();
+    bits = n <= 1 ? 5 : __clz(n - 1) - 27;
+    works = lane >> bits < n;
+    slot = own.ready[min(lane >> bits, n - 1)];
+    __syncwarp();
+  }
+  __device__ __forceinline__ int lanes() const { return 1 << bits; }
+  // The first lane that works for this lane's own node.
+  __device__ __forceinline__ int first() const { return rank << bits & 31; }
+};
+
+// Bounds of the open jobs' children of these nodes on both sides. Returns how often.
+__device__ __forceinline__ int bound_open(
+    Explorer &own, const u32 *rows, u32 *page, u32 nodes, int ub, int lane,
+    Selector &selector) {
+  const Team team(own, nodes, lane);
+  u32 share = team.works;  // of each word's bits
+  for (int step = team.lanes(); step < 32; step *= 2) share |= share << step;
+  share <<= lane & (team.lanes() - 1);
+  Node node = node_of(state_of_record(page, team.slot));
+  hold(node);
+  int n_rows = 0, word = 0;
+  u32 left = own.wanted[0][team.slot] & share;
+  while (true) {
+    while (!left && word < N_MASK - 1) left = own.wanted[++word][team.slot] & share;
+    if (!__any_sync(ALL_LANES, left)) break;
+    ++n_rows;
+    const u32 bit = left & (0u - left);
+    left ^= bit;
+    const int job = bit ? word * 32 + 31 - __clz(bit) : 0;
+    Pair bound = child_bounds<ROW_LOAD, TWOS>(node, rows + job * STRIDE);
+    if (!bit) bound = PAIR_TOP;
+    selector.add(bound, 0);
+    if (front_of(bound) < ub) atomicOr(&own.front[word][team.slot], bit);
+    if (back_of(bound) < ub) atomicOr(&own.back[word][team.slot], bit);
+  }
+  for (int step = 1; step < team.lanes(); step *= 2)
+    selector.add(selector.of_lane(lane ^ step));
+  selector = selector.of_lane(team.first());
+  return n_rows;
+}
+
+// Bounds of all children of the lane's node on the back less those on the front, for the
+// lanes of `ties`.
+__device__ __forceinline__ int sum_of_sides(
+    Explorer &own, const u32 *rows, u32 *page, u32 ties, int lane) {
+  const Team team(own, ties, lane);
+  Node node = node_of(state_of_record(page, team.slot));
+  hold(node);
+  int sum = 0;
+#pragma unroll 1
+  for (int job = lane & (team.lanes() - 1); job < N; job += team.lanes()) {
+    const u32 mine = *word_at(page, team.slot, MASK_AT + (job >> 5)) >> (job & 31) & 1;
+    const Pair bound = child_bounds<ROW_LOAD, TWOS>(node, rows + job * STRIDE);
+    sum = __dp2a_lo((int)bound.both, mine ? 0x01ff : 0, sum);
+  }
+  for (int step = 1; step < team.lanes(); step *= 2)
+    sum += __shfl_xor_sync(ALL_LANES, sum, step);
+  return __shfl_sync(ALL_LANES, sum, team.first());
+}
+#endif
+
 // Word w of an array that stays in registers when it is short.
 __device__ __forceinline__ u32 word_of(const u32 (&words)[N_MASK], int w) {
   if (N_MASK > 4) return words[w];
@@ -353,7 +514,7 @@ __device__ __forceinline__ void bound_own(
 __device__ __forceinline__ int job_of_bit(
     const Explorer &own, u32 *page, int slot, int bit) {
   if (OWN_JOBS) return own.jobs[bit][slot];
-  if (WIDE) return bit;
+  if (WIDE || ONE_SIDE) return bit;
   const u32 jobs = *word_at(page, slot, MASK_AT + bit / 32);
   return (bit & ~31) + 31 - __clz(jobs & ((2u << bit % 32) - 1));
 }
@@ -428,17 +589,26 @@ __device__ __forceinline__ int tighten_children(
 extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     explore(const Arena *arena_at) {
   extern __shared__ __align__(16) u32 shared[];
-  const Arena arena = *arena_at;
+  Arena &arena = *reinterpret_cast<Arena *>(shared);
+  u32 *const tables = shared + sizeof(Arena) / 4;
+  if (threadIdx.x == 0) arena = *arena_at;
+  __syncthreads();
   Control *const control = arena.control;
   const int lane = threadIdx.x % LANES;
 #if SHARED_ROWS
   for (int i = threadIdx.x; i < N * ROW; i += blockDim.x)
-    shared[i / ROW * STRIDE + i % ROW] = arena.rows[i];
-  const u32 *const rows = shared;
-  u32 *const below_rows = shared + (N * STRIDE + 3) / 4 * 4;
+    tables[i / ROW * STRIDE + i % ROW] = arena.rows[i];
+  const u32 *const rows = tables;
+  u32 *below_rows = tables + (N * STRIDE + 3) / 4 * 4;
+#if ONE_SIDE
+  u32 *const pair_rows = below_rows;
+  for (int i = threadIdx.x; i < N_PAIRS * PAIR_ROW; i += blockDim.x)
+    pair_rows[i] = pair_row_word(arena.rows, i);
+  below_rows += N_PAIRS * PAIR_ROW;
+#endif
 #else
   const u32 *const rows = arena.rows;
-  u32 *const below_rows = shared;
+  u32 *const below_rows = tables;
 #endif
 #if TIGHTENS
   Filter &filter = reinterpret_cast<Filter *>(below_rows)[threadIdx.x / LANES];
@@ -559,6 +729,39 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
 
     // ---- bound the children on both sides -------------------------------------------------
     u32 front[N_MASK], back[N_MASK];
+#if ONE_SIDE
+    const int last = max(depth - 1, 0);
+    const bool last_back =
+        *word_at(page, slot, DIRECTIONS_AT + last / 32) >> last % 32 & 1;
+    Selector selector;
+    bool has_children;
+    {
+      Node side = one_side(node, last_back);
+      hold(side);
+      __syncwarp();  // or the compiler keeps the node in registers
+      children += find_open(
+          side, pair_rows + last_back * ROW, page, slot, ub, own, lane, has_children);
+      has_children = has_children && alive;
+      __syncwarp();
+    }
+    const u32 parents = __ballot_sync(ALL_LANES, has_children);
+    if (parents)
+      children += bound_open(own, rows, page, parents, ub, lane, selector);
+    __syncwarp();
+#pragma unroll
+    for (int w = 0; w < N_MASK; ++w) {
+      front[w] = own.front[w][lane];
+      back[w] = own.back[w][lane];
+    }
+    bool goes_back = selector.back(depth);
+    const bool tie =
+        has_children && !selector.preference && (int)(selector.least & 0xffffu) < ub;
+    const u32 ties = __ballot_sync(ALL_LANES, tie);
+    if (ties) {
+      const int sum = sum_of_sides(own, rows, page, ties, lane);
+      if (tie) goes_back = sum > 0;
+    }
+#else
     Selector selector;
     hold(node);
     if (OWN_JOBS) {
@@ -570,6 +773,8 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
       children += bound_union(
           arena, node, rows, page, slot, ub, branching_ub, front, back, selector);
     }
+    const bool goes_back = selector.back(depth);
+#endif
     levels.put_first(depth, popped);
     ++batches;
 
@@ -585,14 +790,15 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
       }
       bool below = false;
 #pragma unroll
-      for (int w = 0; w < N_MASK; ++w) below |= front[w] != 0;
+      for (int w = 0; w < N_MASK; ++w) below |= (front[w] | ONE_SIDE * back[w]) != 0;
       if (__any_sync(ALL_LANES, alive && below)) {
         int value = 0x7fffffff;
         for (int w = 0; w < N_MASK; ++w) {
           const u32 job = *word_at(page, slot, MASK_AT + w);
           if (job)
             value = leaf_value<ROW_LOAD, TWOS>(
-                node, rows + (w * 32 + __ffs(job) - 1) * STRIDE);
+                node_of(state_of_record(page, slot)),
+                rows + (w * 32 + __ffs(job) - 1) * STRIDE);
         }
         const bool good = alive && value < ub;
         if (arena.all_optima)
@@ -607,12 +813,13 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     }
 
     // ---- the survivors on that side --------------------------------------------------------
-    const bool goes_back = selector.back(depth);
     const u32 directions = __ballot_sync(ALL_LANES, goes_back);
     int survivors = 0;
 #pragma unroll
     for (int w = 0; w < N_MASK; ++w) {
-      front[w] = !alive ? 0 : goes_back ? back[w] : front[w];
+      const u32 taken = !alive ? 0 : goes_back ? back[w] : front[w];
+      if (ONE_SIDE) back[w] = goes_back ? front[w] : back[w];  // the other side
+      front[w] = taken;
       survivors += __popc(front[w]);
     }
     int behind = sum_behind(survivors, lane);
@@ -723,6 +930,8 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
           } else if (here < DIRECTIONS_AT + N_MASK) {
             const int w = here - DIRECTIONS_AT;
             if (w == depth_word) quad.word[i] |= (u32)child_back << (depth & 31);
+          } else if (ONE_SIDE && here < LEFT_AT + N_MASK) {
+            quad.word[i] = __shfl_sync(ALL_LANES, back[here - LEFT_AT], parent);
           }
         }
         if (makes) store_quad(to + at * LANES, quad);

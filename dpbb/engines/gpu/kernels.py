@@ -33,11 +33,14 @@ class Exploration:
         Its name there.
     warp_bytes
         Shared memory that a warp of it needs.
+    block_bytes
+        What a block needs besides, beyond the job table.
     """
 
     source: str
     name: str
     warp_bytes: Callable[[KernelShape], int]
+    block_bytes: Callable[[KernelShape], int] = lambda _: 0
 
     def sources(self, shape: KernelShape) -> tuple[Path, ...]:
         """Return what to compile, in order."""
@@ -46,7 +49,7 @@ class Exploration:
 
     def shared_bytes(self, shape: KernelShape) -> int:
         """Return the shared memory of a block."""
-        return shape.shared_bytes(self.warp_bytes(shape))
+        return shape.shared_bytes(self.warp_bytes(shape)) + self.block_bytes(shape)
 
 
 class Kernels:

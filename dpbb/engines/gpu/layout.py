@@ -77,10 +77,13 @@ class PageLayout:
         Number of jobs.
     state_words
         Words of a state, with which a record begins.
+    one_side
+        Whether a record says which jobs are left on the side opposite to its last job.
     """
 
     n_jobs: int
     state_words: int
+    one_side: bool = False
 
     @property
     def mask_words(self) -> int:
@@ -100,7 +103,7 @@ class PageLayout:
     @property
     def path_at(self) -> int:
         """First word of the path in a record."""
-        return up(self.directions_at + self.mask_words, 4)
+        return up(self.directions_at + (1 + self.one_side) * self.mask_words, 4)
 
     @property
     def digit_bits(self) -> int:

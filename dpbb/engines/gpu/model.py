@@ -25,6 +25,10 @@ everything else. They handle states of nodes and know nothing of the problem but
 ``extend<WORDS>(state, row, back)``
     Makes the state that of the child.
 
+With many jobs ``one_side(node, back)`` is a node with that side in both halves, if the
+model's ``one_side`` says so: ``child_bounds`` of it and of a row with the halves of two
+jobs for that side are the bounds of both jobs' children there.
+
 The values of ``child_bounds`` choose the side. A bound that is dearer and stronger
 (``dpbb.problem.Tightens``) is asked about the children that they leave there, if the
 header's macro ``TIGHTENS`` is 1. What it reads lies behind the rows, at ``tables``:
@@ -86,6 +90,13 @@ class CudaModel(Protocol):
     @property
     def state_words(self) -> int:
         """``STATE_WORDS``."""
+
+    @property
+    def one_side(self) -> bool:
+        """Whether the header has the function of that name.
+
+        No bound on a side may be lower after the other side has taken a job.
+        """
 
     @property
     def warps_wanted(self) -> int:

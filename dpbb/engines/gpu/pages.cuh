@@ -1,9 +1,10 @@
 // Open nodes in pages of 32 nodes of one depth: the store, its allocator, the exchange.
 //
 // A record is quads of words: the model's state, mask of the unscheduled jobs,
-// directions (bit d: the job of depth d went to the back), path (the digits of
-// architecture I2, one byte or two each). Record s of a page has its q-th quad at word
-// (q * 32 + s) * 4: a warp that handles 32 records reads whole lines.
+// directions (bit d: the job of depth d went to the back), with ONE_SIDE the jobs whose
+// children may be below the upper bound on the side that the last job did not take, path
+// (the digits of architecture I2, one byte or two each). Record s of a page has its q-th
+// quad at word (q * 32 + s) * 4: a warp that handles 32 records reads whole lines.
 //
 // The unit includes the model of the problem first (dpbb.engines.gpu.model).
 // Twin: dpbb.engines.gpu.layout.
@@ -16,7 +17,8 @@ constexpr int N = N_JOBS;
 constexpr int N_MASK = (N + 31) / 32;
 constexpr int MASK_AT = STATE_WORDS;
 constexpr int DIRECTIONS_AT = MASK_AT + N_MASK;
-constexpr int PATH_AT = (DIRECTIONS_AT + N_MASK + 3) / 4 * 4;
+constexpr int LEFT_AT = DIRECTIONS_AT + N_MASK;  // with ONE_SIDE alone
+constexpr int PATH_AT = (LEFT_AT + ONE_SIDE * N_MASK + 3) / 4 * 4;
 constexpr int DIGIT_BITS = N <= 256 ? 8 : 16;
 constexpr int DIGITS_PER_WORD = 32 / DIGIT_BITS;
 constexpr int DIGITS_PER_QUAD = 4 * DIGITS_PER_WORD;

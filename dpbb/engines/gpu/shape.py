@@ -17,6 +17,9 @@ SHARED_ROWS_LIMIT = 32 * 1024
 OWN_JOBS_LIMIT = 64
 """Jobs up to which a lane goes through its own ones; with more there are so many that
 nearly all lanes of a warp have the same."""
+ONE_SIDE_LIMIT = 256
+"""Jobs up to which children are bounded on one side at a time where a lane does not go
+through its own jobs; more were not measured."""
 LEAST_GIFT = 4
 """A page is given to an idle warp only if its nodes have this many jobs left."""
 MOST_CHILDREN = 128
@@ -57,7 +60,7 @@ class KernelShape:
     @property
     def pages(self) -> PageLayout:
         """Where everything lies in a page of open nodes."""
-        return PageLayout(self.model.n_jobs, self.model.state_words)
+        return PageLayout(self.model.n_jobs, self.model.state_words, self.one_side)
 
     @property
     def threads(self) -> int:
@@ -73,6 +76,20 @@ class KernelShape:
     def own_jobs(self) -> bool:
         """Whether each lane bounds the children of its own jobs."""
         return self.n_jobs <= OWN_JOBS_LIMIT
+
+    @property
+    def one_side(self) -> bool:
+        """Whether children are bounded on one side at a time, two jobs' at once.
+
+        Then a record says which jobs are left on the other side, see explore.cu.
+        """
+        return (
+            self.model.one_side
+            and self.rule is BranchingRule.MINMIN
+            and not (self.own_jobs or self.equal_jobs)
+            and self.n_jobs <= ONE_SIDE_LIMIT
+            and 2 * self._table_bytes <= SHARED_ROWS_LIMIT  # and one of pairs
+        )
 
     @property
     def _table_bytes(self) -> int:
@@ -122,6 +139,7 @@ class KernelShape:
             "MIN_BLOCKS": self.min_blocks,
             "SHARED_ROWS": int(self.shared_rows),
             "OWN_JOBS": int(self.own_jobs),
+            "ONE_SIDE": int(self.one_side),
             "LEAST_GIFT": LEAST_GIFT,
             "MOST_CHILDREN": most,
             "FEW_CHILDREN": few,

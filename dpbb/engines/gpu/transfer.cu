@@ -133,9 +133,10 @@ extern "C" __global__ void walk(
 
     for (int word = MASK_AT; word < RECORD_WORDS; ++word) {
       const int left = N - (word - MASK_AT) * 32;
-      *word_at(page, lane, word) = word >= DIRECTIONS_AT ? 0u
-                                   : left >= 32          ? ~0u
-                                                         : (1u << left) - 1;
+      *word_at(page, lane, word) = ONE_SIDE && word >= LEFT_AT && word < PATH_AT ? ~0u
+                                   : word >= DIRECTIONS_AT                       ? 0u
+                                   : left >= 32 ? ~0u
+                                                : (1u << left) - 1;
     }
     int zeros = 0;
     State state = state_of_record(arena.root, 0);

@@ -113,15 +113,14 @@ __device__ __forceinline__ void hold(Node &node) {
 
 // Of the first 2 TWOS machines two at a time are compared with the bound: that takes a
 // maximum less and two additions more, for which another pipe has room.
-template <int WORDS = 4, int TWOS = 0>
-__device__ __forceinline__ Pair child_bounds(const Node &node, const u32 *row) {
+template <int TWOS, class TimesAt>
+__device__ __forceinline__ Pair bounds_along(const Node &node, TimesAt times_at) {
   Pair e = node.x[0];
   Pair bound = pair_add(e, node.y[0]);
-  RowReader<WORDS> times(row);
 #pragma unroll
   for (int k = 1; k < M; ++k) {
     const Pair before = e;
-    e = pair_add_max(e, times.next(k - 1), node.x[k]);
+    e = pair_add_max(e, times_at(k - 1), node.x[k]);
     if (k % 2 && k < 2 * TWOS && k + 1 < M) continue;
     if (k % 2 || k > 2 * TWOS)
       bound = pair_add_max(e, node.y[k], bound);
@@ -131,6 +130,26 @@ __device__ __forceinline__ Pair child_bounds(const Node &node, const u32 *row) {
   }
   return bound;
 }
+
+template <int WORDS = 4, int TWOS = 0>
+__device__ __forceinline__ Pair child_bounds(const Node &node, const u32 *row) {
+  RowReader<WORDS> times(row);
+  return bounds_along<TWOS>(node, [&](int k) { return times.next(k); });
+}
+
+#if !WIDE
+// One side of a node twice: with a row of two jobs' times in that side's order of
+// machines, `child_bounds` bounds both jobs' children on that side.
+__device__ __forceinline__ Node one_side(const Node &node, bool back) {
+  Node side;
+#pragma unroll
+  for (int k = 0; k < M; ++k) {
+    side.x[k] = pair_double(node.x[k], back);
+    side.y[k] = pair_double(node.y[k], back);
+  }
+  return side;
+}
+#endif
 
 // The bound of the one child is the makespan.
 template <int WORDS = 4, int TWOS = 0>

@@ -79,6 +79,11 @@ class Lb1:
         return self.row_words + self.half * words_per_pair(wide=self.wide)
 
     @property
+    def one_side(self) -> bool:
+        """Whether two jobs are bounded at a time on one side: narrow values only."""
+        return not self.wide
+
+    @property
     def warps_wanted(self) -> int:
         """Warps of a multiprocessor that registers must allow.
 

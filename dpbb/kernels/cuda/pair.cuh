@@ -75,6 +75,10 @@ __device__ __forceinline__ Pair pair_swap(Pair a) {
 __device__ __forceinline__ Pair pair_replace(Pair old, Pair now, bool back) {
   return {__byte_perm(old.both, now.both, back ? 0x7610 : 0x3254)};
 }
+// One half of a pair twice.
+__device__ __forceinline__ Pair pair_double(Pair a, bool back) {
+  return {__byte_perm(a.both, a.both, back ? 0x3232 : 0x1010)};
+}
 #define PAIR_TOP Pair{0x7fff7fffu}
 
 #endif

@@ -21,6 +21,8 @@ SHAPES = [
     KernelShape(Lb1(1, 1, wide=False), BranchingRule.MINMIN),
     KernelShape(Lb1(20, 20, wide=False), BranchingRule.MINMIN),
     KernelShape(Lb1(33, 7, wide=True), BranchingRule.MINBRANCH),
+    KernelShape(Lb1(100, 20, wide=False), BranchingRule.MINMIN),
+    KernelShape(Lb1(127, 3, wide=False, tightens=True), BranchingRule.MINMIN, warps=2),
     KernelShape(Lb1(300, 5, wide=False), BranchingRule.MAXSUM, warps=8),
     KernelShape(Lb1(800, 60, wide=True), BranchingRule.ALTERNATE, warps=2),
     KernelShape(Lb1(20, 20, wide=False, tightens=True), BranchingRule.MINMIN),
@@ -54,6 +56,9 @@ def test_layout_of_the_host_is_that_of_the_kernels(shape):
     size_of_warp = "sizeof(Explorer)"
     if shape.model.tightens:
         size_of_warp += " + sizeof(Filter)"
+    tables = "(SHARED_ROWS ? (N * STRIDE + 3) / 4 * 16 : 0)"
+    if shape.one_side:
+        tables += " + N_PAIRS * PAIR_ROW * 4"
     text, options = unit_of(Exploding, shape)
     checks = {
         "ROW": shape.model.row_words,
@@ -67,7 +72,7 @@ def test_layout_of_the_host_is_that_of_the_kernels(shape):
         "PAGE_WORDS * 4": pages.page_bytes,
         "sizeof(Control)": CONTROL.itemsize,
         "sizeof(Arena)": ARENA.itemsize,
-        f"WARPS * ({size_of_warp}) + (SHARED_ROWS ? (N * STRIDE + 3) / 4 * 16 : 0)": (
+        f"sizeof(Arena) + {tables} + WARPS * ({size_of_warp})": (
             Exploding.exploration.shared_bytes(shape)
         ),
         **{stop.name: int(stop) for stop in Stop},

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpbb.flowshop.bounds.lb1 import child_bounds, one_machine_bound, root_bound
+from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.makespan import append_job, heads, makespan, prepend_job, tails
+from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from tests import oracle
 
@@ -47,6 +49,20 @@ def test_child_bound_is_the_bound_of_the_child_with_its_start_as_front(problem, 
     for job, bound in zip(free, bounds, strict=True):
         start = append_job(front, times[job]) - times[job]
         assert bound == one_machine_bound(start, back, remain)
+
+
+@given(oracle.problems(), st.data())
+def test_no_bound_on_a_side_falls_when_the_other_takes_a_job(problem, data):
+    """With many jobs the GPU's kernel bounds a job that is cut on a side no more."""
+    times = np.array(problem.times)
+    shop = FlowShopProblem(FlowShopInstance("random", times))
+    state, free = shop.root_state(), np.arange(len(times))
+    for job in data.draw(st.permutations(range(len(times))))[:-1]:
+        back = data.draw(st.booleans())
+        jobs = free[free != job]
+        before = shop.child_bounds(state, jobs, back=not back)
+        state, free = shop.extend(state, job, back=back), jobs
+        assert (shop.child_bounds(state, jobs, back=not back) >= before).all()
 
 
 @pytest.mark.data
