@@ -193,7 +193,8 @@ def troubles(snapshot: Snapshot) -> Iterator[str]:
     failing = saved.error_s is not None and saved.error_s > (saved.last_s or -1.0)
     if failing:
         yield f"the last checkpoint failed: {saved.error}; {risk}"
-    age = now - (saved.last_s or 0.0)
+    # without one: of what is explored; a resumed run has that of which it goes on
+    age = saved.at_risk_s if saved.last_s is None else now - saved.last_s
     if age > LATE * max(saved.interval_s, saved.promised_s):
         what = "no checkpoint yet after" if saved.last_s is None else "checkpoint is"
         old = "" if saved.last_s is None else " old"

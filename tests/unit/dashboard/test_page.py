@@ -353,6 +353,10 @@ def test_trouble_has_a_banner():
         banner.text(view(checkpoint=saved))
     )
     assert banner.text(view(checkpoint=replace(saved, last_s=7.0))) == ""
+    none = replace(saved, last_s=None)
+    assert "no checkpoint yet after 6.0s" in banner.text(view(checkpoint=none))
+    resumed = replace(none, at_risk_s=3.0)  # just now: the run is older
+    assert banner.text(view(checkpoint=resumed)) == ""
     failed = replace(saved, error="disk full", error_s=9.0)
     assert "the last checkpoint failed: disk full" in banner.text(
         view(checkpoint=failed)
