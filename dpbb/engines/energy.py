@@ -10,8 +10,6 @@ Linux ``Documentation/power/powercap``: ``energy_uj`` of each package wraps at
 ``max_energy_range_uj``.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import tempfile

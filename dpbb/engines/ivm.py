@@ -10,8 +10,6 @@ again when the upper bound falls, and there is no end vector, as the work is a r
 not any interval.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

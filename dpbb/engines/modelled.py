@@ -1,7 +1,5 @@
 """What engines share that compile a model of a problem."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dpbb.options import TreeOptions

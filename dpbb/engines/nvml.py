@@ -12,8 +12,6 @@ Volta on), ``nvmlDeviceGetUtilizationRates``, ``nvmlDeviceGetMemoryInfo``,
 ``nvmlDeviceGetPowerUsage`` (milliwatts), ``nvmlDeviceGetTemperature``.
 """
 
-from __future__ import annotations
-
 import ctypes
 from functools import cache
 from typing import Any

@@ -4,8 +4,6 @@ A node is completed by its unscheduled jobs in root order, which is how its firs
 leaf on one side alone would have them. Source: Gmys, INFORMS J. Comput. 34(5), 2022.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -8,8 +8,6 @@ in a process of its own, of low priority, while a cluster starts and the tree of
 explored (``dpbb.estimation.prospect``).
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """``dpbb.estimate``: how many nodes a tree has, before it is explored."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any, Unpack
 

@@ -1,7 +1,5 @@
 """How fast trees are explored: measured here, or known of GPUs that were measured."""
 
-from __future__ import annotations
-
 import math
 import time
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The cores of this host: how many there are, and work in parts for all of them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

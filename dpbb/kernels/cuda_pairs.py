@@ -1,7 +1,5 @@
 """Pairs of values, of the front and of the back, as ``cuda/pair.cuh`` has them."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -6,8 +6,6 @@ it: CuPy keys its binary cache by the text of the unit alone and would run a sta
 binary after an edit of an included file (cupy/cuda/compiler.py).
 """
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from collections import defaultdict

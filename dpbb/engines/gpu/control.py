@@ -1,7 +1,5 @@
 """The control block of a session: counters and orders, exchanged once a launch."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

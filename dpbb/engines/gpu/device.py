@@ -1,7 +1,5 @@
 """The device under a session: its memory, and what happens when it fails."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Structures in device memory that the host reads and writes; mirrors ``pages.cuh``."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import IntEnum
 

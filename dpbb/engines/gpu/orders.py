@@ -1,7 +1,5 @@
 """Orders to a launch under way."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import threading

@@ -7,8 +7,6 @@ pages free. When only those are left, fewer explorers go on and leave half of th
 so on, until what is free is enough for the worst case of those that are left.
 """
 
-from __future__ import annotations
-
 SPARE_SHARE = 4
 """One in so many pages is left free by all explorers."""
 FEWER = 4

@@ -6,8 +6,6 @@ the challenger stays if it was faster by more than noise. A run that is over wit
 seconds keeps the defaults; one that lasts is never explored for the measurement alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 

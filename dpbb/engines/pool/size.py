@@ -1,7 +1,5 @@
 """How many children are bounded together: found while the search runs."""
 
-from __future__ import annotations
-
 MEASURED = 3
 """Batches of a size before it is judged, by the one in the middle: a machine with other
 work stops now and then."""

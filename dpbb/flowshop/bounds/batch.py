@@ -5,8 +5,6 @@ that are fixed at its front (``d1``) and at its back (``d2``); those between are
 unscheduled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NoReturn
 

@@ -1,7 +1,5 @@
 """LB1 and LB2 of many nodes on a GPU; ``cuda/nodes.cu`` says how."""
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 from typing import Any

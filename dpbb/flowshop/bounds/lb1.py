@@ -5,8 +5,6 @@ on an empty side the minimum head (tail) is taken over *all* jobs of the instanc
 over the unscheduled ones, so that it is a constant of the instance.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

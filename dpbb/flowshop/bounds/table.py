@@ -6,8 +6,6 @@ have a model of it. Whoever is asked for a bound without a row, or an engine for
 without a model, refuses it by its name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

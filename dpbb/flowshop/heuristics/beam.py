@@ -17,8 +17,6 @@ best guide; the width doubles from run to run. Differences:
 The levels are ``beam_cpu`` and ``beam_gpu``, which keep the same nodes.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Beam search on a GPU: levels of a million nodes and more; the kernels say how."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from pathlib import Path

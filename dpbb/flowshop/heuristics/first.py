@@ -140,43 +140,28 @@ def first_incumbent(
     )
     paths = [path_of(name, device) for names, _ in stages for name in names]
     loading = Loading(paths, search, incumbent)
+    spent = 0.0
     try:
-        return _in_stages(
-            search, incumbent, loading, stages, device, limit_s, wanted.on_note
-        )
+        for names, until in stages:
+            paths = [path_of(name, device) for name in names]
+            if search.iterations is None:  # else it could not be repeated
+                incumbent = _until_loaded(
+                    search, incumbent, loading, paths, wanted.on_note
+                )
+            if incumbent.proved or search.over:
+                break
+            parts = [loading.heuristic(path) for path in paths]
+            started = time.monotonic()
+            limited = replace(search, deadline=started + until * limit_s - spent)
+            if len(parts) == 1:
+                incumbent = parts[0](limited, incumbent)
+            else:
+                shared = _shared(search.threads, device, parts)
+                incumbent = run_together(limited, incumbent, shared)
+            spent += time.monotonic() - started
+        return incumbent
     finally:
         loading.end()
-
-
-def _in_stages(
-    search: Search,
-    incumbent: Incumbent,
-    loading: Loading,
-    stages: Stages,
-    device: str,
-    time_limit_s: float,
-    on_note: Callable[[str], None],
-) -> Incumbent:
-    """Search stage after stage, as soon as what each needs is loaded."""
-    spent = 0.0
-    for names, until in stages:
-        paths = [path_of(name, device) for name in names]
-        if search.iterations is None:  # else it could not be repeated
-            incumbent = _until_loaded(search, incumbent, loading, paths, on_note)
-        if incumbent.proved or search.over:
-            break
-        parts = [loading.heuristic(path) for path in paths]
-        started = time.monotonic()
-        left = until * time_limit_s - spent
-        limited = replace(search, deadline=started + left)
-        if len(parts) == 1:
-            incumbent = parts[0](limited, incumbent)
-        else:
-            incumbent = run_together(
-                limited, incumbent, _shared(search.threads, device, parts)
-            )
-        spent += time.monotonic() - started
-    return incumbent
 
 
 def _shared(threads: int, device: str, parts: list[Heuristic]) -> list[Part]:

@@ -1,7 +1,5 @@
 """What every heuristic is given and gives back."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

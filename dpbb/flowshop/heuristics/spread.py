@@ -3,8 +3,6 @@
 Nothing of Dask is imported here: the client that is given brings it.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Two-machine bounds for CUDA kernels; the host's side of ``cascade.cuh``."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

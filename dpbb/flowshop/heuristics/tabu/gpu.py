@@ -4,8 +4,6 @@ The kernels say how; here is what they are compiled for, their memory, and launc
 as many generations as last for some tenths of a second, so that limits are kept.
 """
 
-from __future__ import annotations
-
 import ctypes
 import threading
 from collections.abc import Callable

@@ -4,8 +4,6 @@ One search a thread, or many on a GPU, over insertions. The first of a round beg
 the incumbent, the others apart from it by some random swaps; all do in later rounds.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dpbb.flowshop.heuristics.neh import neh
