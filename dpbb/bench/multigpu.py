@@ -196,7 +196,8 @@ def _warm_up(
     """Wait for all seats, and have each compile and load its code for the tree."""
     problem = FlowShopProblem(instance)
     # a tree of one node, which has the plugins registered
-    _solve(instance, problem.root_bound, client, args.engine, limit_s=JOIN_S)
+    calm = argparse.Namespace(**{**vars(args), "limit_s": JOIN_S, "rows": False})
+    _solve(instance, problem.root_bound, client, calm)
     scheduler: Any = cluster.scheduler
     table = scheduler.extensions["dpbb"].hub.table
     kinds = engines_by_kind(args.engine, problem, TreeOptions())
@@ -229,14 +230,7 @@ async def _open_sessions(
 
 
 def _solve(
-    instance: FlowShopInstance,
-    ub: int,
-    client: Client,
-    engine: str,
-    *,
-    limit_s: float | None,
-    interval_s: float = 30.0,
-    rows: bool = False,
+    instance: FlowShopInstance, ub: int, client: Client, args: argparse.Namespace
 ) -> Result:
     from dpbb.api import solve
 
@@ -244,10 +238,10 @@ def _solve(
         instance,
         client=client,
         cutoff=ub,
-        engine=EngineName(engine),
-        time_limit_s=limit_s,
-        checkpoint_interval_s=interval_s,
-        verbosity="normal" if rows else "quiet",
+        engine=EngineName(args.engine),
+        time_limit_s=args.limit_s,
+        checkpoint_interval_s=args.checkpoint_interval,
+        verbosity="normal" if args.rows else "quiet",
     )
 
 
@@ -263,15 +257,7 @@ def _measure(
     _, ub, expected = TREES[tree]
     loop_s, process_s = _loop_time(cluster), time.process_time()
     began = time.perf_counter()
-    result = _solve(
-        instance,
-        ub,
-        client,
-        args.engine,
-        limit_s=args.limit_s,
-        interval_s=args.checkpoint_interval,
-        rows=args.rows,
-    )
+    result = _solve(instance, ub, client, args)
     wall_s = time.perf_counter() - began
     loop_s, process_s = _loop_time(cluster) - loop_s, time.process_time() - process_s
     complete = result.termination == "exhausted"
