@@ -7,7 +7,7 @@ import numpy as np
 from dpbb.engines.cpu.state import CONTROL_SIZE, EXPLORERS, TOP, make_pool
 from dpbb.engines.cpu.walk import write_paths
 from dpbb.kernels.pointers import addresses
-from dpbb.tree.work_unit import WorkUnit
+from dpbb.tree.work_unit import WorkUnit, sort_keys
 
 SPARE_SETS = 64
 """Sibling sets an explorer that explorers may leave on the pool for each other."""
@@ -81,7 +81,7 @@ class SiblingPool:
         return closed, int(sizes[kept].sum()), least_left
 
     def export(self) -> tuple[WorkUnit, np.ndarray, np.ndarray]:
-        """All roots, unordered, and the set and bit of each for ``remove``."""
+        """All roots, in order, and the set and bit of each for ``remove``."""
         top = self.n_sets
         n_roots = int(np.bitwise_count(self._arrays.mask[:top]).sum(dtype=np.int64))
         width = int(self._arrays.level[:top].max(initial=0)) + 1
@@ -94,7 +94,9 @@ class SiblingPool:
             width,
             *(part.ctypes.data for part in (depths, digits, sets, bits)),
         )
-        return WorkUnit(self._n_jobs, depths, digits), sets, bits
+        order = np.argsort(sort_keys(self._n_jobs, digits), kind="stable")
+        unit = WorkUnit(self._n_jobs, depths[order], digits[order])
+        return unit, sets[order], bits[order]
 
     def remove(self, sets: np.ndarray, bits: np.ndarray) -> None:
         """Take roots off the pool, named as by ``export``."""

@@ -18,7 +18,7 @@ from dpbb.flowshop.models.lb1_cpu import Lb1
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import BranchingRule, TreeOptions
-from dpbb.tree import WorkUnit, n_leaves
+from dpbb.tree import WorkUnit, n_leaves, work_unit
 from tests.oracle import TinyFlowShop
 
 TA021_OPTIMUM = 2297
@@ -321,3 +321,16 @@ class FakeHuge:
     def __init__(self, problem):
         self.times = problem.times
         self.n_jobs = problem.n_jobs
+
+
+def test_many_open_roots_are_listed_in_order(open_session, monkeypatch):
+    """As a checkpoint of millions of a GPU's roots that goes on here has them."""
+    monkeypatch.setattr(work_unit, "MANY_ROOTS", 2)
+    session = open_session(taillard("ta021"), ub=TA021_OPTIMUM)
+    session.advance(TA021_OPTIMUM, 0.01)
+    before = session.remaining()
+    given = session.donate(1000)
+    assert len(before) > len(given) > 2
+    for unit in (before, given, session.remaining()):
+        unit.check()
+    assert session.remaining().leaves + given.leaves == before.leaves
