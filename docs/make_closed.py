@@ -107,7 +107,7 @@ def estimates() -> list[Record]:
     done = {one.instance for one in records(RESULTS) if one.proved}
     both = records(BOUNDS) + records(RESULTS)
     known = {one.instance: one.lower_bound for one in both}
-    explored = {one.instance: one.decomposed for one in records(RESULTS)}
+    explored = {one.instance: one for one in records(RESULTS)}
     found = []
     for row in rows_of("open.csv"):
         name = row["instance"]
@@ -123,7 +123,8 @@ def estimates() -> list[Record]:
             estimated=float(row["estimated"]),
             low=float(row["low"]),
             high=float(row["high"]),
-            decomposed=explored.get(name, 0),
+            decomposed=explored[name].decomposed if name in explored else 0,
+            makespan=explored[name].makespan if name in explored else None,
         )
         if name not in done:
             found.append(one)
