@@ -105,8 +105,9 @@ def ways(name: str) -> str:
 def estimates() -> list[Record]:
     """Return the estimates of what is open, without what was closed since."""
     done = {one.instance for one in records(RESULTS) if one.proved}
-    both = records(BOUNDS) + records(RESULTS)
-    known = {one.instance: one.lower_bound for one in both}
+    known: dict[str, int] = {}
+    for one in records(BOUNDS) + records(RESULTS):
+        known[one.instance] = max(known.get(one.instance, 0), one.lower_bound or 0)
     explored = {one.instance: one for one in records(RESULTS)}
     found = []
     for row in rows_of("open.csv"):
@@ -118,7 +119,7 @@ def estimates() -> list[Record]:
             digest="",
             n_jobs=n_jobs,
             n_machines=n_machines,
-            best_lower=max(known.get(name) or 0, int(row["best_lower"])),
+            best_lower=max(known.get(name, 0), int(row["best_lower"])),
             best_upper=int(row["best_upper"]),
             estimated=float(row["estimated"]),
             low=float(row["low"]),
