@@ -523,6 +523,18 @@ def test_one_side_at_a_time_where_bounds_tie(one_side):
         assert tuple(found.permutation.tolist()) in orders
 
 
+@pytest.mark.parametrize(("n_jobs", "seed", "above"), [(67, 1, 60), (129, 0, 100)])
+def test_one_side_at_a_time_of_more_than_64_jobs(pages, n_jobs, seed, above):
+    """Several words of jobs, the last of which has halves of its own."""
+    rng = random.Random(f"{n_jobs}{seed}")
+    times = [[rng.randint(1, 99) for _ in range(20)] for _ in range(n_jobs)]
+    problem = FlowShopProblem(FlowShopInstance("random", times))
+    ub = problem.root_bound + above
+    expected = counted(Subject.of("cpu-1").explore(problem, TreeOptions(), ub))
+    assert expected[0] > 100
+    assert counted(pages.explore(problem, TreeOptions(), ub)) == expected
+
+
 def test_parts_of_pages_lose_nothing(pages, monkeypatch):
     """Even where hardly a page is decomposed whole."""
     monkeypatch.setattr(shape_module, "MOST_CHILDREN", 20)

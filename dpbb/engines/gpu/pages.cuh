@@ -123,10 +123,12 @@ struct PageCache {
   // Make sure that `needed` calls of take succeed; false when all but the spare pages
   // are used up.
   //
-  // A warp that sees more free pages than all of them can take (each once after it has
-  // looked) adds to the counter. It compares and swaps only where they run short: at the
-  // start of a launch all warps come at once, and that needs half as many tries as the
-  // square of their number.
+  // A warp that sees many more free pages than all of them take at once adds to the
+  // counter. It compares and swaps only where they run short: at the start of a launch all
+  // warps come at once, and that needs half as many tries as the square of their number.
+  // What was added beyond the end, as others took a lot since the look, is undone: none
+  // claims behind it but who has added, too, and undoes that first, or has seen a later
+  // end, which this one's claim is before.
   __device__ __forceinline__ bool reserve(const Arena &arena, int needed, int lane) {
     const int missing = needed - count - (int)(claim_end - claim);
     if (missing <= 0) return true;
@@ -134,13 +136,20 @@ struct PageCache {
     u32 begin = 0, taken = 0;
     if (lane == 0) {
       Control *control = arena.control;
-      const u32 wanted = max(needed - count, 16), spare = control->spare_pages;
+      const int wanted = max(needed - count, 16), spare = (int)control->spare_pages;
       while (!taken) {
         const u64 both = *(volatile u64 *)&control->free_next;
-        const u32 seen = (u32)both, free = (u32)(both >> 32) - seen;
-        if (wanted <= LANES && free >= (control->n_warps + 1) * LANES + spare) {
-          begin = atomicAdd(&control->free_next, wanted);
+        const u32 seen = (u32)both;
+        u32 end = (u32)(both >> 32);
+        const int free = (int)(end - seen);  // below 0 until such a claim is undone
+        if (wanted <= LANES && free >= (int)(control->n_warps + 1) * LANES + spare) {
+          begin = atomicAdd(&control->free_next, (u32)wanted);
+          const u32 behind = begin + wanted;
           taken = wanted;
+          while (taken && (int)(end - behind) < 0) {
+            if (atomicCAS(&control->free_next, behind, begin) == behind) taken = 0;
+            end = *(volatile u32 *)&control->free_end;
+          }
         } else {
           if (free < wanted + spare) break;
           begin = atomicCAS(&control->free_next, seen, seen + wanted);
