@@ -92,8 +92,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--side-by-side",
         type=int,
         metavar="CORES",
-        help="trees: lists that are searched at a time, a core each; a GPU's host part "
-        "has the others (default: all cores but two)",
+        help="trees: cores that explore lists, one list for each or for as many as it "
+        "has threads; a GPU's host part has the others (default: all but two)",
     )
     parser.add_argument(
         "--branching",

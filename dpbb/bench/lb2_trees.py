@@ -3,8 +3,9 @@
 The founding papers' protocol. A list (``lb2_lists``) is explored in every way; the
 counts of nodes are compared, and the times are what is wanted. Lists are made and
 searched sequentially, in plain loops, on a core each, side by side; meanwhile a GPU and
-the cores that are left explore those that are there; then the cores together, with
-SIMD. What is finished is in the file, and a second call goes on from there.
+the cores that are left explore those that are there; then threads with SIMD, as many
+lists side by side as there are cores for. What is finished is in the file, and a second
+call goes on from there.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
 from itertools import product
@@ -45,10 +46,6 @@ THREADS = (1, 3, 5, 7, 9, 11)
 
 SPARE_CORES = 2
 """Cores left alone while lists are explored side by side, if nothing else is said."""
-
-CORE_SHARE, GPU_SHARE = 0.6, 0.8
-"""Parts of the budget after which sequential search ends, and the GPU's, where threads
-come after them."""
 
 CORE_CHILDREN = 1 << 16
 """Children of a batch of the sequential search: what Python adds to it does not count
@@ -143,7 +140,11 @@ class Book:
         self.rows.append(row)
         seconds = ", ".join(f"{second:.3f}" for second in row["seconds"])
         name = f"{row['instance']} {row['branching']}"
-        print(f"{name:<14} {row['how']:<28} {row['pool']!s:>7} {seconds}", flush=True)
+        wrong = "" if row["exact"] else "  WRONG COUNTS"
+        print(
+            f"{name:<14} {row['how']:<28} {row['pool']!s:>7} {seconds}{wrong}",
+            flush=True,
+        )
 
 
 def keys(classes: list[str], branchings: list[str], share: float) -> Iterator[Key]:
@@ -171,7 +172,8 @@ class Plan:
     repeat
         Runs of a list on a GPU and on threads, fewer where they are long.
     side_by_side
-        Lists on a core each at a time; None: all cores but two.
+        Cores that explore lists, one list for each or for as many as it has threads;
+        None: all but two.
     """
 
     ways: tuple[str, ...] = WAYS
@@ -182,24 +184,42 @@ class Plan:
 
 def measure(book: Book, wanted: Sequence[Key], plan: Plan) -> bool:
     """Measure what is not in the book until the time is over; whether counts agree."""
-    began = time.monotonic()
+    end = time.monotonic() + plan.budget_s
     book.host = book.host or host()
-    last = "threads" in plan.ways
-    ends = [
-        began + plan.budget_s * (share if last else 1.0)
-        for share in (CORE_SHARE, GPU_SHARE, 1.0)
-    ]
-    everything = os.sched_getaffinity(0)
-    exact = True
-    with _Cores(book, wanted, plan, ends[0]) as cores:
+    with _SideBySide(book, 1, plan.side_by_side, end) as cores:
+        if "cores" in plan.ways:
+            _search_all(book, wanted, cores)
+            cores.keep_to_the_rest()
         if "gpu" in plan.ways:
-            exact &= _explore_on_gpu(book, wanted, plan.repeat, ends[1], cores)
+            _explore_on_gpu(book, wanted, plan.repeat, cores)
         cores.wait()
-    os.sched_setaffinity(0, everything)
-    if last:
-        exact &= _explore_on_threads(book, wanted, plan.repeat, ends[2])
+    if "threads" in plan.ways:
+        for threads in sorted({*THREADS, physical_cores()}):
+            if threads > physical_cores() or time.monotonic() > end:
+                break
+            with _SideBySide(book, threads, plan.side_by_side, end) as groups:
+                for found in _without(book, wanted, f"{threads} threads"):
+                    groups.submit(_on_threads, found, threads, plan.repeat)
+                groups.wait()
     book.save()
-    return exact
+    return all(row["exact"] for row in book.rows)
+
+
+def _search_all(book: Book, wanted: Sequence[Key], cores: _SideBySide) -> None:
+    """Have lists made, or, where there is one, searched: so all lists come first."""
+    for key in wanted:
+        if book.has(instance=key.instance, branching=key.branching, how="core"):
+            continue
+        if (found := book.lists.get(key)) is None:
+            cores.submit(_list_of, key)
+        else:
+            cores.submit(_search, found)
+
+
+def _without(book: Book, wanted: Sequence[Key], how: str) -> list[NodeList]:
+    """Return the lists of the book that were not explored this way."""
+    lists = [book.lists[key] for key in wanted if key in book.lists]
+    return [found for found in lists if not book.has(**_row(found, how, None))]
 
 
 def host() -> dict[str, Any]:
@@ -220,59 +240,54 @@ def _key(found: NodeList) -> Key:
     return Key(found.instance, found.branching, found.seed, found.wanted)
 
 
-# -- one core each, side by side ------------------------------------------------------
+# -- processes with cores of their own, side by side ---------------------------------
 
 
-class _Cores:
-    """Makes lists and searches them sequentially, a core each.
+class _SideBySide:
+    """Processes that work for a book, with some cores each.
 
-    The process keeps the other cores meanwhile.
+    This process has the cores that are left.
+
+    Parameters
+    ----------
+    each
+        Cores of a process.
+    most
+        Cores of all of them; None: all but two, or all if one process has them.
+    end
+        Nothing begins after it (monotonic).
     """
 
-    def __init__(
-        self, book: Book, wanted: Sequence[Key], plan: Plan, end: float
-    ) -> None:
-        self._book, self._end = book, end
+    def __init__(self, book: Book, each: int, most: int | None, end: float) -> None:
+        self._book, self.end = book, end
         self._waiting: set[Future[Found]] = set()
-        self._pool: ProcessPoolExecutor | None = None
-        missing = [
-            key
-            for key in wanted
-            if not book.has(instance=key.instance, branching=key.branching, how="core")
-        ]
-        if "cores" not in plan.ways or not missing:
-            return
-        cores = sorted(os.sched_getaffinity(0))
-        most = plan.side_by_side or max(1, len(cores) - SPARE_CORES)
-        own, rest = cores[:most], cores[most:]
+        self._before = os.sched_getaffinity(0)
+        cores = sorted(self._before)
+        most = max(each, min(most or len(cores) - SPARE_CORES, len(cores)))
+        groups = [cores[i : i + each] for i in range(0, most - each + 1, each)]
         context = get_context("spawn")
         free = context.Queue()
-        for core in own:
-            free.put(core)
-        self._side_by_side = len(own)
-        self._pool = ProcessPoolExecutor(len(own), context, _take_core, (free,))
-        for key in missing:
-            self._submit(key)
-        if rest:
-            os.sched_setaffinity(0, rest)
-
-    def _submit(self, key: Key) -> None:
-        """Have a list made, or, if there is one, searched: so all lists come first."""
-        if self._pool is None:
-            return
-        found = self._book.lists.get(key)
-        self._waiting.add(
-            self._pool.submit(_list_of, key, self._end)
-            if found is None
-            else self._pool.submit(_search, found, self._end)
-        )
+        for group in groups:
+            free.put(group)
+        self._count = len(groups)
+        self._pool = ProcessPoolExecutor(self._count, context, _take_cores, (free,))
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+        self._pool.shutdown(cancel_futures=True)
+        os.sched_setaffinity(0, self._before)
+
+    def submit(self, work: Callable[..., Found], *given: Any) -> None:
+        """Have something done when a process is free."""
+        self._waiting.add(self._pool.submit(work, *given, self.end))
+
+    def keep_to_the_rest(self) -> None:
+        """Leave the processes' cores to them."""
+        taken = sorted(self._before)[: self._count]
+        if rest := self._before - set(taken):
+            os.sched_setaffinity(0, rest)
 
     def collect(self, timeout_s: float = 0.0) -> bool:
         """Take what has ended into the book; whether anything is on its way."""
@@ -283,9 +298,9 @@ class _Cores:
             result = future.result()
             if isinstance(result, NodeList):
                 self._book.lists[_key(result)] = result
-                self._submit(_key(result))
+                self.submit(_search, result)
             elif result is not None:
-                self._book.add({**result, "side_by_side": self._side_by_side})
+                self._book.add({**result, "side_by_side": self._count})
             self._book.save()
         return bool(self._waiting)
 
@@ -295,8 +310,8 @@ class _Cores:
             pass
 
 
-def _take_core(free: Queue[int]) -> None:
-    os.sched_setaffinity(0, {free.get()})
+def _take_cores(free: Queue[list[int]]) -> None:
+    os.sched_setaffinity(0, free.get())
 
 
 def _list_of(key: Key, end: float) -> NodeList | None:
@@ -374,11 +389,11 @@ def _explored(
 
 
 def _explore_on_gpu(
-    book: Book, wanted: Sequence[Key], repeat: int, end: float, cores: _Cores
-) -> bool:
+    book: Book, wanted: Sequence[Key], repeat: int, cores: _SideBySide
+) -> None:
     devices = [device for device in PoolEngine().devices() if device.kind == "cuda"]
     if not devices:
-        return True
+        return
     half = [key for key in wanted if key.seed < 5]
     some = [key for key in wanted if key.seed < FIRST_LISTS]
     waiting = list(
@@ -393,8 +408,7 @@ def _explore_on_gpu(
             )
         )
     )
-    exact = True
-    while waiting and time.monotonic() < end:
+    while waiting and time.monotonic() < cores.end:
         is_more = cores.collect()
         task = next((one for one in waiting if one[0] in book.lists), None)
         if task is None:
@@ -404,30 +418,25 @@ def _explore_on_gpu(
             continue
         waiting.remove(task)
         key, arm, pool = task
-        settings = replace(ARMS[arm], pool_size=pool, keeps_ub=True)
-        given = book.lists[key], arm, pool, settings, devices[0]
-        exact &= _repeated(book, *given, repeat if pool == LARGEST_POOL else 1)
-    return exact
-
-
-def _explore_on_threads(
-    book: Book, wanted: Sequence[Key], repeat: int, end: float
-) -> bool:
-    cores = physical_cores()
-    exact = True
-    for key in wanted:
-        found = book.lists.get(key)
-        if found is None:
+        found = book.lists[key]
+        if book.has(**_row(found, arm, pool)):
             continue
-        for threads in sorted({*(t for t in THREADS if t < cores), cores}):
-            if time.monotonic() > end:
-                return exact
-            device = Device("cpu", "cores", threads=threads)
-            settings = PoolSettings(pool_size=LARGEST_POOL, keeps_ub=True)
-            how = f"{threads} threads"
-            exact &= _repeated(book, found, how, None, settings, device, repeat)
-        book.save()
-    return exact
+        settings = replace(ARMS[arm], pool_size=pool, keeps_ub=True)
+        runs = repeat if pool == LARGEST_POOL else 1
+        given = found, arm, pool, settings, devices[0], runs, cores.end
+        if (row := _repeated(*given)) is not None:
+            book.add(row)
+            book.save()
+
+
+def _on_threads(
+    found: NodeList, threads: int, repeat: int, end: float
+) -> dict[str, Any] | None:
+    """Explore a list on threads with SIMD; the row."""
+    device = Device("cpu", "cores", threads=threads)
+    settings = PoolSettings(pool_size=LARGEST_POOL, keeps_ub=True)
+    how = f"{threads} threads"
+    return _repeated(found, how, None, settings, device, repeat, end)
 
 
 _WARM: set[tuple[str, str]] = set()
@@ -435,18 +444,17 @@ _WARM: set[tuple[str, str]] = set()
 
 
 def _repeated(
-    book: Book,
     found: NodeList,
     how: str,
     pool: int | None,
     settings: PoolSettings,
     device: Device,
     repeat: int,
-) -> bool:
-    """Explore a list several times after a warm-up; whether the counts are right."""
-    row = _row(found, how, pool)
-    if book.has(**row):
-        return True
+    end: float,
+) -> dict[str, Any] | None:
+    """Explore a list several times after a warm-up; the row."""
+    if time.monotonic() > end:
+        return None
     given = (settings, found.problem, found.tree, device)
 
     def run(end: float = math.inf) -> dict[str, Any] | None:
@@ -468,12 +476,12 @@ def _repeated(
             watts = (after - before) / (time.perf_counter() - began)
     except DpbbError as error:
         print(f"{found.instance} {how}: {error}")
-        return True
-    seconds = [run["seconds"][0] for run in runs]
-    facts = {"watts": watts, "host_cores": len(os.sched_getaffinity(0))}
-    book.add({**row, **runs[-1], **facts, "seconds": seconds})
-    exact = all(run["exact"] for run in runs)
-    if not exact:
-        print(f"{found.instance} {how}: WRONG COUNTS")
-    book.save()
-    return exact
+        return None
+    return {
+        **_row(found, how, pool),
+        **runs[-1],
+        "watts": watts,
+        "host_cores": len(os.sched_getaffinity(0)),
+        "seconds": [one["seconds"][0] for one in runs],
+        "exact": all(one["exact"] for one in runs),
+    }
