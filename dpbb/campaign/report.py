@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import OptionError
 from dpbb.estimation.rates import h100_rate
+from dpbb.estimation.result import MANY_JOBS, ONLY_LEAST
 from dpbb.plotting import style
 from dpbb.text.json_text import json_text
 
@@ -48,11 +49,6 @@ LEFT_COLUMNS = (
 """Columns of the table of what is not proved; GPU-hours are those of ``h100_rate``."""
 
 AFFORDABLE_H = 100.0
-
-MANY_JOBS = 100
-"""Of trees of so many jobs nearly all nodes are below few, which all samples may miss:
-three of the four of 200 jobs that were explored further than their estimates had more
-than the upper end. So an estimate says how many there are at least."""
 
 CLASS_COLUMNS = (
     *("class", "instances", "proved", "new upper", "new lower"),
@@ -174,12 +170,14 @@ def as_markdown(records: Sequence[Record]) -> str:
     """Return tables of classes, news, choices, instances, and of what is left."""
     rows = [row_of(one) for one in records if one.attempts]
     waiting = left(records)
+    many = any(one.n_jobs >= MANY_JOBS and not one.proved for one in records)
     parts = [
         as_table(CLASS_COLUMNS, classes(records)),
         as_news(records),
         as_table(CHOICE_COLUMNS, choices(records)),
         as_table(SHOWN, [tuple(row[name] for name in SHOWN) for row in rows]),
         as_table(LEFT_COLUMNS, waiting) if waiting else "",
+        f"{ONLY_LEAST.capitalize()}.\n" if waiting and many else "",
     ]
     return "\n".join(part for part in parts if part)
 

@@ -6,7 +6,13 @@ from typing import Any, Unpack
 from dpbb.engines.registry import get_engine
 from dpbb.errors import OptionError
 from dpbb.estimation.rates import Rate, RateUnknown, h100_rate, measured_rate
-from dpbb.estimation.result import MOST_NODES, USED_OPTIONS, Estimate
+from dpbb.estimation.result import (
+    MANY_JOBS,
+    MOST_NODES,
+    ONLY_LEAST,
+    USED_OPTIONS,
+    Estimate,
+)
 from dpbb.flowshop.family import read_problem
 from dpbb.options import SolveOptions, TreeOptions, kinds
 from dpbb.options.derived import EstimateKeywords
@@ -133,6 +139,9 @@ def estimate(
             unknown = str(error)
     last = rounds[-1]
     low, high = interval(rounds)
+    reasons = doubts(rounds)
+    if problem.n_jobs >= MANY_JOBS and not last.exact:
+        reasons += (ONLY_LEAST,)
     return Estimate(
         instance=instance_name_of(problem),
         digest=problem.digest,
@@ -147,7 +156,7 @@ def estimate(
         high=high,
         exact=last.exact,
         by_upper_bound=last.by_ub,
-        reasons=doubts(rounds),
+        reasons=reasons,
         samples=last.samples,
         probes=probes,
         visited=sum(one.visited for some in rounds for one in some.found),

@@ -23,6 +23,16 @@ USED_OPTIONS = (
 MOST_NODES = 1e300
 """Where numbers of nodes end: beyond 1.8e308 there are no floats."""
 
+MANY_JOBS = 100
+"""From so many jobs on no upper end is known; see ``ONLY_LEAST``."""
+
+ONLY_LEAST = (
+    f"of {MANY_JOBS} jobs and more nearly all of a tree is below few nodes, which all "
+    "samples may miss: there are at least so many, and no upper end is known"
+)
+"""Three of the four trees of 200 jobs that were explored further than their estimates
+had more nodes than the upper end."""
+
 _UNITS = ((86400 * 365.25, "years"), (86400, "days"), (3600, "h"), (60, "min"))
 
 
@@ -143,7 +153,7 @@ class Estimate:
         if self.exact:
             rows.append(("nodes", f"{self.nodes:,.0f} (counted, not estimated)"))
         else:
-            between = f" ({count(self.low)} to {count(self.high)})"
+            between = self._between(count(self.low), count(self.high))
             if self.low >= MOST_NODES:
                 between = ""
             rows.append(("nodes", f"{_about(count(self.nodes))}{between}"))
@@ -155,7 +165,7 @@ class Estimate:
                 for nodes in (self.low, self.nodes, self.high)
             )
             same = self.exact or low == high
-            spread = "" if same else f" ({low} to {high})"
+            spread = "" if same else self._between(low, high)
             speed = f"{number(rate.nodes_per_second)} nodes/s, {rate.source}"
             rows.append(("time", f"{_about(middle)}{spread} on {rate.what}: {speed}"))
         rows.append(
@@ -167,6 +177,11 @@ class Estimate:
         )
         rows += [("WARNING", f"not reliable: {reason}") for reason in self.reasons]
         return rows
+
+    def _between(self, low: str, high: str) -> str:
+        if ONLY_LEAST in self.reasons:
+            return f" (at least {low})"
+        return f" ({low} to {high})"
 
     def _repr_html_(self) -> str:
         """Table for notebooks."""

@@ -10,6 +10,7 @@ from dpbb.campaign import report
 from dpbb.campaign.folder import Record
 from dpbb.errors import OptionError
 from dpbb.estimation.rates import h100_rate
+from dpbb.estimation.result import MANY_JOBS, ONLY_LEAST
 
 RATE = h100_rate(50, 20).nodes_per_second
 
@@ -85,6 +86,8 @@ def test_no_upper_end_is_said_where_samples_miss_most_of_a_tree(changes):
     assert row[5] >= row[6] >= one.leaves
     assert (row[7], row[10]) == (None, None)
     assert row[11] == ("no" if one.leaves else "perhaps")
+    said = ONLY_LEAST.capitalize() in report.as_markdown([one])
+    assert said == (one.n_jobs >= MANY_JOBS)
 
 
 def test_classes_are_drawn_beside_the_cactus():

@@ -10,12 +10,12 @@ import pytest
 import dpbb
 from dpbb.errors import InstanceError, OptionError
 from dpbb.estimation.rates import Rate
-from dpbb.estimation.result import Estimate, duration, number
+from dpbb.estimation.result import ONLY_LEAST, Estimate, count, duration, number
 from dpbb.tree.work_unit import WorkUnit
 
 
-def small(**changes):
-    return dpbb.estimate("ta005", measure=False, **{"samples": 20, **changes})
+def small(instance="ta005", **changes):
+    return dpbb.estimate(instance, measure=False, **{"samples": 20, **changes})
 
 
 def test_a_small_tree_is_counted():
@@ -81,6 +81,16 @@ def test_warnings_are_part_of_the_text():
     assert doubtful.seconds == doubtful.nodes / 1000
     assert "WARNING      not reliable: so <it> is" in doubtful.summary()
     assert "so &lt;it&gt; is" in doubtful._repr_html_()
+
+
+def test_of_many_jobs_no_upper_end_is_claimed():
+    found = small(instance="ta081", upper_bound=6090, samples=16)
+    assert found.reasons[-1] == ONLY_LEAST
+    assert f"(at least {count(found.low)})" in found.summary()
+    assert count(found.high) not in found.summary()
+    counted = small(instance="ta081", upper_bound=6000, samples=16)
+    assert counted.exact
+    assert counted.reliable
 
 
 @pytest.mark.parametrize(
