@@ -1,22 +1,27 @@
-"""Records that somebody has changed: what can be seen to be wrong in them."""
+"""Records that somebody has changed, or of attempts that were killed."""
 
 from __future__ import annotations
 
+import platform
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpbb.errors import InstanceError, OptionError
+from dpbb.campaign.folder import CHECKPOINTS
+from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
+from dpbb.errors import CheckpointError, InstanceError, OptionError
 from dpbb.flowshop.best_known import best_known_of_digest
 from dpbb.flowshop.family import read_problem
 from dpbb.problem import Problem, instance_name_of
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
-from dpbb.result import Proof, Status
+from dpbb.result import Proof, Status, Termination
+from dpbb.solving.resume import options_before, strategy_before
 
 if TYPE_CHECKING:
-    from dpbb.campaign.folder import Record
+    from dpbb.campaign.folder import CampaignFolder, Record
 
 
 def doubt_of(
@@ -90,3 +95,53 @@ def _doubt_of_schedule(record: Record, problem: Problem[Any] | None) -> str:
     if value == record.makespan:
         return ""
     return f"its permutation has makespan {value}, not {record.makespan}"
+
+
+def after_kill(record: Record, file: Path, folder: CampaignFolder) -> Record:
+    """Return a record with what the last checkpoint knows; as it was if nothing newer.
+
+    Parameters
+    ----------
+    file
+        Of the record: one that is younger than the checkpoints knows what they say.
+    """
+    own = folder.path / CHECKPOINTS / folder.label(record)
+    times = [one.stat().st_mtime for one in own.glob("*.dpbb")]
+    if record.proved or max(times, default=0.0) <= file.stat().st_mtime:
+        return record
+    try:
+        saved = load_checkpoint(str(own))
+    except CheckpointError:  # as the next attempt will say
+        return record
+    problem = saved.spec.problem
+    if problem.digest != record.digest or saved.seconds <= record.seconds:
+        return record
+    options = options_before(saved)
+    least = min((unit.least_lb for unit in saved.units), default=saved.ub)
+    return replace(
+        record,
+        status=str(Status.UNKNOWN if saved.value is None else Status.FEASIBLE),
+        termination=str(Termination.STOPPED),
+        proof=str(Proof.OPEN_ROOTS),
+        makespan=saved.value,
+        permutation=saved.permutation,
+        lower_bound=max(record.lower_bound or 0, min(least, saved.ub)),
+        decomposed=saved.counters.decomposed,
+        leaves=saved.counters.leaves,
+        seconds=saved.seconds,
+        explore_seconds=saved.explore_s,
+        gpu_seconds=saved.gpu_s,
+        energy_j=saved.energy_j,
+        engine=", ".join(sorted(set(saved.seats.values()))),
+        attempts=record.attempts + 1,
+        checkpoint=f"{CHECKPOINTS}/{own.name}",
+        checkpoint_host=platform.node(),
+        strategy=str(strategy_before(saved)),
+        bound=saved.spec.tree.bound,
+        heuristics=str(options.heuristics),
+        trajectory=tuple(
+            (round(step.seconds, 3), step.value, step.source)
+            for step in saved.trajectory
+        ),
+        error="",
+    )

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from dpbb import api
-from dpbb.campaign.checking import doubt_of
+from dpbb.campaign.checking import after_kill, doubt_of
 from dpbb.campaign.folder import CERTIFICATES, CHECKPOINTS, CampaignFolder, Record
-from dpbb.campaign.killed import after_kill
 from dpbb.campaign.schedules import KnownSchedule, named
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.coordination.checkpoint import Checkpoint

@@ -7,7 +7,7 @@ from pathlib import Path
 from dpbb.errors import OptionError
 from dpbb.flowshop.best_known import benchmark_name, best_known, best_known_names
 from dpbb.flowshop.formats import file_and_index, sources_in
-from dpbb.flowshop.taillard import TIME_SEEDS
+from dpbb.flowshop.taillard import time_seeds
 
 ALLOWED = (
     "names (ta021, VFR30_15_2), files, or sets: ta, vrf, ta:20x20, vrf:30x20, "
@@ -24,7 +24,7 @@ BEGINNING = {"ta": "ta", "vrf": "VFR"}
 def size_of(name: str) -> tuple[int, int]:
     """Jobs and machines of an instance of a benchmark."""
     if name.startswith("ta"):
-        return tuple(TIME_SEEDS)[(int(name[2:]) - 1) // 10]
+        return tuple(time_seeds())[(int(name[2:]) - 1) // 10]
     n_jobs, n_machines, _ = name.removeprefix("VFR").split("_")
     return int(n_jobs), int(n_machines)
 

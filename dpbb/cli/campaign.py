@@ -173,8 +173,7 @@ class Overview:
 
 
 def _report(paths: Sequence[Path], files: Sequence[str], data: str | None) -> int:
-    from dpbb.campaign.checking import doubt_of
-    from dpbb.campaign.killed import after_kill
+    from dpbb.campaign.checking import after_kill, doubt_of
 
     found: dict[str, Record] = {}
     doubts = 0

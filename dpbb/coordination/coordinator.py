@@ -46,8 +46,7 @@ from dpbb.coordination.messages import (
 )
 from dpbb.coordination.optima import Optima
 from dpbb.coordination.outcome import Outcome
-from dpbb.coordination.rate import WINDOW_S, RateMeter
-from dpbb.coordination.run_record import RunRecord
+from dpbb.coordination.run_record import WINDOW_S, RateMeter, RunRecord
 from dpbb.coordination.saves import Saves
 from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.coordination.units import LeaseRecord

@@ -74,7 +74,7 @@ class RunSpec:
         A seat that has not reported for so long has lost its lease.
     max_reports, max_report_bytes
         Periodic reports of all seats a second, and bytes of the full ones among them:
-        with many seats the intervals are stretched to stay below (``pace.py``).
+        with many seats the intervals are stretched to stay below (``answers.py``).
     """
 
     run_id: RunId

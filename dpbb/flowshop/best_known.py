@@ -5,9 +5,9 @@ Sources and date stand at the top of ``data/best_known.csv``.
 
 import functools
 import re
-from importlib import resources
 
 from dpbb.problem import BestKnown
+from dpbb.text.files import data_lines
 
 _NAME = re.compile(
     r"ta(?P<ta>\d{1,9})|VFR(?P<vrf>\d{1,9}_\d{1,9}_\d{1,9})(_Gap)?", re.I | re.A
@@ -60,11 +60,9 @@ def best_known_of_canonical(digest: str) -> BestKnown | None:
 @functools.cache
 def _tables() -> tuple[dict[str, BestKnown], dict[str, BestKnown]]:
     """By digest and by canonical digest."""
-    table = resources.files(__package__) / "data" / "best_known.csv"
-    lines = table.read_text(encoding="ascii").splitlines()
-    rows = [line.split(",") for line in lines if not line.startswith("#")]
     digests, canonical = {}, {}
-    for name, digest, lower, upper, any_order in rows[1:]:
+    for line in data_lines(__package__, "best_known.csv"):
+        name, digest, lower, upper, any_order = line.split(",")
         known = BestKnown(name, int(lower), int(upper))
         digests[digest] = canonical[any_order] = known
     return digests, canonical

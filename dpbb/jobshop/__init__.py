@@ -4,7 +4,6 @@ Evaluators are imported when they are first used: this package alone loads neith
 Numba nor CuPy nor Dask.
 """
 
-from dpbb.jobshop.best_known import best_known as best_known
 from dpbb.jobshop.critical_exchanges import Neighbourhood as Neighbourhood
 from dpbb.jobshop.critical_exchanges import n5 as n5
 from dpbb.jobshop.evaluate import evaluate as evaluate
@@ -19,5 +18,6 @@ from dpbb.jobshop.schedule import schedule as schedule
 from dpbb.jobshop.solution import Criterion as Criterion
 from dpbb.jobshop.solution import CyclicError as CyclicError
 from dpbb.jobshop.solution import Encoding as Encoding
+from dpbb.jobshop.taillard import best_known as best_known
 from dpbb.jobshop.taillard import generate as generate
 from dpbb.problem import BestKnown as BestKnown

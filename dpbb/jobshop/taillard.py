@@ -6,12 +6,13 @@ one of the machines for every instance (``data/taillard.csv``).
 """
 
 import functools
-from importlib import resources
 
 import numpy as np
 
 from dpbb.errors import refuse, shown
 from dpbb.jobshop.instance import MAX_JOBS, MAX_MACHINES, JobShopInstance
+from dpbb.problem import BestKnown
+from dpbb.text.files import data_lines
 
 _MODULUS = 2**31 - 1
 
@@ -71,6 +72,17 @@ def taillard_instance(number: int) -> JobShopInstance:
 
 @functools.cache
 def _rows() -> list[list[str]]:
-    text = (resources.files(__package__) / "data" / "taillard.csv").read_text("ascii")
-    lines = [line for line in text.splitlines() if not line.startswith("#")]
-    return [line.split(",") for line in lines[1:]]
+    return [line.split(",") for line in data_lines(__package__, "taillard.csv")]
+
+
+def best_known(name: str) -> BestKnown | None:
+    """Bounds of the instance of this name; None when it is not in the table."""
+    return _table().get(name)
+
+
+@functools.cache
+def _table() -> dict[str, BestKnown]:
+    rows = (line.split(",") for line in data_lines(__package__, "best_known.csv"))
+    return {
+        name: BestKnown(name, int(lower), int(upper)) for name, lower, upper in rows
+    }

@@ -4,6 +4,7 @@ import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import resources
 from pathlib import Path
 
 from dpbb.errors import DpbbError, OptionError
@@ -42,6 +43,12 @@ def check_writable(path: str | Path, name: str) -> None:
             f"{name}: expected a file that can be written, got {path}: "
             f"{getattr(error, 'strerror', None) or error}"
         ) from error
+
+
+def data_lines(package: str, name: str) -> list[str]:
+    """Return the lines of a table in a package's folder of data, below its header."""
+    text = (resources.files(package) / "data" / name).read_text("ascii")
+    return [line for line in text.splitlines() if not line.startswith("#")][1:]
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 import dpbb as package
@@ -17,8 +16,6 @@ SHOP = "job,cut,weld\ndoor,3,2\nframe,1,4\n"
         ((), "the following arguments are required: COMMAND"),
         (("prove", "ta001"), "invalid choice: 'prove'"),
         (("solve",), "the following arguments are required: INSTANCE"),
-        (("solve", ""), "instance: expected a name, a file or a table, got ''"),
-        (("solve", "ta" + "9" * 5000), "expected the path of a file, got an error"),
         (("solve", "ta121"), "expected ta001 to ta120, got 'ta121'"),
         (("solve", "no/file"), "neither such a name nor an existing file"),
         (("solve", "ta001", "--index", "1"), "index: expected a file of several"),
@@ -29,32 +26,13 @@ SHOP = "job,cut,weld\ndoor,3,2\nframe,1,4\n"
         (("solve", "ta001", "ta002"), "ta002: expected a known argument"),
         (("solve", "ta001", "--threads"), "--threads: expected one argument"),
         (("solve", "ta001", "--threads", "0"), "--threads: expected a whole number"),
-        (
-            ("solve", "ta001", "--threads", "two"),
-            "expected a whole number from 1 to 1024",
-        ),
-        (("solve", "ta001", "--threads", "1025"), "whole number from 1 to 1024, got"),
-        (("solve", "ta001", "--threads", "9" * 5000), "got '9999"),
-        (("solve", "ta001", "--workers", "-1"), "--workers: expected a whole number"),
         (("solve", "ta001", "--engine", "tpu"), "--engine: expected one of auto, cpu"),
-        (("solve", "ta001", "--branching", "best"), "--branching: expected one of min"),
-        (("solve", "ta001", "--bound", "lb9"), "bound: expected one of lb1"),
-        (("solve", "ta001", "--cutoff", "-5"), "--cutoff: expected a whole number >="),
-        (("solve", "ta001", "--upper-bound", "1.5"), "--upper-bound: expected a whole"),
         (("solve", "ta001", "--cutoff", "9", "--upper-bound", "9"), "at most one of"),
-        (
-            ("solve", "ta001", "--time-limit", "0"),
-            "--time-limit: expected a number > 0",
-        ),
         (("solve", "ta001", "--time-limit", "nan"), "expected a number > 0, got nan"),
-        (("solve", "ta001", "--time-limit", "1h"), "expected a number > 0, got '1h'"),
-        (("solve", "ta001", "--node-limit", "0"), "--node-limit: expected a whole"),
-        (("solve", "ta001", "--gap-limit", "1"), "--gap-limit: expected a number >= 0"),
         (
             ("solve", "ta001", "--heuristics", "luck"),
             "heuristics: expected one of auto",
         ),
-        (("solve", "ta001", "--heuristic-time", "-1"), "--heuristic-time: expected a"),
         (("solve", "ta001", "--initial", "0 1 2"), "initial: expected 20 jobs, got 3"),
         (("solve", "ta001", "--front", " "), "--front: expected jobs, got ' '"),
         (("solve", "ta001", "--back", "20"), "back: expected jobs 0 to 19, got 20"),
@@ -62,20 +40,12 @@ SHOP = "job,cut,weld\ndoor,3,2\nframe,1,4\n"
             ("estimate", "ta001", "--front", "x"),
             "front, position 0: expected the numbe",
         ),
-        (
-            ("solve", "ta001", "--initial", "0 " * 20),
-            "initial: expected every job once",
-        ),
         (("solve", "ta001", "--initial", ""), "or a readable file with them, got ''"),
-        (("solve", "ta001", "--initial", "no.txt"), "or a readable file with them"),
         (
             ("solve", "ta001", "--root-order", " ".join(map(str, range(1, 21)))),
             "jobs count from 0, subtract 1",
         ),
-        (("solve", "ta001", "--slice", "9"), "--slice: expected a number >= 0.001"),
-        (("solve", "ta001", "--seed", "-1"), "--seed: expected a whole number >= 0"),
         (("solve", "ta001", "--optima-file", "x"), "expected together with all_optima"),
-        (("solve", "ta001", "--verbosity", "loud"), "--verbosity: expected one of"),
         (("solve", "ta001", "--config", "no.toml"), "expected a readable TOML file"),
         (("solve", "ta001", "--output", "no/dir/s.csv"), "--output: expected a file"),
         (
@@ -92,7 +62,6 @@ SHOP = "job,cut,weld\ndoor,3,2\nframe,1,4\n"
         (("evaluate", "ta001", "0 1"), "permutation: expected 20 jobs, got 2"),
         (("evaluate", "ta001", "0 1 x"), "expected job numbers separated by commas"),
         (("bench", "tpu"), "invalid choice: 'tpu'"),
-        (("bench", "scale"), "invalid choice: 'scale'"),
     ],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",
 )
@@ -106,24 +75,9 @@ def test_bad_arguments(dpbb, arguments, message):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("shop.csv", "", "got an empty file"),
-        (
-            "shop.csv",
-            SHOP + "panel,2\n",
-            "line 4: expected 3 cells as in line 1, got 2",
-        ),
         ("shop.csv", SHOP + "panel,2,-2\n", "line 4, cell 3: expected a whole number"),
-        ("shop.csv", SHOP + "panel,2,2.5\n", "expected a whole number >= 0, got '2.5'"),
-        ("shop.csv", SHOP + "panel,2,nan\n", "expected a whole number >= 0, got 'nan'"),
-        ("shop.csv", SHOP + "panel,2,\n", "expected a whole number >= 0, got ''"),
         ("shop.json", "{", "line 1, column 2: expected JSON"),
-        ("shop.json", '{"x": 1}', "expected the key 'times', got the keys 'x'"),
-        ("shop.txt", "3 2\n1 2 3\n", "after line 2: expected row 2 of 2 with 3 values"),
-        ("shop.txt", "2 1\n1 2\n3\n", "line 3: expected 'n_jobs n_machines', got '3'"),
-        ("shop.txt", "\0", "expected a text file, got a binary file"),
         ("shop.xls", "", "expected a file ending in"),
-        ("shop.xlsx", "", "expected an Excel workbook"),
-        ("shop.npy", "not NumPy", "expected a NumPy array file of numbers"),
     ],
 )
 def test_bad_files_are_named(dpbb, tmp_path, name, content, message):
@@ -209,20 +163,7 @@ def test_bad_scheduler_file_is_an_error(dpbb, tmp_path, content, code, message):
     ("instance", "message"),
     [
         (None, "expected a two-dimensional table of processing times, got None"),
-        (3, "expected a two-dimensional table"),
-        ([], "at least one job and one machine"),
-        ([[]], "at least one job and one machine"),
-        ([1, 2], "expected a row of processing times"),
-        ([[1, 2], [3]], "row 1: expected 2 processing times as in row 0, got 1"),
         ([[1, -2]], "row 0, column 1: expected a whole number >= 0, got -2"),
-        ([[1, 0.5]], "expected a whole number >= 0, got 0.5"),
-        ([[1, float("nan")]], "expected a whole number >= 0, got nan"),
-        ([[1, "2"]], "expected a whole number >= 0, got '2'"),
-        ([[True, False]], "expected a whole number >= 0"),
-        ([[2**40]], "sum to at most"),
-        (np.zeros((2, 2, 2)), "got 3 dimension"),
-        (np.array([["a"]]), "expected a table of whole numbers"),
-        ({"a": 1}, "got an object of type dict"),
         ("ta000", "expected ta001 to ta120, got 'ta000'"),
     ],
     ids=lambda value: None if isinstance(value, str) else repr(value)[:20],

@@ -17,7 +17,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 import dpbb
 from dpbb.cluster.scheduler import keeper
-from dpbb.cluster.storage import patience
+from dpbb.cluster.storage import store
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint, resumed_id
 from dpbb.coordination.format import to_bytes
 from dpbb.errors import CheckpointError, ClusterError, OptionError
@@ -172,7 +172,7 @@ async def test_a_folder_that_hangs_costs_its_run_alone_its_checkpoints(
     await stopped.stop()
     assert (await stopped.outcome(10)).termination is Termination.STOPPED
     with monkeypatch.context() as patch:
-        patch.setattr(patience, "OPEN_S", 0.2)
+        patch.setattr(store, "OPEN_S", 0.2)
         with pytest.raises(CheckpointError, match="-new has not answered"):
             await submit(c, spec_of(*HUGE, checkpoint=f"{urls[0]}-new"))
     hanging.set()

@@ -7,7 +7,7 @@ from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.heuristics import beam_gpu
 from dpbb.flowshop.heuristics.beam import beam
 from dpbb.flowshop.heuristics.beam_levels import Guide, Root
-from dpbb.flowshop.heuristics.neh import neh
+from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.heuristics.search import Search
 from tests import oracle
 from tests.parity.beams import SHAPES, SMALL, same_runs

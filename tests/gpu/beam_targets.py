@@ -12,7 +12,7 @@ import time
 from dpbb.flowshop import FlowShopProblem, read_instance
 from dpbb.flowshop.heuristics import beam as cpu
 from dpbb.flowshop.heuristics import beam_gpu as gpu
-from dpbb.flowshop.heuristics.neh import neh
+from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.heuristics.search import Search
 from dpbb.kernels.cores import physical_cores
 

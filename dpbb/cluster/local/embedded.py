@@ -7,16 +7,21 @@ Dask is even imported here, and a run may be submitted before they have joined.
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import socket
 import subprocess
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from dpbb.cluster.local import cuda_cluster
 from dpbb.cluster.local.process import end, launch
+from dpbb.cluster.scheduler.page import EXPECTED
 from dpbb.cluster.worker.gpus import plan_workers
 from dpbb.errors import ClusterError, OptionError
 from dpbb.kernels.cores import physical_cores
@@ -125,9 +130,8 @@ def _own_cluster(
     # only now: the workers import at the same time
     from distributed import LocalCluster
 
-    from dpbb.cluster.local.late_dashboard import attach_later
+    from dpbb.cluster.local.embedded import attach_later, quiet_dask
     from dpbb.cluster.local.nanny import EmbeddedWorker
-    from dpbb.cluster.local.quiet import quiet_dask
     from dpbb.cluster.local.worker_main import encode_warm_up
 
     if unwanted():
@@ -182,3 +186,82 @@ def _fail_runs(clusters: list[Any], text: str) -> None:
         plugin = cluster.scheduler.extensions.get("dpbb")
         for run_id in [] if plugin is None else list(plugin.hub.runs):
             plugin.hub.fail(run_id, ClusterError(text))
+
+
+_LOGGERS = ("distributed", "bokeh")
+_lock = Lock()
+_open = 0
+_restore = ExitStack()
+
+
+@contextmanager
+def quiet_dask() -> Iterator[None]:
+    """Let Dask log errors only, for the length of the block.
+
+    Blocks of several threads may overlap and end in any order, unlike those of
+    ``LocalCluster(silence_logs=...)``: the last one that ends restores the levels.
+    """
+    global _open
+    from distributed.utils import silence_logging_cmgr
+
+    with _lock:
+        _open += 1
+        if _open == 1:
+            for name in _LOGGERS:
+                _restore.enter_context(silence_logging_cmgr(logging.ERROR, name))
+    try:
+        yield
+    finally:
+        with _lock:
+            _open -= 1
+            if not _open:
+                _restore.close()
+
+
+logger = logging.getLogger(__name__)
+
+DELAY_S = 2.0
+
+
+def attach_later(scheduler: Any) -> None:
+    """Attach the dashboard to a scheduler of this process that was started without.
+
+    Importing Bokeh takes as long as everything else of a short solve, and nobody looks
+    at a page within the first seconds: until then its port answers, but has no plots.
+
+    Call it in any thread; does nothing if the scheduler closes before.
+    """
+    asyncio_loop: asyncio.AbstractEventLoop = scheduler.loop.asyncio_loop
+    if find_spec("bokeh") is not None:
+        EXPECTED.add(scheduler)
+
+    def begin() -> None:
+        asyncio_loop.call_later(DELAY_S, start_import)
+
+    def start_import() -> None:
+        # a thread of its own: the loop goes on, and no exit waits for it
+        if not scheduler.status.name.startswith("clos"):
+            threading.Thread(target=load, name="dpbb-dashboard", daemon=True).start()
+
+    def load() -> None:
+        try:
+            import distributed.dashboard.scheduler  # noqa: F401
+
+            import dpbb.dashboard.page  # noqa: F401
+        except ImportError as error:
+            logger.warning("no dashboard: %s", error)
+            return
+        if not asyncio_loop.is_closed():
+            asyncio_loop.call_soon_threadsafe(attach)
+
+    def attach() -> None:
+        from distributed.dashboard.scheduler import connect
+
+        if scheduler.status.name.startswith("clos"):
+            return
+        connect(scheduler.http_application, scheduler.http_server, scheduler, "/")
+        plugin = scheduler.extensions.get("dpbb")
+        if plugin is not None:
+            plugin.page.attach()
+
+    asyncio_loop.call_soon_threadsafe(begin)

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from dpbb.cluster.scheduler.keeper import Keeper
 from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder
 from dpbb.cluster.storage.claim import Claim
-from dpbb.cluster.storage.patience import in_time
-from dpbb.cluster.storage.store import shown
+from dpbb.cluster.storage.store import in_time, shown
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.format import to_bytes
 from dpbb.coordination.messages import RunSpec

@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from dpbb.cluster.storage.claim import BEAT_S, Claim
-from dpbb.cluster.storage.patience import OPEN_S, in_thread, no_answer
+from dpbb.cluster.storage.store import OPEN_S, in_thread, no_answer
 from dpbb.coordination.snapshot import CheckpointSnapshot
 from dpbb.errors import CheckpointError
 

@@ -60,7 +60,7 @@ class Monitor:
         Seconds, monotonic; the hub's.
     readings
         What a worker says of its devices and itself, by its address: see
-        ``dpbb.cluster.worker.health``.
+        ``dpbb.cluster.worker.plugin``.
     """
 
     def __init__(

@@ -13,8 +13,7 @@ from typing import Any, Protocol
 
 from dpbb.cluster.storage.checkpoint_folder import newest_whole, resumed_id
 from dpbb.cluster.storage.claim import NAME, is_owned
-from dpbb.cluster.storage.patience import in_thread, in_time
-from dpbb.cluster.storage.store import Folder, shown
+from dpbb.cluster.storage.store import Folder, in_thread, in_time, shown
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.messages import RunSpec
 from dpbb.errors import DpbbError

@@ -13,7 +13,9 @@ import os
 import platform
 import threading
 import time
+from collections.abc import Sequence
 from importlib.util import find_spec
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +27,6 @@ from dpbb.cluster.rpc import raised
 from dpbb.cluster.versions import versions
 from dpbb.cluster.worker.exploration import Exploration, SeatClosedError
 from dpbb.cluster.worker.gpus import seat_kinds
-from dpbb.cluster.worker.health import Health
 from dpbb.cluster.worker.heuristics import WorkerHeuristics
 from dpbb.cluster.worker.link import WorkerLink
 from dpbb.cluster.worker.sessions import SeatSessions
@@ -38,6 +39,7 @@ from dpbb.coordination.messages import (
     SeatId,
     UnitId,
 )
+from dpbb.engines import nvml
 from dpbb.engines.base import Device
 from dpbb.engines.cpu.engine import processor_name
 from dpbb.engines.registry import get_engine, is_replaced
@@ -293,3 +295,42 @@ def _warm_up() -> None:
         get_engine("cpu").availability()
     except EngineUnavailable as error:
         logger.debug("no CPU engine: %s", error)
+
+
+FRESH_S = 2.0
+"""A reading serves for so long: to ask a driver takes milliseconds."""
+
+
+class Health:
+    """Readings of some GPUs, as a metric of a Dask worker.
+
+    Dask's heartbeats may carry metrics of others; the scheduler holds the latest ones
+    of each worker, and the page shows them. Dask itself says how busy cores are.
+
+    Parameters
+    ----------
+    uuids
+        Those of the GPUs.
+    """
+
+    def __init__(self, uuids: Sequence[str]) -> None:
+        self._uuids = tuple(uuids)
+        self._latest: dict[str, dict[str, Any]] = {}
+        self._until = 0.0
+        self._thread: Thread | None = None
+
+    def __call__(self, _worker: object) -> dict[str, dict[str, Any]]:
+        """Return what the driver said last, by UUID: fields of ``feed.DeviceRow``.
+
+        It is asked in a thread, and not waited for: a heartbeat that comes late costs
+        the worker.
+        """
+        now = time.monotonic()
+        if now >= self._until and not (self._thread and self._thread.is_alive()):
+            self._until = now + FRESH_S
+            self._thread = Thread(target=self._read, name="dpbb-health", daemon=True)
+            self._thread.start()
+        return self._latest
+
+    def _read(self) -> None:
+        self._latest = {uuid: nvml.health(uuid) for uuid in self._uuids}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpbb.flowshop.heuristics.beam import load, widen
 from dpbb.flowshop.heuristics.beam_levels import NO_KEY, Guide, Outcome, Root, best_of
-from dpbb.flowshop.heuristics.neh import neh
+from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.heuristics.search import Search
 from dpbb.flowshop.models.lb1_cuda import Lb1, quads
 from dpbb.flowshop.problem import FlowShopProblem

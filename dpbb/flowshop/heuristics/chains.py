@@ -2,24 +2,40 @@
 
 One chain a thread, in rounds of a fixed number of iterations. Now and then the chain
 that is worst goes on from the best schedule of all. So everything but the number of
-rounds is a function of the instance, the start, the seed and the threads.
+rounds is a function of the instance, the start, the seed and the threads. In every
+iteration something is taken out of the schedule, put back elsewhere and searched
+locally; the heuristics differ in what they take out and how (``Moves``).
 """
 
 from __future__ import annotations
 
 import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.flowshop.heuristics.chain import BLOCK, JOBS, RECURSIVE, Chain, Moves
-from dpbb.flowshop.heuristics.insertion_lanes import narrowest
+from dpbb.flowshop.heuristics.insertion_lanes import (
+    NOBODY,
+    bit,
+    evaluate_block,
+    insert,
+    least_cost,
+    local_search,
+    narrowest,
+    pick,
+    put,
+    random_below,
+    remove,
+)
 from dpbb.flowshop.heuristics.loading import tiny_searches
-from dpbb.flowshop.heuristics.neh import neh
+from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.heuristics.search import Search, improve, machine_times
-from dpbb.flowshop.heuristics.steps import iterate
-from dpbb.kernels.pointers import addresses
+from dpbb.kernels.compiling import entry, helper, int64
+from dpbb.kernels.pointers import addresses, pointers
+from dpbb.kernels.scalar import atomic_load
 from dpbb.problem import Incumbent
 
 ROUND_OPERATIONS = 40_000_000
@@ -160,3 +176,115 @@ def _wait(search: Search, running: list[Future[None]], stop: NDArray[np.int64]) 
             pending = wait(pending).not_done
     for future in running:
         future.result()
+
+
+@entry
+def iterate(chain_in: Chain, lane: np.signedinteger[Any], iterations: int) -> int:
+    """Advance a chain, whose arrays are changed in place; return how many were done.
+
+    Parameters
+    ----------
+    chain_in, lane
+        The chain with addresses, and any integer of its room's element type.
+    iterations
+        Ends earlier at the chain's target and when it is stopped, which cuts an
+        iteration short.
+    """
+    chain = pointers(chain_in, lane)
+    n_jobs = chain.room.n_jobs
+    for done in range(iterations):
+        if chain.values[1] <= chain.target:
+            return done
+        for i in range(n_jobs):
+            chain.trial[i] = chain.current[i]
+        if chain.moves.kind == RECURSIVE:
+            reinsert_in_turn(chain)
+        else:
+            rebuild(chain, chain.moves.kind == BLOCK)
+        value = search_locally(chain, n_jobs)
+        if atomic_load(chain.stop, int64(0)):
+            return done
+        accept(chain, value)
+    return iterations
+
+
+@helper
+def rebuild(chain: Chain, together: bool) -> None:
+    """Take jobs out of the trial, search locally without them, put them back."""
+    room, trial, out, rng = chain.room, chain.trial, chain.out, chain.rng
+    length = int64(room.n_jobs)
+    last = int64(chain.last)
+    size = int64(chain.moves.removed)
+    if together:
+        size = min(1 + random_below(rng, size), last - chain.first - 1)
+        place = chain.first + random_below(rng, last - chain.first - size + 1)
+    for i in range(size):
+        if not together:
+            place = chain.first + random_below(rng, last - chain.first)
+        out[i] = remove(trial, length, place)
+        length -= 1
+        last -= 1
+    search_locally(chain, length)
+    if together:
+        first, nobody = int64(chain.first), bit(int64(NOBODY))
+        evaluate_block(room, trial, length, first, last, out, size)
+        value = least_cost(room, first, last, nobody)
+        _, slot = pick(room, first, last, nobody, value, rng)
+        for i in range(size):
+            insert(trial, length + i, slot + i, out[i])
+    else:
+        for i in range(size):
+            put(
+                room,
+                trial,
+                length + i,
+                int64(chain.first),
+                last + i,
+                int64(out[i]),
+                int64(-1),
+                rng,
+            )
+
+
+@helper
+def reinsert_in_turn(chain: Chain) -> None:
+    """Take jobs out of the trial one after the other, each to its best other place."""
+    room, trial, rng = chain.room, chain.trial, chain.rng
+    first, last, n_jobs = int64(chain.first), int64(chain.last), int64(room.n_jobs)
+    for _ in range(1 + random_below(rng, chain.moves.removed)):
+        place = first + random_below(rng, last - first)
+        job = remove(trial, n_jobs, place)
+        put(room, trial, n_jobs - 1, first, last - 1, job, place, rng)
+
+
+@helper
+def search_locally(chain: Chain, length: int) -> int:
+    """Search from the trial, of which the first jobs are there; return its makespan."""
+    return local_search(
+        chain.room,
+        chain.trial,
+        int64(length),
+        int64(chain.first),
+        int64(chain.last) - (chain.room.n_jobs - length),
+        float(chain.moves.patience),
+        chain.rng,
+        chain.stop,
+    )
+
+
+@helper
+def accept(chain: Chain, value: int) -> None:
+    """Go on from the trial if it is no worse, or as the temperature allows."""
+    worse = value - chain.values[0]
+    uniform = random_below(chain.rng, int64(1 << 30)) / (1 << 30)
+    if worse > 0 and uniform >= np.exp(-worse / chain.moves.temperature):
+        return
+    if value > chain.limit:
+        return
+    for i in range(chain.room.n_jobs):
+        chain.current[i] = chain.trial[i]
+    chain.values[0] = value
+    if value < chain.values[1]:
+        for i in range(chain.room.n_jobs):
+            chain.best[i] = chain.trial[i]
+        chain.values[1] = value

@@ -7,29 +7,30 @@ until then.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+from typing import TYPE_CHECKING, NamedTuple
 
 from dpbb.errors import OptionError
 from dpbb.flowshop.bounds.lb1 import root_bound
-from dpbb.flowshop.heuristics import johnson
 from dpbb.flowshop.heuristics.loading import Loading
-from dpbb.flowshop.heuristics.neh import neh
-from dpbb.flowshop.heuristics.palmer import palmer
-from dpbb.flowshop.heuristics.plain_search import plain_search
+from dpbb.flowshop.heuristics.palmer import JOHNSON_MACHINES, johnson, palmer
+from dpbb.flowshop.heuristics.plain import neh, plain_search
 from dpbb.flowshop.heuristics.search import Search, improve
 from dpbb.flowshop.heuristics.table import HEURISTICS, path_of
-from dpbb.flowshop.heuristics.together import Part, run_together
 from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import require_gpu
 from dpbb.options import Heuristics
+from dpbb.problem import Incumbent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpbb.flowshop.heuristics.search import Heuristic
     from dpbb.flowshop.instance import FlowShopInstance
-    from dpbb.problem import Incumbent, StartSearch
+    from dpbb.problem import StartSearch
 
 Stages = tuple[tuple[tuple[str, ...], float], ...]
 """Names of heuristics that run at once, until which share of the time."""
@@ -121,8 +122,8 @@ def first_incumbent(
         path_of(method, device, strict=True)  # refused before anything runs
     if device == "gpu":
         require_gpu()
-    if instance.n_machines <= johnson.MOST_MACHINES:
-        return johnson.johnson(search, incumbent)
+    if instance.n_machines <= JOHNSON_MACHINES:
+        return johnson(search, incumbent)
     if instance.n_jobs**2 * instance.n_machines > LARGE:
         incumbent = palmer(search, incumbent)
     incumbent = neh(search, incumbent)
@@ -219,3 +220,84 @@ def _stages(
     if in_turn or (device == "cpu" and (for_beams or proves)):
         return (("beam",), 0.85 if for_beams else 0.5), ((local,), 1.0)
     return (((local, "beam"), 1.0),)
+
+
+POLL_S = 0.005
+"""How often limits are looked at."""
+
+
+class Part(NamedTuple):
+    """A heuristic and the number of threads that it may use."""
+
+    heuristic: Heuristic
+    threads: int
+
+
+class _End(NamedTuple):
+    """How a part ended."""
+
+    outcome: Incumbent | BaseException
+
+
+def run_together(search: Search, start: Incumbent, parts: Sequence[Part]) -> Incumbent:
+    """Improve ``start`` by all parts until all have ended, or one has a proof.
+
+    The functions of ``search`` are called in this thread; an error of a part ends the
+    others and is raised.
+    """
+    events: SimpleQueue[Incumbent | int | _End] = SimpleQueue()  # int: a bound
+    stop = Event()
+    best = start
+
+    def run(part: Part) -> None:
+        own = replace(
+            search,
+            threads=part.threads,
+            on_improvement=events.put,
+            should_stop=stop.is_set,
+            on_bound=events.put,
+            elsewhere=lambda: best,
+        )
+        try:
+            events.put(_End(part.heuristic(own, start)))
+        except BaseException as error:  # noqa: BLE001 (raised by whoever waits)
+            events.put(_End(error))
+
+    threads = [Thread(target=run, args=(part,), daemon=True) for part in parts]
+    for thread in threads:
+        thread.start()
+    running = len(threads)
+    failure: BaseException | None = None
+    try:
+        while running:
+            if search.over or best.proved:
+                stop.set()
+            try:
+                event = events.get(timeout=POLL_S)
+            except Empty:
+                continue
+            if isinstance(event, int):
+                search.on_bound(event)
+                continue
+            if isinstance(event, Incumbent):
+                found = event
+            else:
+                running -= 1
+                if isinstance(event.outcome, BaseException):
+                    failure = failure or event.outcome
+                    stop.set()
+                    continue
+                found = event.outcome
+            if found.value < best.value:
+                best = found
+                if search.on_improvement is not None:
+                    search.on_improvement(best)
+            elif found.value == best.value and found.proved:
+                best = replace(best, proved=True)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    if failure is not None:
+        raise failure
+    return best

@@ -29,14 +29,14 @@ class Method(NamedTuple):
 _HERE = "dpbb.flowshop.heuristics"
 
 HEURISTICS: dict[str, Method] = {
-    "neh": Method(f"{_HERE}.neh:neh"),
+    "neh": Method(f"{_HERE}.plain:neh"),
     "ig": Method(f"{_HERE}.chains:iterated_greedy", beside=True),
     "vbih": Method(f"{_HERE}.chains:block_insertion", beside=True),
     "ils": Method(f"{_HERE}.chains:iterated_local_search", beside=True),
     "bub": Method(f"{_HERE}.upper_bound_first:upper_bound_first", beside=True),
     "beam": Method(f"{_HERE}.beam:beam", f"{_HERE}.beam_gpu:beam", beside=True),
     "tabu": Method(
-        f"{_HERE}.tabu.method:tabu", f"{_HERE}.tabu.method:tabu_gpu", beside=True
+        f"{_HERE}.tabu.search:tabu", f"{_HERE}.tabu.search:tabu_gpu", beside=True
     ),
 }
 """All heuristics; the option ``heuristics`` takes these names."""

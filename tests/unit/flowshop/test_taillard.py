@@ -7,7 +7,7 @@ import pytest
 from dpbb.errors import InstanceError
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.makespan import makespan
-from dpbb.flowshop.taillard import TIME_SEEDS, generate, taillard_instance
+from dpbb.flowshop.taillard import generate, taillard_instance, time_seeds
 
 SIZES = [(20, 5), (20, 10), (20, 20), (50, 5), (50, 10), (50, 20), (100, 5)]
 SIZES += [(100, 10), (100, 20), (200, 10), (200, 20), (500, 20)]
@@ -50,7 +50,7 @@ def test_all_instances_are_those_of_this_digest():
 @pytest.mark.data
 def test_time_seeds_are_the_published_ones(shared):
     published = (shared / "data/taillard/time_seeds.txt").read_text().split()
-    assert [str(seed) for seeds in TIME_SEEDS.values() for seed in seeds] == published
+    assert [str(seed) for seeds in time_seeds().values() for seed in seeds] == published
 
 
 @pytest.mark.data

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from dpbb.errors import OptionError
-from dpbb.flowshop.heuristics.neh import neh
+from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.heuristics.search import Search
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.own_process import command_of

@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import EngineUnavailable, OptionError
+from dpbb.flowshop.heuristics.plain import neh
+from dpbb.flowshop.heuristics.search import Search, improve
 from dpbb.flowshop.heuristics.tabu.cpu import CpuSearch
 from dpbb.flowshop.heuristics.tabu.state import (
     Neighbourhood,
@@ -33,6 +35,7 @@ from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.kernels.cores import physical_cores
 from dpbb.options.kinds import member, whole
 from dpbb.options.permutations import check_permutation
+from dpbb.problem import Incumbent
 
 if TYPE_CHECKING:
     from dpbb.flowshop.heuristics.tabu.gpu import GpuSearch, Shape
@@ -265,7 +268,7 @@ def make_starts(
 ) -> NDArray[np.int32]:
     """Return a permutation for each search, shape (searches, n_jobs)."""
     if start is None:
-        from dpbb.flowshop.heuristics.neh import neh
+        from dpbb.flowshop.heuristics.plain import neh
         from dpbb.flowshop.heuristics.search import Search
 
         given = [neh(Search(shop, lower_bound=0)).permutation]
@@ -304,3 +307,69 @@ def _are_several(start: object) -> bool:
         return np.ndim(start) == 2  # type: ignore[arg-type]
     except ValueError:  # rows of different lengths
         return True
+
+
+ROUND = 200
+"""Generations of a round."""
+
+GPU_SEARCHES = 264
+KICK = 4
+"""Random swaps between the incumbent and the start of a search."""
+
+
+def tabu(search: Search, start: Incumbent | None = None) -> Incumbent:
+    """Improve ``start`` (default: NEH's schedule) on cores, a search for each thread.
+
+    ``iterations`` are generations. Rounds of searches over insertions: the first of a
+    round begins at the incumbent, the others apart from it by some random swaps; all do
+    in later rounds.
+    """
+    return _rounds(search, start, "cpu", max(1, search.threads))
+
+
+def tabu_gpu(search: Search, start: Incumbent | None = None) -> Incumbent:
+    """Improve ``start`` (default: NEH's schedule) on a GPU."""
+    return _rounds(search, start, "gpu", GPU_SEARCHES)
+
+
+def load(_search: Search, _start: Incumbent) -> None:
+    """Load or compile what runs on cores, so that it takes no time from a search."""
+    from dpbb.flowshop.instance import FlowShopInstance
+
+    tiny = make_rules(FlowShopInstance("load", np.eye(3, 2, dtype=int)), 1)
+    make_search(tiny, np.array([[0, 1, 2]], np.int32), "cpu", 1)
+
+
+def _rounds(
+    search: Search, start: Incumbent | None, device: str, searches: int
+) -> Incumbent:
+    incumbent = neh(search) if start is None else start
+    n_jobs = search.instance.n_jobs
+    first, last = search.kept[0], n_jobs - search.kept[1]
+    if last - first < 2:
+        return incumbent
+    rules = make_rules(
+        search.instance, neighbourhood=Neighbourhood.INSERT, kept=search.kept
+    )
+    rng = np.random.default_rng(search.seed)
+    left = search.iterations
+    begun = False
+    while not (incumbent.proved or search.over) and (left is None or left > 0):
+        generations = ROUND if left is None else min(ROUND, left)
+        starts = np.tile(incumbent.permutation.astype(np.int32), (searches, 1))
+        for jobs in starts[0 if begun else 1 :]:
+            swap_some(rng, jobs, first, last, KICK)
+        begun = True
+
+        def take(state: State) -> None:
+            nonlocal incumbent
+            best = state.bests[state.values[:, 1].argmin()]
+            incumbent = improve(search, incumbent, best, "tabu")
+
+        state = State.of(rules, starts, generations)
+        make_search(rules, starts, device, search.threads, index=search.device).run(
+            state, generations, lambda: incumbent.proved or search.over, take
+        )
+        if left is not None:
+            left -= state.generation
+    return incumbent

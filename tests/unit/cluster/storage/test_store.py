@@ -1,14 +1,17 @@
 """Where files are, for people and for us, and what cannot be written says why."""
 
+import asyncio
 import os
+import threading
 from pathlib import Path
 
 import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
+from dpbb.cluster.storage import store
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
-from dpbb.cluster.storage.store import Folder, file_to_write
+from dpbb.cluster.storage.store import Folder, file_to_write, in_thread, in_time
 from dpbb.errors import CheckpointError
 
 
@@ -125,3 +128,33 @@ def test_a_file_that_cannot_be_written_is_refused(tmp_path):
 
 def test_a_file_that_somebody_else_deleted_is_deleted(tmp_path):
     Folder(str(tmp_path)).delete("nothing")
+
+
+def test_answers_and_errors_come_back():
+    async def both():
+        assert await in_thread(divmod, 7, 2) == (3, 1)
+        with pytest.raises(ZeroDivisionError):
+            await in_time("there", divmod, 7, 0)
+
+    asyncio.run(both())
+
+
+def test_what_does_not_answer_is_left_alone(monkeypatch):
+    """Neither the call, nor the loop, nor the process waits for it."""
+    monkeypatch.setattr(store, "OPEN_S", 0.05)
+    released = threading.Event()
+    threads = []
+
+    def hang():
+        threads.append(threading.current_thread())
+        released.wait(60)
+        raise OSError("nobody listens any more")
+
+    with pytest.raises(CheckpointError, match="there has not answered for 0 s"):
+        asyncio.run(in_time("there", hang))
+    (thread,) = threads
+    assert thread.is_alive()
+    assert thread.daemon
+    released.set()
+    thread.join(10)
+    assert not thread.is_alive()

@@ -16,7 +16,7 @@ from dpbb.flowshop.heuristics.chains import (
     iterated_local_search,
     load,
 )
-from dpbb.flowshop.heuristics.neh import neh
+from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.heuristics.search import Search
 from dpbb.problem import Incumbent
 from tests import oracle

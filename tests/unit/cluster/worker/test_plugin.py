@@ -2,8 +2,8 @@
 
 import threading
 
-from dpbb.cluster.worker import health
-from dpbb.cluster.worker.health import Health
+from dpbb.cluster.worker import plugin
+from dpbb.cluster.worker.plugin import Health
 from dpbb.engines import nvml
 
 
@@ -28,7 +28,7 @@ def test_heartbeats_carry_the_latest_reading_and_wait_for_none(monkeypatch):
 def test_an_old_reading_is_taken_again(monkeypatch):
     watts = iter([100.0, 200.0])
     monkeypatch.setattr(nvml, "health", lambda _: {"watts": next(watts)})
-    monkeypatch.setattr(health, "FRESH_S", 0.0)
+    monkeypatch.setattr(plugin, "FRESH_S", 0.0)
     metric = Health(("GPU-a",))
     found = []
     for _ in range(2):

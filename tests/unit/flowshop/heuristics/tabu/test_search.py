@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpbb.flowshop.heuristics.search import Search, improve
-from dpbb.flowshop.heuristics.tabu.method import tabu
+from dpbb.flowshop.heuristics.tabu.search import tabu
 from dpbb.flowshop.taillard import taillard_instance
 
 SHOP = taillard_instance("ta001")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpbb.coordination.pace import ASKED_TIMES, Pace
+from dpbb.coordination.answers import ASKED_TIMES, Pace
 from tests.unit.coordination.world import World, spec_of, tiny
 
 
