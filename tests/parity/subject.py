@@ -77,7 +77,7 @@ SPECS = {
         threads=1,
         golden_limit=10**12,
         quick_limit=10**12,
-        churned=(("ta030", 2178), ("ta056", 3655), ("ta081", 6100), ("ta101", 11152)),
+        churned=(("ta021", 2297), ("ta056", 3655), ("ta081", 6100), ("ta101", 11152)),
         slice_s=0.003,
         shapes=SHAPES,
     ),
