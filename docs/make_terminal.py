@@ -25,8 +25,7 @@ def main() -> int:
     from rich.console import Console
 
     import dpbb
-    from dpbb.progress.live import LiveProgress
-    from dpbb.progress.live_panel import LivePanel
+    from dpbb.progress.live import LivePanel, LiveProgress
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--instance", default="ta021")

@@ -18,17 +18,20 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from distributed import Client
 
-from dpbb.bench.cluster_runs import submit_tree
 from dpbb.bench.common import check_counts, write_json
+from dpbb.cluster.client.open import submit_run
+from dpbb.coordination.messages import RunId, RunSpec
+from dpbb.coordination.outcome import Outcome
 from dpbb.engines.cpu.engine import CpuEngine
 from dpbb.engines.driver import explore_to_end
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.kernels.cores import physical_cores
-from dpbb.options import TreeOptions
+from dpbb.options import RunOptions, TreeOptions
 from dpbb.tree.work_unit import WorkUnit
 
 RAW_SLICE_S = 0.2
@@ -187,3 +190,22 @@ def _record(tree: Tree, args: argparse.Namespace, ways: list[Way]) -> dict[str, 
         "threads": args.threads,
         "ways": [{**asdict(way), "counts": sorted(way.counts)} for way in ways],
     }
+
+
+def submit_tree(client: Client, instance: str, ub: int) -> Any:
+    """Submit the minmin tree {LB < ub} to the CPU engine; a Run of an ``Outcome``."""
+    spec = RunSpec(
+        run_id=RunId(uuid4().hex[:12]),
+        problem=FlowShopProblem(taillard_instance(instance)),
+        tree=TreeOptions(),
+        instance=instance,
+        engine="cpu",
+        upper_bound=ub,
+        options=RunOptions(heuristic_threads=0),
+    )
+    return submit_run(client, spec, make_result=outcome_itself)
+
+
+def outcome_itself(outcome: Outcome) -> Any:  # not the user's result
+    """Return the outcome in place of a user's result."""
+    return outcome

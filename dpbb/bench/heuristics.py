@@ -138,7 +138,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json is not None:
         args.json.write_text(report.to_json())
     if args.plot is not None and report.runs:
-        from dpbb.bench.heuristics_plot import draw
+        from dpbb.bench.heuristics_report import draw
 
         draw(report.runs, args.plot)
     return int(bool(wrong or failures))

@@ -14,9 +14,9 @@ from typing import Any
 
 from distributed import Client
 
-from dpbb.bench.cluster_runs import submit_tree
 from dpbb.bench.common import check_counts, write_json
 from dpbb.bench.cpu import TREES, Machine, Tree
+from dpbb.bench.dask import submit_tree
 from dpbb.coordination.ledger import Checked, CheckedGift
 from dpbb.coordination.messages import (
     Lease,

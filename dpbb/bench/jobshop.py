@@ -103,7 +103,7 @@ def _write(bench: Bench, args: argparse.Namespace) -> None:
             writer.writeheader()
             writer.writerows(asdict(row) for row in report.table)
     if args.plot is not None and report.table:
-        from dpbb.bench.jobshop_plot import draw_table
+        from dpbb.bench.jobshop_report import draw_table
 
         bench.guarded(
             "plot", partial(draw_table, report.table, report.device, args.plot)

@@ -12,7 +12,7 @@ from typing import Any
 from dpbb import api
 from dpbb.campaign.checking import after_kill, doubt_of
 from dpbb.campaign.folder import CERTIFICATES, CHECKPOINTS, CampaignFolder, Record
-from dpbb.campaign.schedules import KnownSchedule, named
+from dpbb.campaign.sets import KnownSchedule, named
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.snapshot import Snapshot

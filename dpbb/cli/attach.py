@@ -4,9 +4,16 @@ import argparse
 import sys
 from contextlib import closing
 
-from dpbb.cli.arguments import add_log_json, add_on_end, add_option
 from dpbb.cli.remote import add_run, attached
-from dpbb.cli.shared import EXIT_CODES, EXIT_CODES_TEXT, stopping, telling
+from dpbb.cli.shared import (
+    EXIT_CODES,
+    EXIT_CODES_TEXT,
+    add_log_json,
+    add_on_end,
+    add_option,
+    stopping,
+    telling,
+)
 from dpbb.errors import DpbbError, OptionError
 from dpbb.options import OPTIONS, SolveOptions
 from dpbb.result import Result

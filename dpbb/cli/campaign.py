@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from dpbb.campaign.folder import DOUBTFUL, RECORDS, CampaignFolder, Record
 from dpbb.campaign.sets import ALLOWED, members
-from dpbb.cli.arguments import add_options
-from dpbb.cli.shared import given_options, logging_to_stderr, stopping
+from dpbb.cli.shared import add_options, given_options, logging_to_stderr, stopping
 from dpbb.errors import OptionError
 from dpbb.options import SolveOptions
 from dpbb.text.files import whole_file
@@ -113,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
             f"--estimate-time: expected a number > 0, got {args.estimate_time}"
         )
     from dpbb.campaign.running import Campaign, problems_of
-    from dpbb.campaign.schedules import read_schedules
+    from dpbb.campaign.sets import read_schedules
 
     options = SolveOptions.from_mapping(given_options(args))
     with logging_to_stderr(options.verbosity):

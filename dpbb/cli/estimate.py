@@ -2,8 +2,7 @@
 
 import argparse
 
-from dpbb.cli.arguments import add_ends, add_instance, add_option
-from dpbb.cli.shared import flags_given, problem_of
+from dpbb.cli.shared import add_ends, add_instance, add_option, flags_given, problem_of
 from dpbb.estimation.result import USED_OPTIONS
 from dpbb.options import OPTIONS
 from dpbb.options.rows import OptionRow

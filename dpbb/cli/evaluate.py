@@ -4,8 +4,7 @@ import argparse
 
 import numpy as np
 
-from dpbb.cli.arguments import add_instance, add_output
-from dpbb.cli.shared import problem_of
+from dpbb.cli.shared import add_instance, add_output, problem_of
 from dpbb.options.permutations import parse_permutation
 from dpbb.problem import cost_of, instance_name_of, objective_of, part_of
 from dpbb.result.schedule import Schedule, table_of

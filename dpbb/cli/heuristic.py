@@ -6,15 +6,18 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from dpbb.cli.arguments import (
+from dpbb.cli.output import write_schedule
+from dpbb.cli.shared import (
     add_ends,
     add_instance,
     add_log_json,
     add_option,
     add_output,
+    flags_given,
+    logging_to_stderr,
+    problem_of,
+    stopping,
 )
-from dpbb.cli.output import write_schedule
-from dpbb.cli.shared import flags_given, logging_to_stderr, problem_of, stopping
 from dpbb.options import OPTIONS, SolveOptions, Verbosity
 from dpbb.problem import BestKnown, best_known_of
 from dpbb.result import Result

@@ -2,8 +2,7 @@
 
 import argparse
 
-from dpbb.cli.arguments import add_instance
-from dpbb.cli.shared import problem_of
+from dpbb.cli.shared import add_instance, problem_of
 from dpbb.problem import (
     Described,
     best_known_of,

@@ -88,7 +88,7 @@ def _draw(args: argparse.Namespace, output: Path) -> int:
     if form == "html":
         if kind != "gantt":
             raise OptionError(f"--output: expected .html for a gantt, not {kind}")
-        from dpbb.plotting.gantt_page import gantt_html
+        from dpbb.plotting.gantt_chart import gantt_html
 
         content = gantt_html(data, **how).encode()
     else:

@@ -3,8 +3,15 @@
 import argparse
 from typing import Any
 
-from dpbb.cli.arguments import add_on_end, add_options, add_output, add_progress
-from dpbb.cli.shared import EXIT_CODES_TEXT, given_options, run_and_show
+from dpbb.cli.shared import (
+    EXIT_CODES_TEXT,
+    add_on_end,
+    add_options,
+    add_output,
+    add_progress,
+    given_options,
+    run_and_show,
+)
 from dpbb.options import SolveOptions
 from dpbb.result import Result
 

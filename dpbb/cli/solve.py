@@ -3,15 +3,18 @@
 import argparse
 from typing import Any
 
-from dpbb.cli.arguments import (
+from dpbb.cli.shared import (
+    EXIT_CODES_TEXT,
     add_ends,
     add_instance,
     add_on_end,
     add_options,
     add_output,
     add_progress,
+    given_options,
+    problem_of,
+    run_and_show,
 )
-from dpbb.cli.shared import EXIT_CODES_TEXT, given_options, problem_of, run_and_show
 from dpbb.options import SolveOptions
 from dpbb.result import Result
 

@@ -6,9 +6,15 @@ import sys
 import time
 from pathlib import Path
 
-from dpbb.cli.arguments import add_ends, add_instance, add_options
 from dpbb.cli.remote import address_of
-from dpbb.cli.shared import given_options, logging_to_stderr, problem_of
+from dpbb.cli.shared import (
+    add_ends,
+    add_instance,
+    add_options,
+    given_options,
+    logging_to_stderr,
+    problem_of,
+)
 from dpbb.coordination.snapshot import WAITING_S
 from dpbb.errors import OptionError
 from dpbb.options import SolveOptions, Verbosity

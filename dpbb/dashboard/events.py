@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from bokeh.models import Button, CustomJS, InlineStyleSheet, Select, TextInput
 
 from dpbb.coordination.snapshot import EventRecord
-from dpbb.dashboard.look import FIELD, Look
+from dpbb.dashboard.look import FIELD, Look, duration
 from dpbb.dashboard.panels import Panel
-from dpbb.dashboard.text import duration
 from dpbb.progress.base import TROUBLE
 from dpbb.progress.words import clock_text
 

@@ -18,8 +18,7 @@ from bokeh.models import (
 from bokeh.palettes import Viridis256
 
 from dpbb.coordination.snapshot import Snapshot
-from dpbb.dashboard.look import FONT, Look, plot
-from dpbb.dashboard.text import plural
+from dpbb.dashboard.look import FONT, Look, plot, plural
 from dpbb.problem import Problem, Scheduled, objective_of
 
 if TYPE_CHECKING:

@@ -16,14 +16,12 @@ from bokeh.events import ConnectionLost, DocumentReady
 from bokeh.models import ColumnDataSource, CustomJS
 
 from dpbb.coordination.snapshot import Snapshot
-from dpbb.dashboard.charts import Depths, Incumbent, Rates
+from dpbb.dashboard.charts import Depths, Donated, Eaten, Incumbent, Rates, Seats, Strip
 from dpbb.dashboard.events import Events, EventTools
 from dpbb.dashboard.gantt import Gantt
 from dpbb.dashboard.look import DARK, LIGHT, Look
 from dpbb.dashboard.panels import Banner, Checkpoints, Counts, Panel, Status, banner
 from dpbb.dashboard.picker import Buttons, Picker
-from dpbb.dashboard.seats import Donated, Seats
-from dpbb.dashboard.space import Eaten, Strip
 from dpbb.dashboard.tables import Devices, Incumbents, Parameters, Runs, devices_html
 from dpbb.progress.words import left_text, state_word
 

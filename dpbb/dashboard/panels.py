@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bokeh.models import Div, InlineStyleSheet
 
 from dpbb.coordination.snapshot import CheckpointSnapshot, RunState, Snapshot
-from dpbb.dashboard.text import duration, plural, size
+from dpbb.dashboard.look import duration, plural, size
 from dpbb.progress.text import format_count
 from dpbb.progress.words import (
     UPPER_BOUND,

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.dashboard.events import at
+from dpbb.dashboard.look import duration, size
 from dpbb.dashboard.panels import Panel
-from dpbb.dashboard.text import duration, size
 from dpbb.progress.text import format_count
 from dpbb.progress.words import left_text, shares_text, state_kind, state_word
 from dpbb.text.names import middle

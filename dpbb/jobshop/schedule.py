@@ -15,7 +15,7 @@ from dpbb.jobshop.solution import (
     criterion_of,
     machine_operations,
 )
-from dpbb.result.bars import Bars
+from dpbb.result.schedule import Bars
 from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:

@@ -6,9 +6,12 @@ incumbent, the upper bound, the tree's options) and what the end of it proves.
 
 from __future__ import annotations
 
+import platform
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -31,7 +34,6 @@ from dpbb.problem import (
     wholes_of,
 )
 from dpbb.result import Improvement, Proof, ProvedBound, Result, Status, Termination
-from dpbb.result.installed import versions
 from dpbb.solving.from_below import Step
 from dpbb.text.labels import names_of
 from dpbb.tree.branching import tree_of
@@ -438,3 +440,18 @@ class Plan:
             objective=objective_of(self.problem),
             **known,
         )
+
+
+PACKAGES = ("dpbb", "numpy", "numba", "distributed")
+
+
+@cache
+def versions() -> tuple[tuple[str, str], ...]:
+    """Return the versions of Python and of the packages that a result depends on."""
+    found = [("python", platform.python_version())]
+    for package in PACKAGES:
+        try:
+            found.append((package, version(package)))
+        except PackageNotFoundError:
+            found.append((package, "not installed"))
+    return tuple(found)

@@ -12,8 +12,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from dpbb.coordination.snapshot import Snapshot
-from dpbb.dashboard.feed import DeviceRow, Overview, RunView
-from dpbb.dashboard.history import History
+from dpbb.dashboard.feed import DeviceRow, History, Overview, RunView
 from dpbb.problem import Problem, best_known_of
 
 if TYPE_CHECKING:

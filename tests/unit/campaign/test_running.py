@@ -14,7 +14,7 @@ from distributed import LocalCluster
 from dpbb.campaign import running
 from dpbb.campaign.folder import CampaignFolder
 from dpbb.campaign.running import Campaign
-from dpbb.campaign.schedules import KnownSchedule
+from dpbb.campaign.sets import KnownSchedule
 from dpbb.dashboard.feed import Overview
 from dpbb.errors import DpbbError, OptionError
 from dpbb.options import RunOptions, SolveOptions, TreeOptions

@@ -13,8 +13,7 @@ from dpbb.coordination.snapshot import (
     SeatSnapshot,
     Snapshot,
 )
-from dpbb.dashboard.feed import DeviceRow, RunView
-from dpbb.dashboard.history import History
+from dpbb.dashboard.feed import DeviceRow, History, RunView
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 

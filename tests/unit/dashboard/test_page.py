@@ -14,9 +14,8 @@ pytest.importorskip("bokeh")
 from bokeh.document import Document
 
 from dpbb.coordination.snapshot import CheckpointSnapshot, EventRecord, RunState
-from dpbb.dashboard import charts, events, gantt, panels, seats, space, tables
-from dpbb.dashboard.feed import DeviceRow, Overview, RunView
-from dpbb.dashboard.history import History
+from dpbb.dashboard import charts, events, gantt, panels, tables
+from dpbb.dashboard.feed import DeviceRow, History, Overview, RunView
 from dpbb.dashboard.look import DARK, LIGHT
 from dpbb.dashboard.page import PARTS, TITLES, _missing, show
 from dpbb.dashboard.picker import Buttons, Picker
@@ -608,12 +607,12 @@ def test_an_upper_bound_below_the_incumbent_is_drawn():
 
 
 def test_many_seats_are_shown_in_bins():
-    part = seats.Seats(LIGHT)
+    part = charts.Seats(LIGHT)
     part.update(view())
     assert len(data(part.root)["top"]) == 2
     many = tuple(seat(number, rate=1e6 + number) for number in range(1000))
     part.update(view(seats=many))
-    assert len(data(part.root)["top"]) == seats.N_BINS
+    assert len(data(part.root)["top"]) == charts.N_BINS
     assert sum(data(part.root)["top"]) == 1000
     assert part.root.yaxis[0].axis_label == "seats"
     part.update(view())
@@ -623,13 +622,13 @@ def test_many_seats_are_shown_in_bins():
 @pytest.mark.parametrize("rate", [0.0, 1e6, np.nextafter(1e6, 2e6)])
 def test_the_fastest_of_many_seats_is_in_the_last_bin(rate):
     """Also where the logarithm is rounded to that of a power of ten below."""
-    part = seats.Seats(LIGHT)
+    part = charts.Seats(LIGHT)
     part.update(view(seats=tuple(seat(number, rate=rate) for number in range(300))))
     assert sum(data(part.root)["top"]) == 300
 
 
 def test_each_seat_shows_what_it_donated():
-    part = seats.Donated(LIGHT)
+    part = charts.Donated(LIGHT)
     generous = seat(1, donations=7, donated_roots=1234)
     part.update(view(seats=(generous, seat(2), seat(3, busy=False, silent=True))))
     bars = data(part.root)
@@ -642,12 +641,12 @@ def test_each_seat_shows_what_it_donated():
 
 @pytest.mark.parametrize("most", [0, 1, 23, 24, 999])
 def test_donations_of_many_seats_are_counted(most):
-    part = seats.Donated(LIGHT)
+    part = charts.Donated(LIGHT)
     givers = [seat(number, donations=number % (most + 1)) for number in range(1000)]
     part.update(view(seats=tuple(givers)))
     bars = data(part.root)
     assert sum(bars["top"]) == 1000
-    assert len(bars["top"]) <= seats.N_BINS
+    assert len(bars["top"]) <= charts.N_BINS
     assert bars["left"][0] == -0.5  # the bar of those that gave nothing is above 0
     assert bars["right"][-1] > most
     assert part.root.xaxis[0].axis_label == "donations of a seat"
@@ -671,11 +670,11 @@ def test_counts_of_seats():
 
 
 def test_the_map_over_time_ends_with_now():
-    part = space.Eaten(LIGHT)
+    part = charts.Eaten(LIGHT)
     shown = view(spans=((0.0, 0.5, "leased"),))
     part.update(shown)
     image = data(part.root)["image"][0]
-    assert image.shape[0] <= space.N_ROWS
+    assert image.shape[0] <= charts.N_ROWS
     np.testing.assert_array_equal(image[-1], shown.history.cells[-1])
     assert part.root.y_range.end == 10.0
 
@@ -685,10 +684,10 @@ def test_the_map_over_time_of_a_resumed_run_is_blank_before_that():
     history = History()
     for seconds in (90.0, 120.0):
         history.note(replace(snapshot, seconds=seconds))
-    part = space.Eaten(LIGHT)
+    part = charts.Eaten(LIGHT)
     part.update(RunView(snapshot, history, None))
     early, late = data(part.root)["image"][0]
-    assert (early == space.UNKNOWN).all()
+    assert (early == charts.UNKNOWN).all()
     assert (late == 2).all()
     long = History()
     for second in range(1000):
@@ -697,7 +696,7 @@ def test_the_map_over_time_of_a_resumed_run_is_blank_before_that():
     assert (data(part.root)["image"][0] == 2).all()
     started = history.seconds[0] = 0.2
     assert started < history.step_s
-    part = space.Eaten(LIGHT)
+    part = charts.Eaten(LIGHT)
     part.update(RunView(snapshot, history, None))
     assert (data(part.root)["image"][0] == 2).all()
 

@@ -10,14 +10,14 @@ import pytest
 from rich.console import Console
 
 from dpbb.coordination.snapshot import CheckpointSnapshot, EventRecord, RunState
-from dpbb.progress import live_panel
-from dpbb.progress.live import LiveProgress, SteadyConsole
-from dpbb.progress.live_panel import (
+from dpbb.progress.live import (
     FINISHED,
     LEASED,
     SILENT_S,
     WAITING,
     LivePanel,
+    LiveProgress,
+    SteadyConsole,
     View,
     cells_of,
 )
@@ -44,7 +44,7 @@ def draw(renderable, *, width=80, encoding="utf-8"):
 
 
 def test_everything_has_its_place(monkeypatch):
-    monkeypatch.setattr(live_panel, "ends_text", lambda _: "14:20 to 17:20")
+    monkeypatch.setattr("dpbb.progress.live.ends_text", lambda _: "14:20 to 17:20")
     text = panel(BUSY, dashboard="http://127.0.0.1:8787/dpbb", offset_s=1.0)
     assert text[0].startswith("── ta021, running, 62m06s ─")
     facts = [" ".join(line.split()) for line in text[1:4]]

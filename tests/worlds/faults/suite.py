@@ -20,7 +20,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from dpbb.bench.cluster_runs import outcome_itself
+from dpbb.bench.dask import outcome_itself
 from dpbb.cluster.client.open import submit_run
 from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.errors import DpbbError, OptionError

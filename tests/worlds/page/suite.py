@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from dpbb.bench.cluster_runs import submit_tree
 from dpbb.bench.cpu import TREES, Machine, Tree
+from dpbb.bench.dask import submit_tree
 from dpbb.cluster.client.run import page_address
 from dpbb.cluster.scheduler.page import PAGE
 from dpbb.errors import OptionError

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dpbb.dashboard.text import duration, plural, size
+from dpbb.dashboard.look import duration, plural, size
 from dpbb.progress.text import format_count
 
 

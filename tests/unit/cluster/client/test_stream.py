@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpbb.cluster.client.callbacks import Callbacks
+from dpbb.cluster.client.stream import Callbacks
 from dpbb.errors import ClusterError
 
 

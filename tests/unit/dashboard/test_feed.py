@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dpbb.coordination.snapshot import RunState
-from dpbb.dashboard.history import MAX_SAMPLES, History
+from dpbb.dashboard.feed import MAX_SAMPLES, History
 from tests.unit.dashboard.fakes import BASE
 
 
