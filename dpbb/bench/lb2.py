@@ -12,7 +12,7 @@ import json
 import os
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +44,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument(
         "--nodes", type=int, default=2**20, help="of a batch on a GPU (default: 2**20)"
-    )
-    parser.add_argument(
-        "--words",
-        type=int,
-        nargs="*",
-        default=[1, 2, 4],
-        help="words of nodes a GPU thread has; the evaluator's own choice comes first",
     )
     parser.add_argument("--repeat", type=int, default=5, help="runs; medians are shown")
     parser.add_argument(
@@ -117,27 +110,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="measure nothing: print tables of what --json wrote, beside the papers'",
     )
     parser.add_argument("--plot", type=Path, help="report: draw a picture here")
-    for name in ("core-gflops", "gpu-gflops", "core-watts", "gpu-watts"):
+    for name in ("core-gflops", "core-watts"):
         parser.add_argument(
             f"--{name}",
             type=float,
-            help="report: for speed-ups at equal theoretical peak, or equal watts",
+            help="report: of a core, for speed-ups at equal theoretical peak and watts",
         )
-    parser.add_argument(
-        "--share",
-        type=float,
-        default=1.0,
-        help="trees: part of the lists' usual size, for a try",
-    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the suite; returns 0 unless two evaluators differ."""
     if args.report is not None:
-        from dpbb.bench.lb2_report import Peaks, print_report
+        from dpbb.bench.lb2_report import print_report
 
-        given = args.core_gflops, args.gpu_gflops, args.core_watts, args.gpu_watts
-        print_report(args.report, Peaks(*given), args.plot)
+        print_report(args.report, args.core_gflops, args.core_watts, args.plot)
         return 0
     if args.repeat < 1 or args.nodes < 1:
         raise OptionError("--repeat, --nodes: expected at least 1")
@@ -158,7 +144,7 @@ def run(args: argparse.Namespace) -> int:
     exact = True
     for size in args.sizes:
         shop = taillard_instance(SIZES[size])
-        exact &= _Size(size, shop, args.repeat).measure(cupy, args.nodes, args.words)
+        exact &= _Size(size, shop, args.repeat).measure(cupy, args.nodes)
     return int(not exact)
 
 
@@ -184,9 +170,9 @@ def _trees(args: argparse.Namespace) -> int:
     """Explore trees below lists; what is finished is in the file."""
     from dpbb.bench import lb2_trees
 
-    if args.json is None or args.budget <= 0 or args.share <= 0:
-        raise OptionError("--part trees: expected --json, --budget > 0, --share > 0")
-    wanted = list(lb2_trees.keys(args.sizes, args.branching, args.share))
+    if args.json is None or args.budget <= 0:
+        raise OptionError("--part trees: expected --json and --budget > 0")
+    wanted = lb2_trees.keys(args.sizes, args.branching)
     ways = tuple(args.ways)
     plan = lb2_trees.Plan(ways, args.budget, args.repeat, args.side_by_side)
     exact = lb2_trees.measure(lb2_trees.Book(args.json, args.known), wanted, plan)
@@ -217,7 +203,7 @@ class _Size:
         self._tables = JohnsonTables.of(shop.times, self._pairs)
         self._exact = True
 
-    def measure(self, cupy: Any, count: int, words: Sequence[int]) -> bool:
+    def measure(self, cupy: Any, count: int) -> bool:
         """Measure everything; whether all bounds are equal."""
         n_jobs = self._shop.n_jobs
         few = max(64, SCALAR_NODES * 20 // n_jobs)
@@ -250,7 +236,7 @@ class _Size:
             how = f"{n_threads} cores with SIMD" if n_threads > 1 else "one core, SIMD"
             best = self._time(how, len(many[0]), simd)
         if cupy is not None:
-            fastest = self._measure_gpu(cupy, count, words)
+            fastest = self._measure_gpu(cupy, count)
             print(
                 f"{self._size:<8}GPU / scalar core {fastest / one:.0f}, "
                 f"GPU / {threads} cores with SIMD {fastest / best:.1f}",
@@ -258,7 +244,7 @@ class _Size:
             )
         return self._exact
 
-    def _measure_gpu(self, cupy: Any, count: int, words: Sequence[int]) -> float:
+    def _measure_gpu(self, cupy: Any, count: int) -> float:
         from dpbb.flowshop.bounds.batch_gpu import GpuNodes
 
         nodes = random_nodes(self._shop.n_jobs, count, seed=2)
@@ -272,25 +258,17 @@ class _Size:
             for part, kind in zip(nodes, kinds, strict=True)
         ]
         result = cupy.empty((count,), np.int32)
-        fastest = 0.0
-        for n_words in (None, *words):
-            batch = GpuNodes(self._shop, self._pairs, words=n_words)
 
-            def work(batch: GpuNodes = batch) -> None:
+        def rate(how: str, batch: GpuNodes) -> float:
+            def work() -> None:
                 batch.bounds(*there, strong=False, result=result)
                 cupy.cuda.Device().synchronize()
 
-            how = "GPU" if n_words is None else f"GPU, {n_words} words a thread"
-            rate = self._time(how, count, work)
-            self._compare(how, result.get()[: len(expected)], expected[:count])
-            fastest = max(fastest, rate)
-        machines = GpuNodes(self._shop, self._pairs[:0])
+            return self._time(how, count, work)
 
-        def lb1() -> None:
-            machines.bounds(*there, strong=False, result=result)
-            cupy.cuda.Device().synchronize()
-
-        self._time("GPU, LB1 alone", count, lb1)
+        fastest = rate("GPU", GpuNodes(self._shop, self._pairs))
+        self._compare("GPU", result.get()[: len(expected)], expected[:count])
+        rate("GPU, LB1 alone", GpuNodes(self._shop, self._pairs[:0]))
         return fastest
 
     def _time(self, how: str, count: int, work: Callable[[], Any]) -> float:

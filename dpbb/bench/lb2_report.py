@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -60,46 +60,40 @@ TITLES = "bounds alone", "trees"
 Lines = defaultdict[tuple[str, str], list[tuple[int, float]]]
 """Points of pool and speed-up, by class and way."""
 
-GPU_PEAKS = {"NVIDIA H200": (34_000.0, 700.0)}
+Equal = tuple[str, float | None, float | None]
+"""What is equal, and how much of it a core and a GPU have, where that is known."""
+
+GPU_PEAKS: dict[str | None, tuple[float | None, float | None]] = {
+    "NVIDIA H200": (34_000.0, 700.0)
+}
 """GFLOPS in double precision, as the papers', and watts, of NVIDIA's data sheet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Peaks:
-    """Theoretical peaks and powers, where they are known."""
-
-    core_gflops: float | None = None
-    gpu_gflops: float | None = None
-    core_watts: float | None = None
-    gpu_watts: float | None = None
-
-    def of(self, gpu: str | None) -> Peaks:
-        """Return them with those of a GPU's data sheet where none are given."""
-        gflops, watts = GPU_PEAKS.get(gpu or "", (None, None))
-        return replace(
-            self,
-            gpu_gflops=self.gpu_gflops or gflops,
-            gpu_watts=self.gpu_watts or watts,
-        )
-
-
-def print_report(paths: Sequence[Path], peaks: Peaks, plot: Path | None) -> None:
+def print_report(
+    paths: Sequence[Path],
+    core_gflops: float | None,
+    core_watts: float | None,
+    plot: Path | None,
+) -> None:
     """Print tables of files of ``--part arms`` and ``--part trees``; draw a picture."""
     arms: list[dict[str, Any]] = []
     trees: dict[Any, dict[str, Any]] = {}  # files that go on from one have its rows
+    peaks: tuple[float | None, float | None] = None, None
     for path in paths:
         data = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(data, list):
             arms += data
-        else:
-            peaks = peaks.of(data["host"].get("gpu"))
-            for row in data["rows"]:
-                key = row["instance"], row["branching"], row["how"], row["pool"]
-                trees[key] = row
+            continue
+        peaks = GPU_PEAKS.get(data["host"].get("gpu"), peaks)
+        for row in data["rows"]:
+            trees[row["instance"], row["branching"], row["how"], row["pool"]] = row
     _print_structures()
     _print_arms([row for row in arms if "pool" in row])
-    if trees:
-        _print_trees(list(trees.values()), peaks)
+    equals = [
+        ("theoretical peak", core_gflops, peaks[0]),
+        ("watts", core_watts, peaks[1]),
+    ]
+    _print_trees(list(trees.values()), equals)
     if plot is not None:
         draw(arms, list(trees.values()), plot)
 
@@ -165,21 +159,25 @@ class Trees:
     seconds, shares
         Of every list on a core, and percent of it in bounding.
     speed_ups
-        Of every list, by way and pool.
+        By way, pool and instance.
     watts
         Of the GPU in every row, by way.
     """
 
     seconds: list[float]
     shares: list[float]
-    speed_ups: dict[str, dict[int | None, list[float]]]
+    speed_ups: dict[str, dict[int | None, dict[str, float]]]
     watts: dict[str, list[float]]
 
     @property
     def threads(self) -> dict[int, list[float]]:
         """Speed-ups of threads with SIMD, by their number."""
         found = self.speed_ups.items()
-        return {int(how.split()[0]): by[None] for how, by in found if None in by}
+        return {
+            int(how.split()[0]): list(by[None].values())
+            for how, by in found
+            if None in by
+        }
 
 
 def trees_of(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, str], Trees]:
@@ -202,13 +200,13 @@ def trees_of(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, str], Trees]:
         trees = found[size_of(row["instance"]), row["branching"]]
         by_pool = trees.speed_ups.setdefault(row["how"], {})
         speed_up = base["seconds"][0] / median(row["seconds"])
-        by_pool.setdefault(row["pool"], []).append(speed_up)
+        by_pool.setdefault(row["pool"], {})[row["instance"]] = speed_up
         if row.get("watts"):
             trees.watts[row["how"]].append(row["watts"])
     return found
 
 
-def _print_trees(rows: Iterable[dict[str, Any]], peaks: Peaks) -> None:
+def _print_trees(rows: Iterable[dict[str, Any]], equals: Sequence[Equal]) -> None:
     for (size, branching), trees in sorted(trees_of(rows).items()):
         times, theirs = trees.seconds, PAPERS_SHARE[size]
         print(f"\n{size}, {branching}: trees, speed-up over one scalar core (lists)")
@@ -219,14 +217,15 @@ def _print_trees(rows: Iterable[dict[str, Any]], peaks: Peaks) -> None:
         print(f"{'how':<40}" + "".join(f"{pool:>11}" for pool in POOLS))
         for how, by_pool in trees.speed_ups.items():
             if None not in by_pool:
-                cells = "".join(_mean(by_pool.get(pool)) for pool in POOLS)
+                found = [by_pool.get(pool, {}) for pool in POOLS]
+                cells = "".join(_mean(list(by.values())) for by in found)
                 print(f"{how:<40}{cells}")
         for name, table in PAPERS.items():
             if size in table:
                 cells = "".join(f"{value:>7.1f}    " for value in table[size])
                 print(f"{'papers: ' + name:<40}{cells}")
         _print_threads(size, trees)
-        _print_equal(trees, peaks)
+        _print_equal(trees, equals)
 
 
 def _print_threads(size: str, trees: Trees) -> None:
@@ -241,19 +240,20 @@ def _print_threads(size: str, trees: Trees) -> None:
         print(f"{'papers: threads':<40}" + "".join(cells))
 
 
-def _print_equal(trees: Trees, peaks: Peaks) -> None:
+def _print_equal(trees: Trees, equals: Sequence[Equal]) -> None:
     """Say what is left of speed-ups beside as many cores as have the GPU's peak."""
+    _, core_watts, _ = equals[-1]
     for how, by_pool in trees.speed_ups.items():
         if None in by_pool:
             continue
-        best = max(fmean(values) for values in by_pool.values())
-        watts = fmean(trees.watts[how]) if how in trees.watts else None
+        lists = max(len(by) for by in by_pool.values())
+        best = max(fmean(by.values()) for by in by_pool.values() if len(by) == lists)
+        measured = fmean(trees.watts[how]) if how in trees.watts else None
         said = [
             f"{what} ({gpu / core:.0f} cores) {best * core / gpu:.2f}"
             for what, core, gpu in (
-                ("theoretical peak", peaks.core_gflops, peaks.gpu_gflops),
-                ("watts", peaks.core_watts, peaks.gpu_watts),
-                ("the GPU's measured watts", peaks.core_watts, watts),
+                *equals,
+                ("the GPU's measured watts", core_watts, measured),
             )
             if core and gpu
         ]
@@ -261,7 +261,7 @@ def _print_equal(trees: Trees, peaks: Peaks) -> None:
             print(f"{how}, over as many cores of equal {', '.join(said)}")
 
 
-def _mean(values: list[float] | None) -> str:
+def _mean(values: list[float]) -> str:
     if not values:
         return 11 * " "
     return f"{fmean(values):>7.1f} {f'({len(values)})':<3}"[:11]
@@ -285,9 +285,14 @@ def draw(
     explored: Lines = defaultdict(list)
     for (size, branching), found in trees_of(trees).items():
         for how in ("tables, refactored", "parents"):
-            for pool, values in found.speed_ups.get(how, {}).items():
-                if branching == "minmin" and pool is not None:
-                    explored[size, how].append((pool, fmean(values)))
+            by_pool = found.speed_ups.get(how, {})
+            if branching == "minmin" and by_pool:
+                lists = set.intersection(*map(set, by_pool.values()))  # with all pools
+                explored[size, how] = [
+                    (pool, fmean(by[name] for name in lists))
+                    for pool, by in by_pool.items()
+                    if pool is not None
+                ]
     both = [
         (title, lines)
         for title, lines in zip(TITLES, (bounds, explored), strict=True)

@@ -14,7 +14,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
 from itertools import product
@@ -78,8 +78,8 @@ PAPERS_ARMS = ("parents", "tables, refactored", "sorted, refactored")
 LARGEST_POOL = 262144
 """Of this pool a list is explored several times, of the others once."""
 
-FIRST_LISTS = 2
-"""Of a class and rule: what has all pools before others have them."""
+FIRST_LISTS = 1
+"""Of a class and rule: what has all arms."""
 
 
 Found = NodeList | dict[str, Any] | None
@@ -147,16 +147,14 @@ class Book:
         )
 
 
-def keys(classes: list[str], branchings: list[str], share: float) -> Iterator[Key]:
-    """Ten lists of a class: the first instance of each, then the second, and so on."""
-    for branching in branchings:
-        for number in range(10):
-            for size in classes:
-                n_jobs = int(size.split("x")[0])
-                instance = f"ta{CLASSES[size] + number:03}"
-                longer = LONGER.get((instance, branching), 1.0)
-                most = int(WANTED[n_jobs] * longer * share)
-                yield Key(instance, branching, number, most)
+def keys(classes: list[str], branchings: list[str]) -> list[Key]:
+    """Ten lists of a class and rule: the first of each, then the second, and so on."""
+    found = []
+    for branching, number, size in product(branchings, range(10), classes):
+        n_jobs, instance = int(size.split("x")[0]), f"ta{CLASSES[size] + number:03}"
+        longer = LONGER.get((instance, branching), 1.0)
+        found.append(Key(instance, branching, number, int(WANTED[n_jobs] * longer)))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,20 +392,13 @@ def _explore_on_gpu(
     devices = [device for device in PoolEngine().devices() if device.kind == "cuda"]
     if not devices:
         return
-    half = [key for key in wanted if key.seed < 5]
-    some = [key for key in wanted if key.seed < FIRST_LISTS]
-    waiting = list(
-        dict.fromkeys(
-            (
-                *product(half, PAPERS_ARMS, [LARGEST_POOL]),
-                *product(some, PAPERS_ARMS[:2], POOLS),
-                *product(wanted, PAPERS_ARMS, [LARGEST_POOL]),
-                *product(some, ARMS, [LARGEST_POOL]),
-                *product(some, PAPERS_ARMS, POOLS),
-                *product(wanted, PAPERS_ARMS, POOLS),
-            )
-        )
-    )
+    by_seed = sorted(wanted, key=lambda key: key.seed)  # both rules by turns
+    first = [key for key in by_seed if key.seed < FIRST_LISTS]
+    waiting = [
+        *product(wanted, PAPERS_ARMS, [LARGEST_POOL]),
+        *product(first, ARMS, [LARGEST_POOL]),
+        *((key, arm, pool) for arm in PAPERS_ARMS for key in by_seed for pool in POOLS),
+    ]
     while waiting and time.monotonic() < cores.end:
         is_more = cores.collect()
         task = next((one for one in waiting if one[0] in book.lists), None)
