@@ -22,9 +22,6 @@ from dpbb.options import Offload
 if TYPE_CHECKING:
     from dpbb.engines.pool.settings import PoolSettings
 
-PARTS_PER_THREAD = 4
-"""Parts of a batch for each thread: the last one to end is waited for by all."""
-
 LEAST_PART = 16
 """Nodes of the smallest part."""
 
@@ -134,9 +131,12 @@ class CpuBounding:
     def begin(
         self, parents: Batch, ub: int, wanted: Wanted | None = None
     ) -> Callable[[], Bounded]:
-        """Begin with a batch; the result is waited for by calling what is returned."""
-        parts = PARTS_PER_THREAD * self._n_threads
-        size = max(LEAST_PART, -(-parents.size // parts))
+        """Begin with a batch; the result is waited for by calling what is returned.
+
+        It has a part for each thread: the next batch is on its way, so that no thread
+        waits for the last part, and in small parts Python's lock is what they wait for.
+        """
+        size = max(LEAST_PART, -(-parents.size // self._n_threads))
         begins = range(0, parents.size, size)
         futures = [
             self._threads.submit(
