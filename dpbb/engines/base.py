@@ -8,7 +8,7 @@ gives back.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -161,6 +161,14 @@ class Session(Protocol):
 
     def close(self) -> None:
         """Free threads and memory; idempotent."""
+
+
+@runtime_checkable
+class Clears(Protocol):
+    """A session that is slow to open, and can begin with other roots instead."""
+
+    def clear(self) -> None:
+        """Forget all open roots; between slices."""
 
 
 class Engine(Protocol):

@@ -915,8 +915,9 @@ class Blocks:
         back = self.back_is_taken(*bounds, depth)
         lower = np.where(back, bounds[1], bounds[0])
         if self.tree.skips_copies:
+            before = False  # whether an equal job before it is unscheduled, too
             for job, alike in enumerate(self.alike):
-                before = (before | (place[job - 1] == 0)) if alike else np.False_
+                before = alike and before | (place[job - 1] == 0)
                 lower[job] = np.where(before, self.none, lower[job])
         return back, lower
 

@@ -2,13 +2,19 @@
 
 The units of a run are what seats gave each other, and a GPU keeps nearly all of a tree
 to itself. Here the tree is cut below its root, shallowest nodes first, and what turns
-out to have too many nodes is cut again.
+out to have too many nodes is cut again. What is done is kept in a file, to go on from.
 """
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import json
+import time
 from collections import Counter
+from dataclasses import dataclass, field
 from math import factorial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dpbb
@@ -22,9 +28,9 @@ if TYPE_CHECKING:
     from dpbb.options import TreeOptions
     from dpbb.problem import Problem
 
-    Path = tuple[int, ...]
+    Root = tuple[int, ...]
     Counts = tuple[int, int, dict[int, int]]
-    Part = tuple[list[Path], Counts]
+    Part = tuple[list[Root], Counts]
     ExploreAll = Callable[
         [Sequence[tuple[list[list[int]], int, int]]],
         Iterator[tuple[int, Counts | None]],
@@ -33,11 +39,14 @@ if TYPE_CHECKING:
 AT_FIRST = 4096
 """Nodes that the tree is cut into before anything is explored."""
 
-AGAIN = 128
+AGAIN = 64
 """Nodes that a part becomes which has too many nodes."""
 
 TOGETHER = 8
 """Neighbors that are explored as one part."""
+
+KEEP_S = 15.0
+"""Seconds between two times that what is done is written."""
 
 MOST_UNITS = checker.MAX_ENTRIES - 1
 """Beside the first unit, the whole tree."""
@@ -48,6 +57,75 @@ def least_part(claimed: int) -> int:
     return max(1, 8 * claimed // MOST_UNITS)
 
 
+@dataclass
+class _Progress:
+    """What is done of a tree, and what is left; written to a file now and then.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    tree
+        Hash of what is explored.
+    done
+        Parts and their counts.
+    waiting
+        Parts that nobody has explored yet.
+    large
+        Those that turned out too large.
+    closed, above
+        Subtrees pruned, by depth, and nodes, above all parts.
+    """
+
+    path: Path
+    tree: str
+    done: list[Part] = field(default_factory=list)
+    waiting: dict[int, list[Root]] = field(default_factory=dict)
+    large: list[list[Root]] = field(default_factory=lambda: [[()]])
+    closed: Counter[int] = field(default_factory=Counter)
+    above: int = 0
+
+    def write(self) -> None:
+        """Replace the file."""
+        rows = [(paths, *one[:2], _pairs(one[2])) for paths, one in self.done]
+        left = [*self.waiting.values()], self.large
+        known = self.tree, rows, *left, _pairs(self.closed), self.above
+        beside = self.path.with_name(f"{self.path.name}~")
+        beside.write_bytes(gzip.compress(json.dumps(known).encode(), 1))
+        beside.replace(self.path)
+
+    def read(self) -> None:
+        """Go on from the file, if it is there.
+
+        Raises
+        ------
+        OptionError
+            It is none, or of another tree.
+        """
+        if not self.path.exists():
+            return
+        try:
+            known = json.loads(gzip.decompress(self.path.read_bytes()))
+            tree, rows, waiting, large, closed, self.above = known
+            self.done = [
+                (_roots(paths), (nodes, leaves, dict(map(tuple, pruned))))
+                for paths, nodes, leaves, pruned in rows
+            ]
+            self.waiting = dict(enumerate(map(_roots, waiting)))
+            self.large = [*map(_roots, large)]
+            self.closed = Counter(dict(map(tuple, closed)))
+        except (*checker.DAMAGED, TypeError) as error:
+            raise OptionError(
+                f"finer: expected what is done so far, got {self.path}: {error}"
+            ) from error
+        if tree != self.tree:
+            raise OptionError(f"finer: {self.path} is of another tree: remove it")
+
+
+def _roots(paths: list[list[int]]) -> list[Root]:
+    return [*map(tuple, paths)]
+
+
 def in_parts(
     content: dict[str, Any],
     problem: Problem[Any],
@@ -56,6 +134,7 @@ def in_parts(
     most: int,
     seat: tuple[str, str],
     say: Callable[[str], None],
+    kept: Path,
 ) -> tuple[dict[str, Any], Counts]:
     """Explore the tree of a certificate; returns finer books, and all counts.
 
@@ -69,44 +148,61 @@ def in_parts(
         A part that has more nodes is cut (a few for each job are allowed).
     seat
         Of the new leases, and the engine.
+    kept
+        File of what is done so far; one that is there is where it goes on from.
 
     Raises
     ------
     OptionError
-        The tree has more parts than a certificate can have.
+        The tree has more parts than a certificate can have; the file is of another one.
     """
     result = content["result"]
     floor = result["ub"] + result["all_optima"]
     # of roots that cannot be cut: two jobs are left, and they count nodes above them
     most = max(most, TOGETHER * (problem.n_jobs + 3))
-    own, above = Counter[int](), 0  # closed by depth, and nodes, above the parts
-    done: list[Part] = []
-    large: list[list[Path]] = [[()]]
-    while large:
-        waiting = []
-        for part in large:
-            wanted = AGAIN if done else AT_FIRST
-            roots, pruned = grown(problem, tree, Task(part, floor, 0), wanted)
-            waiting += [
-                roots[at : at + TOGETHER] for at in range(0, len(roots), TOGETHER)
-            ]
-            own.update(map(len, pruned))
-            above += sum(map(checker.trailing_zeros, pruned))  # with its first leaf
-        say(f"explores {len(waiting)} parts of at most {most} nodes")
-        jobs = [([[*path] for path in part], floor, most) for part in waiting]
-        large = []
+    about = [content[name] for name in ("instance", "tree", "result")]
+    text = json.dumps(about, sort_keys=True)
+    here = _Progress(kept, hashlib.sha256(text.encode()).hexdigest())
+    here.read()
+    while here.large or here.waiting:
+        if not here.waiting:
+            _cut(here, problem, tree, floor)
+        say(f"explores {len(here.waiting)} parts of at most {most} nodes")
+        parts = [*here.waiting.values()]
+        here.waiting = dict(enumerate(parts))
+        jobs = [([[*path] for path in part], floor, most) for part in parts]
+        here.write()
+        written = time.monotonic()
         for index, found in explore_all(jobs):
+            part = here.waiting.pop(index)
             if found is None:
-                large.append(waiting[index])
+                here.large.append(part)
             else:
-                done.append((waiting[index], found))
-        done = _merged(sorted(done), most)
-        if len(done) > MOST_UNITS:
+                here.done.append((part, found))
+            if time.monotonic() - written > KEEP_S:
+                here.write()
+                written = time.monotonic()
+        here.done = _merged(sorted(here.done), most)
+        if len(here.done) > MOST_UNITS:
             raise OptionError(
                 f"most_nodes: expected so many that there are at most {MOST_UNITS} "
                 f"parts, got {most}"
             )
-    return _books(content, floor, (above, 0, dict(own)), done, seat)
+    above = here.above, 0, dict(here.closed)
+    return _books(content, floor, above, here.done, seat)
+
+
+def _cut(here: _Progress, problem: Problem[Any], tree: TreeOptions, ub: int) -> None:
+    """Make many parts of each that is too large."""
+    for part in here.large:
+        wanted = AGAIN if here.done else AT_FIRST
+        roots, pruned = grown(problem, tree, Task(part, ub, 0), wanted)
+        for at in range(0, len(roots), TOGETHER):
+            here.waiting[len(here.waiting)] = roots[at : at + TOGETHER]
+        here.closed.update(map(len, pruned))
+        # with its first leaf
+        here.above += sum(map(checker.trailing_zeros, pruned))
+    here.large = []
 
 
 def _merged(done: list[Part], most: int) -> list[Part]:

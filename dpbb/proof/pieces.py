@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpbb.engines.base import Clears
 from dpbb.engines.driver import explore_to_end
 from dpbb.problem import Tightens
 from dpbb.tree.branching import bound_children
@@ -131,8 +132,13 @@ class Explorer:
         except BaseException:
             self.close()
             raise
-        if not total.exhausted or total.best is not None:
-            self.close()  # it has roots left, or prunes at less
+        if total.best is not None:
+            self.close()  # it prunes at less
+        elif not total.exhausted:
+            if isinstance(session, Clears):
+                session.clear()
+            else:
+                self.close()
         counts, closed = total.counters, total.counters.closed
         return Found(
             counts.decomposed,

@@ -203,7 +203,8 @@ def verify(
     finer
         Explore the whole tree in parts of at most ``most_nodes``, as many as there is
         room for by default, and write a certificate with these as units: any audit of
-        it can explore what it draws.
+        it can explore what it draws. What is done is kept in a file of that name with
+        ``.part``, from which the next call goes on.
     elsewhere
         Does so in another place, such as a cluster; None: in this process.
     instance
@@ -280,12 +281,14 @@ def verify(
                 else:
                     largest = most_nodes or least_part(audit.claimed)
                     seat = "dpbb verify", again.name
+                    kept = Path(f"{finer}.part")
                     fine, counts = in_parts(
                         *(content, problem, _tree_of(content), again.explore_all),
-                        *(largest, seat, audit.say),
+                        *(largest, seat, audit.say, kept),
                     )
                     verdict, found = checker.PROVED, audit.whole(counts)
                     Certificate(fine).write(finer)
+                    kept.unlink(missing_ok=True)
             finally:
                 again.close()
             seconds = time.monotonic() - began

@@ -419,6 +419,23 @@ def test_any_number_of_explorers(pages, explorers):
     session.close()
 
 
+@pytest.mark.parametrize("slices", [0, 1])
+def test_a_cleared_session_begins_anew(gpu, slices):
+    name, ub, expected = TA016 if steals(gpu) else TA014
+    with gpu.session(problem_of(name), TreeOptions(), ub=ub) as session:
+        for _ in range(slices):
+            assert not session.advance(ub, 0.001).exhausted
+        session.clear()
+        assert len(session.remaining()) == 0
+        part = session.advance(ub, 0.001)
+        assert part.exhausted
+        assert (part.decomposed, part.leaves) == (0, 0)
+        pool = session._arm.pool
+        assert pool.free_pages == pool.n_pages
+        session.load(WorkUnit.whole(20))
+        assert counted(explore_to_end(session, ub)) == expected
+
+
 # -- few open roots before a checkpoint ------------------------------------------------
 
 

@@ -139,6 +139,14 @@ class PagePool:
         self.control["pool_next"] = 0
         self._release(pages)
 
+    def clear(self) -> None:
+        """Free all pages of the pool."""
+        size = self.size
+        if size:
+            pages = self._pool[:size].copy()
+            self.control["pool_size"] = self.control["pool_next"] = 0
+            self._release(pages)
+
     def survey(self, others: Callable[[], None] | None = None) -> tuple[int, int]:
         """Count and bound the open roots.
 

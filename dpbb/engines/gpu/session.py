@@ -292,6 +292,14 @@ class GpuSession:
             units.append(held)
         return units[0] if len(units) == 1 else WorkUnit.concatenate(units)
 
+    def clear(self) -> None:
+        """Forget all open roots; see ``Clears``."""
+        arm = self._require_open()
+        self._pending, self._owned = [], 0
+        with self._device():
+            arm.drop_held()
+            arm.pool.clear()
+
     def current(self, most: int) -> list[Beginning]:
         """Complete all nodes in hand on the device; see ``Session.current``."""
         arm = self._require_open()

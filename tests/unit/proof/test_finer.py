@@ -1,12 +1,14 @@
 """Finer books of a tree: parts small enough to be drawn and explored again."""
 
 import copy
+import gzip
 
 import pytest
 
 from dpbb.errors import OptionError
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
+from dpbb.proof.pieces import Explorer
 from dpbb.proof.verify import verify
 from tests.unit.proof.conftest import deal
 
@@ -46,6 +48,54 @@ def test_finer_books_of_a_wrong_claim_are_refused(optimal, tmp_path):
     found = verify(Certificate(false), engine="reference", finer=path)
     assert found.verdict == "does not hold", found.summary()
     assert not path.exists()
+
+
+def test_a_tree_in_parts_goes_on_where_it_was_cut_off(optimal, tmp_path, monkeypatch):
+    monkeypatch.setattr("dpbb.proof.finer.AT_FIRST", 10)
+    monkeypatch.setattr("dpbb.proof.finer.AGAIN", 20)
+    monkeypatch.setattr("dpbb.proof.finer.KEEP_S", 0.0)
+    coarse, path = deal(optimal, optimal["result"]["ub"]), tmp_path / "fine.json.gz"
+    whole = finer(coarse, path, most_nodes=100)
+    explore, calls = Explorer.explore, []
+
+    def cut_off(self, task):
+        calls.append(task)
+        if len(calls) == 9:
+            raise KeyboardInterrupt
+        return explore(self, task)
+
+    monkeypatch.setattr(Explorer, "explore", cut_off)
+    path.unlink()
+    with pytest.raises(KeyboardInterrupt):
+        finer(coarse, path, most_nodes=100)
+    kept = tmp_path / "fine.json.gz.part"
+    assert kept.exists()
+    assert not path.exists()
+    again = finer(coarse, path, most_nodes=100)
+    assert not kept.exists()
+    for name in ("totals", "units", "leases"):
+        assert again[name] == whole[name]
+    # nothing was explored twice: the last one of the first call was cut off
+    assert len(calls) - 1 == len({str(task) for task in calls})
+
+
+@pytest.mark.parametrize("text", [b"", b"x", gzip.compress(b"[1, 2]")])
+def test_what_is_no_file_of_a_tree_in_parts_is_refused(text, optimal, tmp_path):
+    (tmp_path / "fine.json.gz.part").write_bytes(text)
+    with pytest.raises(OptionError, match="expected what is done so far, got"):
+        finer(optimal, tmp_path / "fine.json.gz")
+
+
+def test_what_is_done_of_another_tree_is_refused(optimal, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        Explorer, "explore", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
+    )
+    with pytest.raises(KeyboardInterrupt):
+        finer(optimal, tmp_path / "fine.json.gz")
+    other = copy.deepcopy(optimal)
+    other["instance"]["name"] = "another"
+    with pytest.raises(OptionError, match="is of another tree: remove it"):
+        finer(other, tmp_path / "fine.json.gz")
 
 
 def test_more_parts_than_a_certificate_can_have_are_refused(
