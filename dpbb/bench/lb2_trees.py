@@ -222,12 +222,7 @@ def _without(book: Book, wanted: Sequence[Key], how: str) -> list[NodeList]:
 
 def host() -> dict[str, Any]:
     """Return what the tables need to know of the machine."""
-    flags = Path("/proc/cpuinfo").read_text("utf-8") if os.name == "posix" else ""
-    found: dict[str, Any] = {
-        "processor": processor_name(),
-        "cores": physical_cores(),
-        "flops_per_cycle": 32 if "avx512f" in flags else 16,  # in double precision
-    }
+    found: dict[str, Any] = {"processor": processor_name(), "cores": physical_cores()}
     devices = [device for device in PoolEngine().devices() if device.kind == "cuda"]
     if devices:
         found["gpu"] = devices[0].name

@@ -135,14 +135,17 @@ def test_arms_of_two_machine_bounds_agree(tmp_path, capsys):
     assert "WRONG" not in capsys.readouterr().out
 
 
-def test_lists_are_explored_on_a_core_and_on_the_device(tmp_path, monkeypatch):
+def test_lists_are_explored_on_a_core_on_the_device_and_on_threads(
+    tmp_path, monkeypatch
+):
     arms = {"parents": lb2_trees.ARMS["parents"]}
     monkeypatch.setattr(lb2_trees, "ARMS", arms)
     monkeypatch.setattr(lb2_trees, "PAPERS_ARMS", tuple(arms))
     monkeypatch.setattr(lb2_trees, "POOLS", (4096, lb2_trees.LARGEST_POOL))
     book = lb2_trees.Book(tmp_path / "trees.json")
     wanted = [lb2_trees.Key("ta021", "minmin", 0, 600)]
-    plan = lb2_trees.Plan(("cores", "gpu"), 100.0, 2, 1)
+    monkeypatch.setattr(lb2_trees, "physical_cores", lambda: 1)
+    plan = lb2_trees.Plan(("cores", "gpu", "threads"), 100.0, 2, 1)
     assert lb2_trees.measure(book, wanted, plan)
     found = lb2_trees.Book(tmp_path / "trees.json")
     assert found.lists.keys() == set(wanted)
@@ -151,6 +154,7 @@ def test_lists_are_explored_on_a_core_and_on_the_device(tmp_path, monkeypatch):
         ("core", None),
         ("parents", 4096),
         ("parents", lb2_trees.LARGEST_POOL),
+        ("1 threads", None),
     }
     assert all(row["exact"] for row in rows.values())
     assert len({row["bounded"] for row in rows.values()}) == 1

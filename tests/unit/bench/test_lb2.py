@@ -29,6 +29,14 @@ def test_a_seed_gives_the_same_list(found):
     found.unit.check()
 
 
+def test_a_whole_tree_that_is_too_small_gets_the_next_upper_bound():
+    """The root of ta110 is bounded by its optimum, 11284."""
+    found = make_list("ta110", "minmin", 9, 1000)
+    assert found.ub == 11288
+    assert found.bounded >= 500
+    assert found.leaves == 0
+
+
 def test_a_list_has_its_counts_in_every_order(found):
     """Also of the reference engine: the scalar search and the engine count the same."""
     settings = PoolSettings(pool_size=64, keeps_ub=True)
