@@ -16,6 +16,7 @@ import gzip
 import hashlib
 import json
 import math
+import os
 import random
 import re
 import struct
@@ -23,7 +24,9 @@ import sys
 import zlib
 from bisect import bisect_right
 from collections import Counter, defaultdict, namedtuple
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache
+from heapq import heappop, heappush
 from itertools import accumulate
 from math import inf
 from operator import lt, sub
@@ -49,6 +52,8 @@ CASCADE = re.compile(rf"cascade:(\d{{1,4}})-(\d{{1,4}}):({PAIR}(?:,{PAIR})*)")
 MOST_JOBS = MOST_MACHINES = 1024
 MOST_TIME = 2**30  # of all operations together
 BLOCK = 2**16  # jobs of all nodes in a block of ``Blocks``
+PIECES = 16  # of what is explored, for each process
+FEW_BY_BLOCKS, FEW_ONE_BY_ONE = 2_000_000, 40_000  # nodes: not worth processes
 LANE = 32  # bits for each job in ``Lanes``: a value below 2 * MOST_TIME, and a guard
 RULES = ("minmin", "minbranch", "maxsum", "alternate", "front", "back")
 MOST_BYTES = 2**27  # of a certificate that is not compressed
@@ -66,6 +71,7 @@ STEPS = 1000  # fewer where they would have more steps than this
 FEW = 8  # nodes that each of these may explore again, however small the budget is
 STRATA, ROOTS = 16, 32  # of each depth, in a walk that estimates
 LEAST_WALK = 640  # nodes of it, at most, however small the budget is
+MOST_WALK = 500_000  # however large the budget is
 WIDE = 1000  # ends of an interval that says next to nothing
 # 97.5 % points of Student's t with 1, 2, ... degrees of freedom
 STUDENT = 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228
@@ -520,7 +526,7 @@ Node = namedtuple("Node", "jobs prefix suffix front back remain")
 class Tree:
     """The search tree: its bounds, and the branching rules, by their definitions."""
 
-    def __init__(self, certificate):
+    def __init__(self, certificate, processes=1):
         tree = certificate["tree"]
         self.shop = shop = Shop(certificate)
         self.times, self.mirror = shop.times, shop.mirror
@@ -537,6 +543,7 @@ class Tree:
         sums = [[0, *accumulate(row)] for row in self.times]
         self.pairs = [(u, v, johnson(self.times, sums, u, v)) for u, v in pairs]
         self.blocks = np and Blocks(self)
+        self.crew = Crew(certificate, processes)
 
     def explore(self, roots, ub, most, at_claim=True):
         """Explore subtrees to their end at a fixed upper bound.
@@ -588,17 +595,45 @@ class Tree:
             ]
         return None if decomposed + leaves > most else (decomposed, leaves, closed)
 
-    def reaches(self, roots, ub, count):
-        """Whether subtrees have so many nodes at an upper bound; None: not known."""
-        return self.explore(roots, ub, count - 1, at_claim=False) is None
-
     def explore_all(self, jobs):
         """Explore several; yields the number of each, and what ``explore`` returns."""
-        return ((index, self.explore(*job)) for index, job in enumerate(jobs))
+        return self.crew.explore_all(self, jobs)
 
     def reach_all(self, jobs):
-        """As ``explore_all``, with what ``reaches`` returns."""
-        return ((index, self.reaches(*job)) for index, job in enumerate(jobs))
+        """Whether there are so many nodes, or None if that is not known; likewise."""
+        less = [(roots, ub, count - 1, False) for roots, ub, count in jobs]
+        for index, found in self.crew.explore_all(self, less):
+            yield index, found is None
+
+    def estimate_all(self, jobs):
+        """As ``explore_all``, with what ``estimate`` returns."""
+        return self.crew.run(self, "estimate", jobs)
+
+    def spread(self, roots, ub, wanted):
+        """Replace roots by their children, shallow ones first, until so many are there.
+
+        Returns the roots, and what ``explore`` would count above them.
+        """
+        found, nodes, above, closed = [], [], 0, Counter()
+        for path in roots:
+            node = self.node_at(path, ub)
+            if node is None or len(node.jobs) == 1:
+                found.append(path)
+            else:
+                heappush(nodes, (len(path), path, node))
+        while nodes and len(found) + len(nodes) < wanted:
+            depth, path, node = heappop(nodes)
+            side, lower = self.children(node, ub)
+            for digit, bound in enumerate(lower):
+                root = [*path, digit]
+                if bound >= ub:
+                    closed[depth + 1] += 1
+                    above += trailing_zeros(root)
+                elif len(node.jobs) == 2:
+                    found.append(root)
+                else:
+                    heappush(nodes, (depth + 1, root, self.child(node, digit, side)))
+        return found + [path for _, path, _ in nodes], (above, 0, closed)
 
     def descend(self, rng, ub, start=()):
         """Walk down to a root, then at every node to a random child not pruned.
@@ -964,6 +999,78 @@ class Blocks:
 def number(found):
     """How many are true in each column."""
     return found.sum(axis=0, dtype=np.int16)
+
+
+class Crew:
+    """Processes that explore parts of a tree at the same time."""
+
+    def __init__(self, certificate, processes):
+        self.certificate, self.processes = certificate, processes
+        self.executor = None
+
+    def explore_all(self, tree, jobs):
+        """Explore as ``Tree.explore_all`` does, large jobs in pieces.
+
+        Counts of disjoint roots add up.
+        """
+        total = sum(job[2] for job in jobs)
+        least = FEW_BY_BLOCKS if tree.blocks else FEW_ONE_BY_ONE
+        if self.processes == 1 or total < least:
+            yield from enumerate(tree.explore(*job) for job in jobs)
+            return
+        pieces, owners, sums, left = [], [], [], []
+        for index, (roots, ub, most, *options) in enumerate(jobs):
+            parts = max(1, PIECES * self.processes * most // total)
+            above = 0, 0, {}
+            if parts > 1:
+                roots, above = tree.spread(roots, ub, 4 * parts)
+            spread = [roots[first::parts] for first in range(parts)]
+            spread = [roots for roots in spread if roots] or [[]]
+            sums.append(above)
+            left.append(len(spread))
+            owners += [index] * len(spread)
+            pieces += [(roots, ub, most, *options) for roots in spread]
+        for number, found in self.run(tree, "explore", pieces):
+            index = owners[number]
+            left[index] -= 1
+            if sums[index] is None:
+                continue  # it was told that there are too many
+            if found is not None:
+                pairs = zip(sums[index][:2], found[:2])
+                closed = Counter(sums[index][2]) + Counter(found[2])
+                found = (*map(sum, pairs), dict(closed))
+                found = found if found[0] + found[1] <= jobs[index][2] else None
+            sums[index] = found
+            if found is None or not left[index]:
+                yield index, found
+
+    def run(self, tree, name, jobs):
+        """Call a method of the tree for each; yields numbers and what it returns."""
+        if self.processes == 1 or len(jobs) == 1:
+            yield from enumerate(getattr(tree, name)(*job) for job in jobs)
+            return
+        if self.executor is None:
+            self.executor = ProcessPoolExecutor(
+                self.processes, initializer=enlist, initargs=(self.certificate,)
+            )
+        calls = [self.executor.submit(serve, name, job) for job in jobs]
+        numbers = {call: number for number, call in enumerate(calls)}
+        try:
+            for call in as_completed(calls):
+                yield numbers[call], call.result()
+        finally:
+            for call in calls:
+                call.cancel()
+
+
+def enlist(certificate):
+    """Begin a process of a crew."""
+    Crew.tree = Tree(certificate)
+
+
+def serve(name, job):
+    """Call a method of the tree in a process of a crew."""
+    return getattr(Crew.tree, name)(*job)
 
 
 def cascade_of(bound, n_jobs, n_machines):
@@ -1496,7 +1603,7 @@ class Audit:
         self.claimed = self.root.nodes
         nodes = (row[4] + row[5] for row in certificate["leases"])
         self.ends = list(accumulate(nodes))  # of each lease, among all claimed nodes
-        self.again = {}  # units that were explored again: whether that checked them
+        self.again = {}  # number of units explored again: whether that checked them
         self.found = 0  # nodes
         self.inside = self.inside_nodes = 0  # descents in units that are too large
         self.each = max(1, min(INSIDE, STEPS // size_of(certificate)[0]))
@@ -1520,15 +1627,15 @@ class Audit:
             own = own_parts(self.certificate, self.parts)
             return PROVED, self.whole() if own is None else self.by_units(own)
         if mean <= self.left:
-            found = self.tree.explore([[]], self.floor, self.left)
+            ((_, found),) = self.tree.explore_all([([[]], self.floor, self.left)])
             if found is not None:
                 return PROVED, self.whole(found)
-        fallen = sum(self.descent(*descent, self.little) for descent in descents)
+        fallen = self.descend([(*descent, 0) for descent in descents], self.little)
         chosen = [self.weighted() for _ in range(self.draws - self.draws // 2)]
-        checked = [part for part in chosen if part and self.explore(part)]
+        self.explore({part.number: part for part in chosen if part}.values())
+        checked = [part for part in chosen if part and self.again.get(part.number)]
         large = [part for part in chosen if part and not self.again.get(part.number)]
-        for part in large:
-            self.sample(part)
+        self.sample(large)
         text = (
             f"{len(checked)} of {len(chosen)} draws by claimed nodes, and {fallen} of "
             f"{len(descents)} random descents, were explored again: {self.found} "
@@ -1583,11 +1690,11 @@ class Audit:
         """Explore the tree as one unit; returns what was found."""
         if found is None:
             self.say(f"explores the whole tree, up to {self.claimed} nodes")
-            found = self.tree.explore([[]], self.floor, self.claimed)
+            ((_, found),) = self.tree.explore_all([([[]], self.floor, self.claimed)])
         self.root.check_again(found, self.floor)
         if not self.root.exact:
             count = min(self.claimed, max(1, self.left))
-            reached = self.tree.reaches([[]], self.root.most, count)
+            ((_, reached),) = self.tree.reach_all([([[]], self.root.most, count)])
             self.require_reached(self.root, reached)
         nodes = found[0] + found[1]
         return f"the whole tree has {nodes} nodes below {self.floor}"
@@ -1609,75 +1716,98 @@ class Audit:
             part = self.parts.get(part.parent)
         return part if part is not None and part.whole else None
 
-    def explore(self, part):
-        """Explore a unit again; returns whether its counts are found to be true."""
-        if part.number in self.again:
-            return self.again[part.number]
-        if part.nodes > min(self.most, self.left):
-            return False
-        self.say(f"explores unit {part.number} again: {part.nodes} nodes")
-        found = self.tree.explore(part.roots, part.least, part.nodes)
-        part.check_again(found, part.least)
-        nodes = found[0] + found[1]
-        self.found, self.left = self.found + nodes, self.left - nodes
-        checked = part.exact
-        if not checked:
-            # where the bound fell: no more than at the bound that it fell from
-            reached = self.tree.reaches(part.roots, part.most, part.nodes)
+    def explore(self, parts):
+        """Explore units again that are small enough, and note which were checked."""
+        fit, room = [], self.left
+        for part in parts:
+            if part.nodes <= min(self.most, room):
+                fit.append(part)
+                room -= part.nodes
+        self.say(f"explores {len(fit)} units again: {self.left - room} nodes")
+        jobs = [(part.roots, part.least, part.nodes) for part in fit]
+        fell = []
+        for index, found in self.tree.explore_all(jobs):
+            part = fit[index]
+            part.check_again(found, part.least)
+            nodes = found[0] + found[1]
+            self.found, self.left = self.found + nodes, self.left - nodes
+            self.again[part.number] = part.exact
+            if not part.exact:
+                fell.append((part, 2 * nodes >= part.nodes))
+        # where the bound fell: no more than at the bound that it fell from
+        jobs = [(part.roots, part.most, part.nodes) for part, _ in fell]
+        for index, reached in self.tree.reach_all(jobs):
+            part, half = fell[index]
             self.require_reached(part, reached)
-            checked = bool(reached) and 2 * nodes >= part.nodes
-        self.again[part.number] = checked
-        return checked
+            self.again[part.number] = bool(reached) and half
 
-    def sample(self, part):
-        """Look into a unit that is too large: how many nodes it has, and what is there.
+    def sample(self, parts):
+        """Look into units that are too large: how many nodes they have, what is there.
 
-        Where the bound fell, it has no fewer nodes than at the least bound, and no more
-        than at the greatest.
+        Where the bound fell, one has no fewer nodes than at the least bound, and no
+        more than at the greatest.
         """
-        self.say(f"draws from unit {part.number}: {part.nodes} nodes")
-        for ub, ratios in zip((part.least, part.most), self.ratios):
-            if ratios is self.ratios[0] or not part.exact:
-                nodes = self.tree.estimate(part.roots, ub, self.rng, 4 * self.little)
-                ratio = max(1, nodes) / part.nodes
-            # without bias, and above 0 (Markov's inequality)
-            ok = ub > part.least or ratio <= SURE * self.draws
-            text = f"unit {part.number}: {part.nodes} nodes, by samples {nodes:.3g}"
-            expect(ok, text)
-            ratios.append(ratio)
+        self.say(f"draws from {len(parts)} units that are larger")
+        walk = min(4 * self.little, MOST_WALK)
+        jobs = [
+            (part.roots, ub, random.Random(self.rng.random()), walk)
+            for part in parts
+            for ub in (part.least, part.most)[: 2 - part.exact]
+        ]
+        nodes = dict(self.tree.estimate_all(jobs))
+        found = iter([nodes[index] for index in range(len(jobs))])
+        starts = []
+        for part in parts:
+            for ub, ratios in zip((part.least, part.most), self.ratios):
+                if ratios is self.ratios[0] or not part.exact:
+                    nodes = next(found)
+                    ratio = max(1, nodes) / part.nodes
+                # without bias, and above 0 (Markov's inequality)
+                ok = ub > part.least or ratio <= SURE * self.draws
+                text = f"unit {part.number}: {part.nodes} nodes, by samples {nodes:.3g}"
+                expect(ok, text)
+                ratios.append(ratio)
+            for _ in range(self.each):
+                start = self.rng.choice(part.roots)
+                descent = self.tree.descend(self.rng, self.floor, start)
+                starts.append((*descent, len(start)))
         before = self.left
-        for _ in range(self.each):
-            start = self.rng.choice(part.roots)
-            descent = self.tree.descend(self.rng, self.floor, start)
-            most = max(FEW, self.little // self.each)
-            self.inside += self.descent(*descent, most, len(start))
-        self.inside_nodes += before - self.left
+        self.inside = self.descend(starts, max(FEW, self.little // self.each))
+        self.inside_nodes = before - self.left
 
-    def descent(self, path, sizes, little, least=0):
-        """Explore the tree below a node of a random descent; returns whether it ended.
+    def descend(self, descents, little):
+        """Explore below a node of each random descent; returns how many ended.
 
-        The node is at a depth of ``least`` or more, and has about ``little`` nodes.
-        What is found there lies in units that cannot have explored less.
+        A descent has a path, sizes below its nodes, and the least depth of the node,
+        which has about ``little`` nodes. What is found there lies in units that cannot
+        have explored less. If it has more, the next node of the path follows.
         """
-        small = (8 * size <= little or size == 1 for size in sizes)
-        depth = max(least, [*small].index(True))
-        found = None
-        while found is None and depth <= len(path) and self.left > 0:
-            most = min(little, self.left)
-            self.say(f"explores below {path[:depth]}, up to {most} nodes")
-            found = self.tree.explore([path[:depth]], self.floor, most)
-            self.left -= most if found is None else found[0] + found[1]
-            depth += found is None
-        if found is None:
-            return False
-        ends = [tuple(path[:end]) for end in range(depth, -1, -1)]
-        part = next(self.homes[end] for end in ends if self.whole_home(end))
-        nodes = found[0] + found[1]
-        text = (
-            f"unit {part.number}: {part.nodes} nodes, but {nodes} below {path[:depth]}"
-        )
-        expect(nodes <= part.nodes, text)
-        return True
+        waiting, ended = [], 0
+        for path, sizes, least in descents:
+            small = (8 * size <= little or size == 1 for size in sizes)
+            waiting.append((path, max(least, [*small].index(True))))
+        while waiting and self.left > 0:
+            most = min(little, max(1, self.left // len(waiting)))
+            self.say(f"explores below {len(waiting)} nodes, up to {most} each")
+            jobs = [([path[:depth]], self.floor, most) for path, depth in waiting]
+            again = []
+            for index, found in self.tree.explore_all(jobs):
+                path, depth = waiting[index]
+                if found is None:
+                    self.left -= most
+                    if depth < len(path):
+                        again.append((path, depth + 1))
+                    continue
+                nodes = found[0] + found[1]
+                self.left -= nodes
+                ended += 1
+                ends = [tuple(path[:end]) for end in range(depth, -1, -1)]
+                part = next(self.homes[end] for end in ends if self.whole_home(end))
+                below = f"{nodes} below {path[:depth]}"
+                text = f"unit {part.number}: {part.nodes} nodes, but {below}"
+                expect(nodes <= part.nodes, text)
+            waiting = again
+        return ended
 
     def whole_home(self, path):
         """Whether a unit that lists a root accounts for all of it."""
@@ -1692,6 +1822,8 @@ def main():
     parser.add_argument("--most-nodes", type=int, help="of a part (default: a tenth)")
     parser.add_argument("--all", action="store_true", help="explore the whole tree")
     parser.add_argument("--seed", default=random.SystemRandom().randrange(2**32))
+    there = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
+    parser.add_argument("--processes", type=int, default=len(there(0)))
     args = parser.parse_args()
     try:
         certificate = read(args.certificate)
@@ -1714,7 +1846,7 @@ def main():
         print(f"seed     {args.seed}", flush=True)
         most = args.nodes // 10 if args.most_nodes is None else args.most_nodes
         audit = Audit(
-            *(certificate, parts, Tree(certificate), args.seed),
+            *(certificate, parts, Tree(certificate, args.processes), args.seed),
             *(args.nodes, most, DRAWS),
             lambda text: print(f"...      {text}", flush=True),
         )

@@ -499,18 +499,19 @@ class _Again:
             counts = found.decomposed, found.leaves, dict(found.closed)
             yield index, counts if whole else None
 
-    def reaches(self, roots: list[list[int]], ub: int, count: int) -> bool | None:
-        """Whether there are so many nodes; None where a better schedule hides it."""
-        ((_, reached),) = self.reach_all([(roots, ub, count)])
-        return reached
-
     def reach_all(
         self, jobs: Sequence[tuple[list[list[int]], int, int]]
     ) -> Iterator[tuple[int, bool | None]]:
-        """As ``explore_all``, with what ``reaches`` returns."""
+        """Whether there are so many nodes; None where a better schedule hides it."""
         for index, found in self._found([(*job[:2], job[2] - 1) for job in jobs]):
             enough = found.nodes >= jobs[index][2]
             yield index, enough or (False if found.best is None else None)
+
+    def estimate_all(
+        self, jobs: Sequence[tuple[list[list[int]], int, Random, int]]
+    ) -> Iterator[tuple[int, float]]:
+        """As ``explore_all``, with what ``estimate`` returns."""
+        return ((index, self.estimate(*job)) for index, job in enumerate(jobs))
 
     def _found(
         self, jobs: Sequence[tuple[list[list[int]], int, int]]

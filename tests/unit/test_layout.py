@@ -15,6 +15,7 @@ EXCEPTIONS = {
     "engines/gpu/test_docs.py": "of the figures in docs/gpus.md",
     "engines/test_refusals.py": "of all engines",
     "jobshop/test_cuda_sources.py": "of its CUDA sources",
+    "proof/test_exploring.py": "of the program of one file: how it explores",
     "proof/test_forgeries.py": "of what every verifier of certificates refuses",
     "proof/test_given_jobs.py": "of both checkers, on shops with given jobs",
     "proof/test_samples.py": "of what both checkers draw inside large units",

@@ -148,7 +148,7 @@ def test_subtrees_that_are_pruned_at_once_have_no_nodes(ubs):
     part = audit.weighted()
     assert part.nodes == nodes
     with pytest.raises(checker.Failed, match=r"are less|was explored with"):
-        audit.explore(part)
+        audit.explore([part])
 
 
 def pruned_units(times, bound, ubs, count, nodes, descents):
