@@ -21,8 +21,11 @@ import numpy as np
 
 from dpbb.engines.base import Device
 from dpbb.engines.driver import explore_to_end
+from dpbb.engines.pool.bounding import bound_children
 from dpbb.engines.pool.engine import PoolEngine
+from dpbb.engines.pool.nodes import Batch
 from dpbb.engines.pool.settings import PoolSettings
+from dpbb.flowshop.models.pool import PoolFlowShop
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import BranchingRule, Selection, TreeOptions
@@ -179,22 +182,30 @@ class _Search:
             left = session.remaining()
         if not len(left):
             return ((),)
-        is_left = _paths(left)
-        unfinished = {path[:length] for path in is_left for length in range(len(path))}
-        over, begins = list[Path](), _paths(begun)
-        while begins:
-            over += begins - unfinished - is_left
-            begins &= unfinished
-            if begins:
-                begins = self._children(begins)
-        return tuple(sorted(over))
+        return tuple(sorted(self._over(_paths(begun), _paths(left))))
 
-    def _children(self, parents: set[Path]) -> set[Path]:
-        """Return the open children of nodes."""
-        with closing(self._open(pool_size=len(parents) * self._problem.n_jobs)) as one:
-            one.load(WorkUnit.from_paths(self._problem.n_jobs, parents))
-            one.advance(self._ub, 0.0)
-            return _paths(one.remaining())
+    def _over(self, begun: set[Path], left: set[Path]) -> list[Path]:
+        """Return the highest nodes at and below ``begun`` that nothing is left of."""
+        unfinished = {path[:length] for path in left for length in range(len(path))}
+        over = list(begun - unfinished - left)
+        model = PoolFlowShop(self._problem, self._tree)
+        nodes, paths = Batch.root(self._problem.n_jobs), [()]
+        is_begun = [() in begun]  # it, or a node above it
+        while paths:
+            made = bound_children(model, nodes, slice(0, nodes.size), self._ub, None)
+            parents = made.parent.tolist()
+            pairs = zip(parents, made.digit.tolist(), strict=True)
+            children = [(*paths[parent], digit) for parent, digit in pairs]
+            below = [is_begun[parent] for parent in parents]
+            over += [
+                child
+                for child, is_below in zip(children, below, strict=True)
+                if is_below and child not in unfinished and child not in left
+            ]
+            kept = [i for i, child in enumerate(children) if child in unfinished]
+            nodes, paths = made.children.take(kept), [children[i] for i in kept]
+            is_begun = [below[i] or children[i] in begun for i in kept]
+        return over
 
     def explored(self, paths: tuple[Path, ...]) -> tuple[Counters, int]:
         """Return the counts below nodes, and the two-machine bounds."""
@@ -212,10 +223,10 @@ class _Search:
             ),
         ).counters
 
-    def _open(self, pool_size: int | None = None) -> PoolSession:
+    def _open(self) -> PoolSession:
         most = POOL[self._problem.n_jobs]
         settings = PoolSettings(
-            pool_size=pool_size or min(most, 1 + self._wanted * most // 512_000),
+            pool_size=min(most, 1 + self._wanted * most // 512_000),
             selection=Selection.DEPTH,
             in_flight=1,
             keeps_ub=True,
