@@ -25,6 +25,7 @@ import zlib
 from bisect import bisect_right
 from collections import Counter, defaultdict, namedtuple
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from heapq import heappop, heappush
 from itertools import accumulate
@@ -551,7 +552,20 @@ class Tree:
         Returns decomposed nodes, leaves and closed subtrees by depth; None if there
         are more than ``most`` nodes. ``at_claim``: no better schedule may be found.
         """
-        above, pruned, nodes = 0, Counter(), []
+        decomposed, leaves, closed = 0, 0, Counter()
+        for first in range(0, len(roots), MAX_ROOTS):
+            some = roots[first : first + MAX_ROOTS]
+            left = most - decomposed - leaves
+            found = self.explore_some(some, ub, left, at_claim)
+            if found is None:
+                return None
+            decomposed, leaves = decomposed + found[0], leaves + found[1]
+            closed.update(found[2])
+        return decomposed, leaves, dict(+closed)
+
+    def explore_some(self, roots, ub, most, at_claim):
+        """Explore below roots; returns what ``explore`` does."""
+        above, closed, nodes = 0, Counter(), []
         for path in roots:
             # ancestors from this depth on have their first leaf below path
             owned_from = len(path) - trailing_zeros(path)
@@ -560,7 +574,7 @@ class Tree:
                 above += depth >= owned_from
                 side, lower = self.children(node, ub)
                 if lower[digit] >= ub:
-                    pruned[len(path)] += 1
+                    closed[len(path)] += 1
                     break
                 node = self.child(node, digit, side)
             else:
@@ -569,8 +583,8 @@ class Tree:
         found = explore(nodes, ub, most - above, at_claim)
         if found is None:
             return None
-        decomposed, leaves, closed = found
-        return above + decomposed, leaves, dict(+(pruned + closed))
+        closed.update(found[2])
+        return above + found[0], found[1], closed
 
     def one_by_one(self, stack, ub, most, at_claim):
         """Explore below nodes; returns what ``explore`` does."""
@@ -878,6 +892,8 @@ class Blocks:
                     piece = self.tightened(piece, ub, depth)
                 born = len(piece[2])
                 closed[depth + 1] -= born
+                if 0 < born < self.width // 4:  # a few do not keep all parents
+                    piece = self.born(piece, depth), None, (), ()
                 if born:
                     waiting[depth + 1].append(piece)
                     number[depth + 1] += born
@@ -902,6 +918,9 @@ class Blocks:
                 if len(jobs) > room:
                     pieces.append((block, side, jobs[room:], parents[room:]))
                 block = self.born((block, side, jobs[:room], parents[:room]), depth - 1)
+            elif block.shape[1] > room:
+                pieces.append((block[:, room:], None, (), ()))
+                block = block[:, :room]
             blocks.append(block)
             room -= block.shape[1]
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
@@ -1006,7 +1025,7 @@ class Crew:
 
     def __init__(self, certificate, processes):
         self.certificate, self.processes = certificate, processes
-        self.executor = None
+        self.executor, self.calls = None, ()
 
     def explore_all(self, tree, jobs):
         """Explore as ``Tree.explore_all`` does, large jobs in pieces.
@@ -1034,13 +1053,17 @@ class Crew:
             index = owners[number]
             left[index] -= 1
             if sums[index] is None:
-                continue  # it was told that there are too many
+                continue
             if found is not None:
                 pairs = zip(sums[index][:2], found[:2])
                 closed = Counter(sums[index][2]) + Counter(found[2])
                 found = (*map(sum, pairs), dict(closed))
                 found = found if found[0] + found[1] <= jobs[index][2] else None
             sums[index] = found
+            if found is None:  # there are too many
+                for call, owner in zip(self.calls, owners):
+                    if owner == index:
+                        call.cancel()
             if found is None or not left[index]:
                 yield index, found
 
@@ -1053,13 +1076,14 @@ class Crew:
             self.executor = ProcessPoolExecutor(
                 self.processes, initializer=enlist, initargs=(self.certificate,)
             )
-        calls = [self.executor.submit(serve, name, job) for job in jobs]
-        numbers = {call: number for number, call in enumerate(calls)}
+        self.calls = [self.executor.submit(serve, name, job) for job in jobs]
+        numbers = {call: number for number, call in enumerate(self.calls)}
         try:
-            for call in as_completed(calls):
-                yield numbers[call], call.result()
+            for call in as_completed(numbers):
+                if not call.cancelled():
+                    yield numbers[call], call.result()
         finally:
-            for call in calls:
+            for call in numbers:
                 call.cancel()
 
 
@@ -1825,6 +1849,7 @@ def main():
     there = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
     parser.add_argument("--processes", type=int, default=len(there(0)))
     args = parser.parse_args()
+    args.processes = max(1, args.processes)
     try:
         certificate = read(args.certificate)
     except (OSError, ValueError) as error:
@@ -1854,6 +1879,8 @@ def main():
     except (Failed, RecursionError) as error:
         print(f"FAILED  {error}")
         return 1
+    except BrokenProcessPool as error:
+        verdict, text = TOO_LITTLE, f"fewer --processes may need less memory: {error}"
     print(f"{verdict}: {text}")
     return EXIT[verdict]
 

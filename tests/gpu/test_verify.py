@@ -81,3 +81,16 @@ def test_a_certificate_of_trillions_of_nodes(gpu, shared):
         found.summary()
     )
     assert "16,567,791,313,329 nodes" in found.summary()
+
+
+@pytest.mark.cluster
+def test_finer_books_on_a_gpu(gpu, content, tmp_path):
+    """One session explores all parts, also after those that are too large."""
+    path = tmp_path / "fine.json.gz"
+    found = verify(Certificate(content), engine="gpu", finer=path, most_nodes=300_000)
+    assert found.verdict == "proved again", found.summary()
+    fine = Certificate.read(path)
+    assert fine.content["totals"] == content["totals"]
+    assert len(fine.content["units"]) > 55_138_863 / 300_000
+    again = verify(fine, engine="cpu", seed=1, nodes=50_000_000)
+    assert again.verdict == "audited", again.summary()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -94,7 +95,7 @@ def test_blocks_count_what_single_nodes_do(first, monkeypatch):
 
 def test_pieces_that_processes_explore_count_what_one_does(dealt, monkeypatch):
     monkeypatch.setattr(checker, "FEW_BY_BLOCKS", 10)
-    ub, n_jobs = dealt["result"]["ub"], len(dealt["instance"]["times"])
+    ub = dealt["result"]["ub"]
     tree, crew = checker.Tree(dealt), checker.Tree(dealt, processes=2)
     roots = [[[]], [[0], [2, 0], [2, 3]], [[1, 0, 0]], [[digit] for digit in range(4)]]
     counts = [tree.explore(one, ub, 10**6) for one in roots]
@@ -114,8 +115,22 @@ def test_pieces_that_processes_explore_count_what_one_does(dealt, monkeypatch):
     }
     with pytest.raises(checker.Failed, match="was missed"):
         dict(crew.explore_all([([[]], 2 * ub, 10**6)]))
-    assert n_jobs == 9
     crew.crew.executor.shutdown()
+
+
+def die(*_):
+    os._exit(9)
+
+
+def test_a_process_that_dies_is_no_forgery(dealt, tmp_path, monkeypatch, capsys):
+    """As if memory were short."""
+    monkeypatch.setattr(checker, "FEW_BY_BLOCKS", 10)
+    monkeypatch.setattr(checker, "serve", die)
+    path = tmp_path / "certificate.json"
+    path.write_text(checker.json.dumps(dealt))
+    monkeypatch.setattr(sys, "argv", ["", str(path), "--all", "--processes", "2"])
+    assert checker.main() == checker.EXIT[checker.TOO_LITTLE]
+    assert "fewer --processes may need less memory" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("wanted", [1, 7, 100, 10**5])
