@@ -1,13 +1,10 @@
-"""A root: a tree node named by its path, that is, a node-aligned leaf interval.
+"""A root: a tree node named by its path.
 
-Roots one at a time are for people and tests; engines, messages and checkpoints hold
-them in bulk, as the rows of a ``WorkUnit``.
+Roots one at a time are for the reference engine, people and tests; engines, messages
+and checkpoints hold them in bulk, as the rows of a ``WorkUnit``.
 """
 
 from dataclasses import dataclass
-
-from dpbb.tree.factoradic import leaf_of_path, n_leaves
-from dpbb.tree.interval import Interval
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -34,8 +31,3 @@ class Root:
                 break
             count += 1
         return count
-
-    def interval(self, n_jobs: int) -> Interval:
-        """Leaves below the node in the tree of ``n_jobs`` jobs."""
-        begin = leaf_of_path(n_jobs, self.path)
-        return Interval(begin, begin + n_leaves(n_jobs - self.depth))

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpbb.tree.counters import closed_leaves
-from dpbb.tree.factoradic import n_leaves
-from dpbb.tree.interval import Interval, maximal_families
 from dpbb.tree.packing import KEYS, MANY_ROOTS, column, narrow, pack, row_blocks, unpack
 from dpbb.tree.root import Root
 
@@ -117,30 +115,6 @@ class WorkUnit:
         return unit
 
     @classmethod
-    def from_interval(cls, n_jobs: int, interval: Interval) -> WorkUnit:
-        """Return the maximal roots of a leaf interval (``maximal_families``)."""
-        if interval.end > n_leaves(n_jobs):
-            raise ValueError(f"expected an end <= {n_jobs}!, got {interval.end}")
-        if not interval.size:
-            return cls.empty(n_jobs)
-        if interval.size == n_leaves(n_jobs):
-            return cls.whole(n_jobs)
-        families = maximal_families(n_jobs, interval)
-        count = sum(end - start for _, start, end in families)
-        width = 1 + max(len(parent) for parent, _, _ in families)
-        depths = np.empty(count, np.uint16)
-        digits = np.zeros((count, width), np.uint16)
-        row = 0
-        for parent, start, end in families:
-            rows = slice(row, row + end - start)
-            level = len(parent)
-            depths[rows] = level + 1
-            digits[rows, :level] = parent
-            digits[rows, level] = np.arange(start, end)
-            row = rows.stop
-        return cls(n_jobs, depths, digits)
-
-    @classmethod
     def concatenate(cls, units: Sequence[WorkUnit]) -> WorkUnit:
         """Roots of several units of one tree, each in order, all put in order.
 
@@ -235,16 +209,6 @@ class WorkUnit:
             zeros = np.where(is_nonzero.any(axis=1), is_nonzero.argmax(axis=1), width)
             total += int(zeros.sum(dtype=np.int64))
         return total
-
-    def intervals(self) -> list[Interval]:
-        """Leaf intervals, adjoining ones merged: for small units and certificates."""
-        merged: list[Interval] = []
-        for root in self.roots():
-            interval = root.interval(self.n_jobs)
-            if merged and merged[-1].end == interval.begin:
-                interval = Interval(merged.pop().begin, interval.end)
-            merged.append(interval)
-        return merged
 
     # -- checks -----------------------------------------------------------------
 
@@ -380,12 +344,6 @@ class WorkUnit:
         shared, tails = np.empty_like(depths), np.empty(int(depths.sum()), depths.dtype)
         length = select(*columns, rows, shared, tails)
         return WorkUnit.of_packed(self.n_jobs, depths, shared, tails[:length].copy())
-
-    def intersect(self, other: WorkUnit) -> WorkUnit:
-        """Return the roots of the leaves in both units: of two nested, the deeper."""
-        mine = self.take(self.covered_by(other))
-        theirs = other.take(other.covered_by(self) & ~other.covered_by(mine))
-        return WorkUnit.concatenate([mine, theirs])
 
     def subtract(self, other: WorkUnit) -> WorkUnit:
         """Return the maximal roots of what is left of each root.

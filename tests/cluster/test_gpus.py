@@ -10,7 +10,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import dpbb
-from dpbb.cluster.local import cuda_cluster, embedded_cluster
+from dpbb.cluster.local import embedded, embedded_cluster
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.coordination.book import UnitBook
 from dpbb.errors import ClusterError, OptionError
@@ -219,7 +219,7 @@ def test_dask_cuda_is_used_where_it_is_installed(host, monkeypatch):
     module = ModuleType("dask_cuda")
     module.LocalCUDACluster = FakeCudaCluster
     monkeypatch.setitem(sys.modules, "dask_cuda", module)
-    monkeypatch.setattr(cuda_cluster, "is_installed", lambda: True)
+    monkeypatch.setattr(embedded, "has_dask_cuda", lambda: True)
     host(*TWO)
     with embedded_cluster(engine="gpu", dashboard_address=":0") as (cluster, _):
         assert isinstance(cluster, FakeCudaCluster)
@@ -231,7 +231,7 @@ def test_dask_cuda_is_used_where_it_is_installed(host, monkeypatch):
 
 def test_dask_cuda_that_fails_is_done_without(host, monkeypatch, caplog):
     """Its absence at the import counts as a failure too."""
-    monkeypatch.setattr(cuda_cluster, "is_installed", lambda: True)
+    monkeypatch.setattr(embedded, "has_dask_cuda", lambda: True)
     monkeypatch.setitem(sys.modules, "dask_cuda", None)
     host(*TWO)
     with embedded_cluster(engine="gpu", dashboard_address=":0") as (cluster, _):

@@ -22,10 +22,11 @@ from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels.cuda_pairs import NARROW_LIMIT
 from dpbb.options import BranchingRule, SolveOptions, TreeOptions, Tuning
-from dpbb.tree import Interval, WorkUnit, n_leaves
+from dpbb.tree import WorkUnit, n_leaves
 from dpbb.tree.branching import tree_of
 from tests.emulation.cupy_on_host import OutOfMemoryError
 from tests.emulation.support import counted, problem_of, steals
+from tests.intervals import unit_between
 from tests.oracle import RULES, TinyFlowShop, best_orders, makespan, naive_tree
 from tests.parity import test_promotion as promotion
 from tests.parity.subject import Subject, churn
@@ -171,7 +172,7 @@ def test_roots_in_copies_of_equal_jobs_are_closed_where_they_are(gpu):
     ub = best_orders(problem.times)[0]
     expected = naive_tree(problem, tree, ub)
     for begin, end in pairwise((0, 1, 7, 31, 32, 60, 77, 120)):
-        unit = WorkUnit.from_interval(5, Interval(begin, end))
+        unit = unit_between(5, begin, end)
         total = gpu.explore(problem, tree, ub, unit)
         assert total.counters.decomposed == expected.decomposed_in(begin, end)
         assert total.counters.closed_leaves == end - begin
@@ -211,7 +212,7 @@ def test_parts_add_up_to_the_whole(gpu):
     cuts = sorted(rng.randrange(n_leaves(20)) for _ in range(4))
     sums = [0, 0]
     for begin, end in pairwise([0, *cuts, n_leaves(20)]):
-        unit = WorkUnit.from_interval(20, Interval(begin, end))
+        unit = unit_between(20, begin, end)
         part = gpu.explore(problem, TreeOptions(), ub, unit)
         assert part.counters.closed_leaves == end - begin
         sums[0] += part.counters.decomposed

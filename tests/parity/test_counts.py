@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpbb.options import TreeOptions
-from dpbb.tree import Interval, WorkUnit, n_leaves
+from dpbb.tree import WorkUnit, n_leaves
+from tests.intervals import unit_between
 from tests.oracle import RULES, naive_tree, trees
 from tests.parity.subject import SEEDS, churn
 
@@ -51,7 +52,7 @@ def test_whole_equals_sum_of_parts(engine, data):
     inner = data.draw(st.lists(st.integers(0, n_leaves(n_jobs)), max_size=4))
     total_leaves = 0
     for begin, end in pairwise([0, *sorted(inner), n_leaves(n_jobs)]):
-        unit = WorkUnit.from_interval(n_jobs, Interval(begin, end))
+        unit = unit_between(n_jobs, begin, end)
         part = engine.explore(problem, tree, ub, unit, all_optima=all_optima)
         assert part.counters.decomposed == expected.decomposed_in(begin, end)
         assert part.counters.closed_leaves == end - begin

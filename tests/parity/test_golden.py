@@ -6,7 +6,8 @@ from itertools import pairwise
 import pytest
 
 from dpbb.options import BranchingRule
-from dpbb.tree import Interval, WorkUnit, leaf_of_path, n_leaves
+from dpbb.tree import leaf_of_path, n_leaves
+from tests.intervals import interval_of, unit_between
 from tests.parity.subject import SPECS, Subject, churn, params
 from tests.parity.tables import golden_params, golden_problem, rows
 
@@ -51,12 +52,12 @@ def test_golden_tree_in_random_intervals(engine_name, row):
         session.advance(ub, 0)
         open_roots = session.remaining().roots()
     for root in rng.sample(open_roots, min(3, len(open_roots))):
-        span = root.interval(n_jobs)
+        span = interval_of(root, n_jobs)
         points += [span.begin, span.begin + span.size // 2]
     points = [0, *sorted(points), n_leaves(n_jobs)]
     sums = [0, 0]
     for begin, end in pairwise(points):
-        unit = WorkUnit.from_interval(n_jobs, Interval(begin, end))
+        unit = unit_between(n_jobs, begin, end)
         counters = engine.explore(problem, tree, ub, unit).counters
         assert counters.closed_leaves == end - begin
         sums[0] += counters.decomposed

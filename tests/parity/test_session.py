@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpbb.options import TreeOptions
-from dpbb.tree import Interval, WorkUnit, n_leaves
+from dpbb.tree import WorkUnit, n_leaves
+from tests.intervals import intervals_of, unit_between
 from tests.oracle import TinyFlowShop, leaf_costs, trees
 
 PROBLEM = TinyFlowShop(((3, 9), (8, 1), (4, 4), (6, 2)))
@@ -27,7 +28,7 @@ def test_least_lb_is_a_bound_on_all_open_leaves(engine, data):
     with engine.session(problem, tree, unit) as session:
         while True:
             part = session.advance(problem.trivial_ub, 0)
-            spans = session.remaining().intervals()
+            spans = intervals_of(session.remaining())
             if part.exhausted:
                 assert part.least_lb is None
                 break
@@ -59,9 +60,9 @@ def test_remaining_changes_nothing(engine, data):
 
 
 def test_remaining_of_a_new_session_is_what_was_loaded(engine):
-    unit = WorkUnit.from_interval(4, Interval(5, 21))
+    unit = unit_between(4, 5, 21)
     with engine.session(PROBLEM, TreeOptions(), unit) as session:
-        assert session.remaining().intervals() == unit.intervals()
+        assert intervals_of(session.remaining()) == intervals_of(unit)
 
 
 def test_a_session_takes_work_after_it_ran_out(engine):
@@ -92,7 +93,7 @@ def test_donate_respects_its_limit(engine):
         assert given.depths.tolist() == [1]  # the largest subtrees first
         rest = session.remaining()
         assert rest.leaves + given.leaves == unit.leaves
-        assert rest.intersect(given) == WorkUnit.empty(4)
+        assert rest.subtract(given) == rest
         assert 0 < len(session.donate(4096)) < len(rest)
     with engine.session(PROBLEM, TreeOptions()) as session:
         assert len(session.donate(4096)) == 0

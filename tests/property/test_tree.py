@@ -7,7 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpbb.tree import Interval, Root, WorkUnit, digits_of_leaf, leaf_of_path, n_leaves
+from dpbb.tree import Root, WorkUnit, leaf_of_path, n_leaves
+from tests.intervals import Interval, interval_of, intervals_of, unit_between
 
 N_JOBS = st.one_of(st.integers(1, 8), st.integers(9, 40), st.integers(41, 800))
 
@@ -74,26 +75,15 @@ def merged(parts):
     return result
 
 
-@given(with_n_jobs(lambda n: st.integers(0, n_leaves(n) - 1)))
-def test_digits_and_leaf_index_are_inverse(drawn):
-    n_jobs, leaf = drawn
-    digits = digits_of_leaf(n_jobs, leaf)
-    assert all(0 <= v < n_jobs - level for level, v in enumerate(digits))
-    assert leaf_of_path(n_jobs, digits) == leaf
-    assert leaf == sum(
-        v * factorial(n_jobs - 1 - level) for level, v in enumerate(digits)
-    )
-
-
 @given(with_n_jobs(intervals))
 def test_interval_to_roots_and_back(drawn):
     """Maximal roots cover exactly the interval; no siblings are all there."""
     n_jobs, interval = drawn
-    unit = WorkUnit.from_interval(n_jobs, interval)
+    unit = unit_between(n_jobs, interval.begin, interval.end)
     unit.check()
     assert unit.leaves == interval.size
     if len(unit) <= 2000:  # the rest costs Python integers for each root
-        assert unit.intervals() == ([interval] if interval.size else [])
+        assert intervals_of(unit) == ([interval] if interval.size else [])
     level_sizes = unit.depth_counts
     assert np.all(level_sizes[1:] <= 2 * (n_jobs - np.arange(n_jobs)))
     # maximal: of the n - d children of a node at most n - d - 1 are roots
@@ -111,7 +101,7 @@ def test_ordered_and_disjoint_is_what_the_intervals_say(drawn):
     digits = np.zeros((len(rows), max([1, *depths])), np.uint16)
     for index, row in enumerate(rows):
         digits[index, : len(row)] = row
-    spans = [Root(row).interval(n_jobs) for row in rows]
+    spans = [interval_of(Root(row), n_jobs) for row in rows]
     expected = all(a.end <= b.begin for a, b in pairwise(spans))
     assert WorkUnit(n_jobs, depths, digits).is_ordered_and_disjoint() == expected
 
@@ -120,17 +110,17 @@ def test_ordered_and_disjoint_is_what_the_intervals_say(drawn):
 def test_facts_of_a_unit_are_those_of_its_roots(drawn):
     n_jobs, unit = drawn
     roots = unit.roots()
-    assert unit.leaves == sum(root.interval(n_jobs).size for root in roots)
+    assert unit.leaves == sum(interval_of(root, n_jobs).size for root in roots)
     assert unit.owned_ancestors == sum(root.owned_ancestors for root in roots)
     assert unit.depth_counts.sum() == len(unit) == len(roots)
-    assert merged(root.interval(n_jobs) for root in roots) == unit.intervals()
+    assert merged(interval_of(root, n_jobs) for root in roots) == intervals_of(unit)
 
 
 @given(with_n_jobs(units, units))
 def test_covers_is_containment_of_roots(drawn):
     n_jobs, one, other = drawn
-    outer = [root.interval(n_jobs) for root in one.roots()]
-    inner = [root.interval(n_jobs) for root in other.roots()]
+    outer = [interval_of(root, n_jobs) for root in one.roots()]
+    inner = [interval_of(root, n_jobs) for root in other.roots()]
     inside = [any(o.intersect(i) == i for o in outer) for i in inner]
     assert other.covered_by(one).tolist() == inside
     assert one.covers(other) == all(inside)
@@ -138,27 +128,32 @@ def test_covers_is_containment_of_roots(drawn):
 
 
 @given(with_n_jobs(units, units))
-def test_intersect_and_subtract_are_those_of_leaf_sets(drawn):
+def test_subtract_is_that_of_leaf_sets(drawn):
     n_jobs, one, other = drawn
-    common, rest = one.intersect(other), one.subtract(other)
-    common.check()
+    rest = one.subtract(other)
     rest.check()
-    assert common == other.intersect(one)
-    assert common.intervals() == merged(
-        a.intersect(b) for a in one.intervals() for b in other.intervals()
-    )
-    spans = other.intervals()
-    left = one.intervals()
+    spans = intervals_of(other)
+    left = intervals_of(one)
     for taken in spans:
-        left = [part for interval in left for part in interval.subtract(taken)]
-    assert merged(rest.intervals()) == merged(left)
-    assert common.leaves + rest.leaves == one.leaves
+        left = [
+            Interval(*ends)
+            for interval in left
+            for ends in (
+                (interval.begin, min(interval.end, taken.begin)),
+                (max(interval.begin, taken.end), interval.end),
+            )
+            if ends[0] < ends[1]
+        ]
+    assert merged(intervals_of(rest)) == merged(left)
     # maximal: a root that is new is the child of one that holds leaves of the other
     new = [root for root in rest.roots()[:300] if root not in one.roots()]
     if new:
         parents = sorted({root.path[:-1] for root in new})
         assert all(
-            any(Root(parent).interval(n_jobs).intersect(taken).size for taken in spans)
+            any(
+                interval_of(Root(parent), n_jobs).intersect(taken).size
+                for taken in spans
+            )
             for parent in parents
         )
 
@@ -173,7 +168,7 @@ def test_split_deals_out_everything(drawn, parts):
     if dealt:
         together = WorkUnit.concatenate(dealt)
         together.check()
-        assert together.intervals() == unit.intervals()
+        assert intervals_of(together) == intervals_of(unit)
         assert unit.covers(together)
 
 
@@ -194,7 +189,7 @@ def test_expand_keeps_the_leaves(drawn, data):
         index = data.draw(st.integers(0, len(unit) - 1))
         grown = unit.expand(index)
         grown.check()
-        assert grown.intervals() == unit.intervals()
+        assert intervals_of(grown) == intervals_of(unit)
         depth = int(unit.depths[index])
         new = n_jobs - depth if depth < n_jobs - 1 else 1
         assert len(grown) == len(unit) - 1 + new
@@ -228,7 +223,7 @@ def test_damaged_wire_arrays_are_refused_or_are_a_unit(drawn, data):
     except ValueError:
         return
     received.check()
-    spans = [root.interval(n_jobs) for root in received.roots()]
+    spans = [interval_of(root, n_jobs) for root in received.roots()]
     assert all(a.end <= b.begin for a, b in pairwise(spans))
     assert all(span.end <= n_leaves(n_jobs) for span in spans)
 
@@ -239,7 +234,7 @@ def test_every_inner_node_is_owned_by_one_part(data):
     n_jobs = data.draw(st.integers(1, 7))
     points = data.draw(st.lists(st.integers(0, n_leaves(n_jobs)), max_size=5))
     ends = [0, *sorted(points), n_leaves(n_jobs)]
-    parts = [WorkUnit.from_interval(n_jobs, Interval(a, b)) for a, b in pairwise(ends)]
+    parts = [unit_between(n_jobs, a, b) for a, b in pairwise(ends)]
 
     def owned_nodes(unit):
         """Nodes with two or more unscheduled jobs."""

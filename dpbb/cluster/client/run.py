@@ -26,10 +26,16 @@ from typing import TYPE_CHECKING, Any
 
 from distributed.protocol import pickle
 
-from dpbb.cluster.client.display import STREAM_S, Display, state_html
 from dpbb.cluster.client.optima_file import OptimaFile, OptimaWriter
 from dpbb.cluster.client.scheduler_calls import POLL_S, SchedulerCalls
-from dpbb.cluster.client.stream import Callback, Callbacks, SnapshotStream
+from dpbb.cluster.client.stream import (
+    STREAM_S,
+    Callback,
+    Callbacks,
+    Display,
+    SnapshotStream,
+    state_html,
+)
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import ClusterError, InvariantError, UnwrittenError
 from dpbb.options.permutations import check_permutation

@@ -13,13 +13,12 @@ import socket
 import subprocess
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from dpbb.cluster.local import cuda_cluster
 from dpbb.cluster.local.process import end, launch
 from dpbb.cluster.scheduler.page import EXPECTED
 from dpbb.cluster.worker.gpus import plan_workers
@@ -94,8 +93,8 @@ def embedded_cluster(
             warnings.filterwarnings(
                 "ignore", "Port .* is already in use", UserWarning, "distributed.node"
             )
-            if len(plan.gpus) > 1 and cuda_cluster.is_installed():
-                cluster = cuda_cluster.local_cuda_cluster(
+            if len(plan.gpus) > 1 and has_dask_cuda():
+                cluster = local_cuda_cluster(
                     plan.gpus,
                     host=HOST,
                     threads=threads_each,
@@ -265,3 +264,43 @@ def attach_later(scheduler: Any) -> None:
             plugin.page.attach()
 
     asyncio_loop.call_soon_threadsafe(begin)
+
+
+PACKAGE = "dask_cuda"
+
+
+def has_dask_cuda() -> bool:
+    """Whether dask-cuda can be imported; does not do it."""
+    return find_spec(PACKAGE) is not None
+
+
+def local_cuda_cluster(
+    gpus: Sequence[str], *, host: str, threads: int, dashboard_address: str
+) -> Any:
+    """Start a worker for each GPU; None, with a warning, when that fails.
+
+    Parameters
+    ----------
+    gpus
+        Entries of CUDA_VISIBLE_DEVICES.
+    host
+        Interface to listen on.
+    threads
+        Of each worker.
+    dashboard_address
+        Of the scheduler's dashboard.
+    """
+    try:
+        from dask_cuda import LocalCUDACluster
+
+        return LocalCUDACluster(
+            CUDA_VISIBLE_DEVICES=",".join(gpus),
+            threads_per_worker=threads,
+            protocol="tcp",
+            host=host,
+            dashboard_address=dashboard_address,
+            silence_logs=logging.ERROR,
+        )
+    except Exception as error:  # noqa: BLE001 - whatever it is, there is another way
+        logger.warning("LocalCUDACluster cannot start: %s; going on without", error)
+        return None

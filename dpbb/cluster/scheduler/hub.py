@@ -14,8 +14,13 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from dpbb.cluster.scheduler.beside import Beside
-from dpbb.cluster.scheduler.failures import REFUSALS, Failures, last_line
-from dpbb.cluster.scheduler.handover import PARK_S, Handover
+from dpbb.cluster.scheduler.handover import (
+    PARK_S,
+    REFUSALS,
+    Failures,
+    Handover,
+    last_line,
+)
 from dpbb.cluster.scheduler.open_run import FinishedRun, OpenRun
 from dpbb.cluster.scheduler.seats import SeatTable
 from dpbb.cluster.scheduler.sharing import SeatSharing

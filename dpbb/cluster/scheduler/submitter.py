@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from distributed import Client, Future, Scheduler
 from distributed.security import Security
 
-from dpbb.cluster.scheduler.failures import REFUSALS
+from dpbb.cluster.scheduler.handover import REFUSALS
 from dpbb.cluster.worker.task import explore
 from dpbb.errors import InvariantError
 

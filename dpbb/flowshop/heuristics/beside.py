@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from dpbb.errors import OptionError
 from dpbb.flowshop.heuristics.first import first_incumbent
 from dpbb.flowshop.heuristics.loading import loaded
-from dpbb.flowshop.heuristics.search import Search
-from dpbb.flowshop.heuristics.table import HEURISTICS, path_of
+from dpbb.flowshop.heuristics.search import HEURISTICS, Search, path_of
 from dpbb.options import Heuristics
 from dpbb.problem import Incumbent, StartSearch
 

@@ -18,8 +18,7 @@ from dpbb.flowshop.bounds.lb1 import root_bound
 from dpbb.flowshop.heuristics.loading import Loading
 from dpbb.flowshop.heuristics.palmer import JOHNSON_MACHINES, johnson, palmer
 from dpbb.flowshop.heuristics.plain import neh, plain_search
-from dpbb.flowshop.heuristics.search import Search, improve
-from dpbb.flowshop.heuristics.table import HEURISTICS, path_of
+from dpbb.flowshop.heuristics.search import HEURISTICS, Search, improve, path_of
 from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import require_gpu
 from dpbb.options import Heuristics

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpbb.coordination.span_map import N_CELLS, STATES, SpanMap, cells_of, states_of
-from dpbb.tree.interval import Interval
 from dpbb.tree.work_unit import WorkUnit
+from tests.intervals import intervals_of, unit_between
 
 
 def touched(unit):
     """Cells by exact arithmetic on leaf intervals."""
     total, cells = factorial(unit.n_jobs), set()
-    for interval in unit.intervals():
+    for interval in intervals_of(unit):
         first = interval.begin * N_CELLS // total
         cells |= set(range(first, -(-interval.end * N_CELLS // total)))
     return cells
@@ -25,7 +25,7 @@ def test_cells_are_those_that_roots_touch(n_jobs, data):
     ends = data.draw(
         st.lists(st.integers(0, factorial(n_jobs)), min_size=2, max_size=2)
     )
-    unit = WorkUnit.from_interval(n_jobs, Interval(min(ends), max(ends)))
+    unit = unit_between(n_jobs, min(ends), max(ends))
     cells = {index for index, here in enumerate(cells_of(unit)) if here}
     exact = touched(unit)
     # a root that is far narrower than a cell may be taken for one at its border
@@ -48,7 +48,7 @@ def test_first_and_last_leaf_are_in_the_first_and_last_cell():
 
 def test_leased_wins_over_waiting_and_what_leaves_leaves_no_ghost():
     spans = SpanMap()
-    half = cells_of(WorkUnit.from_interval(5, Interval(0, 60)))
+    half = cells_of(unit_between(5, 0, 60))
     whole = cells_of(WorkUnit.whole(5))
     spans.add("waiting", whole)
     spans.add("leased", half)

@@ -40,6 +40,7 @@ from dpbb.options import TreeOptions
 from dpbb.proof import checker
 from dpbb.tree.counters import Counters
 from dpbb.tree.work_unit import WorkUnit
+from tests.intervals import intervals_of
 from tests.oracle import TinyFlowShop, best_orders
 from tests.specs import run_spec
 
@@ -310,8 +311,8 @@ def check_books(coordinator):
         [WorkUnit.empty(n_jobs), *(unit.roots for unit in units)]
     )
     open_roots.check()
-    total = sum(i.size for i in WorkUnit.whole(n_jobs).intervals())
-    open_leaves = sum(interval.size for interval in open_roots.intervals())
+    total = sum(i.size for i in intervals_of(WorkUnit.whole(n_jobs)))
+    open_leaves = sum(interval.size for interval in intervals_of(open_roots))
     assert book.counters.closed_leaves + open_leaves == total
     assert (book.closed_leaves, book.open_leaves) == (
         book.counters.closed_leaves,

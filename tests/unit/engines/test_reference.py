@@ -10,7 +10,8 @@ from dpbb.engines import explore_to_end, get_engine
 from dpbb.errors import EngineUnavailable, InvariantError
 from dpbb.options import BranchingRule, TreeOptions
 from dpbb.problem import Problem
-from dpbb.tree import Interval, WorkUnit
+from dpbb.tree import WorkUnit
+from tests.intervals import Interval, intervals_of
 from tests.oracle import TinyFlowShop, best_orders, naive_tree, problems, trees
 
 ENGINE = get_engine("reference")
@@ -134,7 +135,7 @@ def test_roots_that_overlap_open_ones_are_refused():
     with pytest.raises(InvariantError, match="disjoint from the session's open"):
         session.load(WorkUnit.from_paths(5, [(1, 2)]))
     session.load(WorkUnit.from_paths(5, [(2,)]))
-    assert session.remaining().intervals() == [Interval(24, 72)]
+    assert intervals_of(session.remaining()) == [Interval(24, 72)]
 
 
 def test_half_of_the_pending_roots_are_donated_first():

@@ -25,9 +25,9 @@ from dpbb.estimation.sampling import (
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import BranchingRule, TreeOptions
-from dpbb.tree.interval import Interval
 from dpbb.tree.work_unit import WorkUnit
 from tests import oracle
+from tests.intervals import unit_between
 
 ALL = 10**9
 
@@ -175,7 +175,7 @@ def test_what_is_below_roots_is_counted(data):
     tree = data.draw(oracle.trees(tiny))
     ub = data.draw(st.integers(1, tiny.trivial_ub))
     begin, end = data.draw(st.sampled_from([(0, 720), (7, 555), (100, 101), (9, 9)]))
-    unit = WorkUnit.from_interval(6, Interval(begin, end))
+    unit = unit_between(6, begin, end)
     paths = [unit.path(index) for index in range(len(unit))]
     one = sample(shop(tiny.times, tree.bound), tree, ub, unit)[-1].found[0]
     naive = oracle.naive_tree(tiny, tree, ub)

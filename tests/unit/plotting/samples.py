@@ -10,8 +10,7 @@ from dpbb.options import TreeOptions
 from dpbb.result import Improvement, Proof, Result, Status, Termination
 from dpbb.result.schedule import Schedule
 from dpbb.tree.counters import Counters
-from dpbb.tree.interval import Interval
-from dpbb.tree.work_unit import WorkUnit
+from tests.intervals import unit_between
 
 INSTANCE = FlowShopInstance(
     "joinery", [[4, 3, 6, 5], [2, 5, 4, 3], [3, 2, 2, 6], [8, 6, 9, 4]]
@@ -76,7 +75,7 @@ def snapshot(seconds, lower_bound=30, value=40, **changes):
 def checkpoint():
     """A quarter of 4! waits untouched, a quarter is begun, half is finished."""
     problem = FlowShopProblem(INSTANCE)
-    parts = [WorkUnit.from_interval(4, Interval(*ends)) for ends in ((6, 12), (18, 24))]
+    parts = [unit_between(4, *ends) for ends in ((6, 12), (18, 24))]
     closed = np.array([0, 2, 0, 0, 0], np.int64)
     return Checkpoint(
         spec=RunSpec(RunId("abc"), problem, TreeOptions(), instance="joinery"),

@@ -8,8 +8,7 @@ import pytest
 
 from dpbb.coordination.snapshot import RunState
 from dpbb.progress import notebook
-from dpbb.progress.notebook import NotebookProgress
-from dpbb.progress.page import snapshot_html
+from dpbb.progress.notebook import NotebookProgress, snapshot_html
 from dpbb.result import Proof, Result, Status, Termination
 from tests.unit.progress.fakes import BUSY, SNAPSHOT
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from dpbb.tree import Interval, WorkUnit, n_leaves, packing
+from dpbb.tree import WorkUnit, n_leaves, packing
+from tests.intervals import unit_between
 
 N = 12
 
@@ -13,7 +14,7 @@ def units():
     total = n_leaves(N)
     for _ in range(20):
         begin, end = sorted(int(total * x) for x in rng.random(2))
-        unit = WorkUnit.from_interval(N, Interval(begin, end))
+        unit = unit_between(N, begin, end)
         yield unit.take(rng.random(len(unit)) < 0.7)
     yield WorkUnit.whole(N)
     yield WorkUnit.empty(N)

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from dpbb.tree import Interval, WorkUnit, n_leaves
+from dpbb.tree import WorkUnit, n_leaves
 from dpbb.tree.packing import pack, unpack
+from tests.intervals import unit_between
 
 
 def u16(*values):
@@ -20,7 +21,7 @@ def test_pack_leaves_out_shared_prefixes():
 
 
 def test_an_interval_of_long_paths_travels_without_most_of_its_digits():
-    unit = WorkUnit.from_interval(60, Interval(1, n_leaves(60) - 1))
+    unit = unit_between(60, 1, n_leaves(60) - 1)
     arrays = unit.to_arrays()
     assert len(arrays["tails"]) < int(unit.depths.sum()) / 10
 

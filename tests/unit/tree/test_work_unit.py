@@ -3,7 +3,8 @@ import pickle
 import numpy as np
 import pytest
 
-from dpbb.tree import Interval, Root, WorkUnit, n_leaves, work_unit
+from dpbb.tree import Root, WorkUnit, n_leaves, work_unit
+from tests.intervals import Interval, intervals_of
 
 
 def unit_of(*paths, n_jobs=6):
@@ -69,16 +70,14 @@ def test_whole_and_empty(n_jobs):
         assert unit.leaves == size * n_leaves(n_jobs)
         assert unit.owned_ancestors == 0
         assert unit.covers(empty)
-        assert unit.intersect(empty) == empty
         assert unit.subtract(empty) == unit
         assert unit.subtract(whole) == empty
         assert empty.subtract(unit) == empty
-        assert unit.intersect(whole) == unit
         assert unit.donate(10) == (unit, empty)
         assert pickle.loads(pickle.dumps(unit)) == unit  # noqa: S301
     assert empty.split(3) == []
     assert whole != empty
-    assert whole.intervals() == [Interval(0, n_leaves(n_jobs))]
+    assert intervals_of(whole) == [Interval(0, n_leaves(n_jobs))]
 
 
 def test_one_job_is_one_leaf():
@@ -86,16 +85,6 @@ def test_one_job_is_one_leaf():
     assert paths(whole) == [()]
     assert whole.split(4) == [whole]
     assert whole.expand(0) == whole
-    assert WorkUnit.from_interval(1, Interval(0, 1)) == whole
-    assert WorkUnit.from_interval(1, Interval(1, 1)) == WorkUnit.empty(1)
-
-
-@pytest.mark.parametrize(
-    "interval", [Interval(0, 25), Interval(1, 25), Interval(25, 25)]
-)
-def test_from_interval_beyond_the_tree_is_refused(interval):
-    with pytest.raises(ValueError, match="expected an end <= 4!, got 25"):
-        WorkUnit.from_interval(4, interval)
 
 
 def test_equality_looks_at_the_paths_not_at_the_padding():
@@ -111,7 +100,7 @@ def test_equality_looks_at_the_paths_not_at_the_padding():
 
 def test_adjoining_intervals_are_merged():
     unit = unit_of((0, 4), (1,), (3, 0), (3, 1))
-    assert unit.intervals() == [Interval(96, 240), Interval(360, 408)]
+    assert intervals_of(unit) == [Interval(96, 240), Interval(360, 408)]
 
 
 def test_owned_ancestors_are_trailing_zero_digits():
@@ -209,13 +198,12 @@ def test_the_deepest_roots_of_the_largest_tree():
     n_jobs = 800
     last_leaf = tuple(range(n_jobs - 1, 0, -1))
     unit = unit_of((0,) * (n_jobs - 1), last_leaf, n_jobs=n_jobs)
-    assert unit.intervals() == [
+    assert intervals_of(unit) == [
         Interval(0, 1),
         Interval(n_leaves(n_jobs) - 1, n_leaves(n_jobs)),
     ]
     assert unit.owned_ancestors == n_jobs - 1
     assert WorkUnit.from_arrays(n_jobs, unit.to_arrays()) == unit
-    assert WorkUnit.from_interval(n_jobs, unit.intervals()[1]) == unit.take(slice(1, 2))
 
 
 @pytest.fixture(params=[0, work_unit.MANY_ROOTS])

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from dpbb.flowshop import FlowShopInstance, taillard_instance
 from dpbb.flowshop.heuristics import chains
-from dpbb.flowshop.heuristics.chain import JOBS, Chain, Moves
 from dpbb.flowshop.heuristics.chains import (
+    JOBS,
+    Chain,
+    Moves,
     block_insertion,
     iterated_greedy,
     iterated_local_search,

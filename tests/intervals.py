@@ -1,0 +1,65 @@
+"""Leaf intervals, one at a time: what units of roots are compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpbb.tree import WorkUnit, leaf_of_path, n_leaves
+
+if TYPE_CHECKING:
+    from dpbb.tree import Root
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Interval:
+    """Leaves ``begin`` to ``end - 1``; Python ints, as 21! passes 64 bits."""
+
+    begin: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        """Number of leaves."""
+        return self.end - self.begin
+
+    def intersect(self, other: Interval) -> Interval:
+        """Leaves in both; an empty interval when there are none."""
+        begin = max(self.begin, other.begin)
+        return Interval(begin, max(begin, min(self.end, other.end)))
+
+
+def interval_of(root: Root, n_jobs: int) -> Interval:
+    """Leaves below a root."""
+    begin = leaf_of_path(n_jobs, root.path)
+    return Interval(begin, begin + n_leaves(n_jobs - root.depth))
+
+
+def intervals_of(unit: WorkUnit) -> list[Interval]:
+    """Leaves below the roots of a unit; adjoining intervals are merged."""
+    merged: list[Interval] = []
+    for root in unit.roots():
+        interval = interval_of(root, unit.n_jobs)
+        if merged and merged[-1].end == interval.begin:
+            interval = Interval(merged.pop().begin, interval.end)
+        merged.append(interval)
+    return merged
+
+
+def unit_between(n_jobs: int, begin: int, end: int) -> WorkUnit:
+    """Return the maximal roots of [begin, end): nodes inside whose parents are not."""
+    paths: list[tuple[int, ...]] = []
+
+    def visit(path: tuple[int, ...], first: int) -> None:
+        size = n_leaves(n_jobs - len(path))
+        if first >= end or first + size <= begin:
+            return
+        if begin <= first and first + size <= end:
+            paths.append(path)
+            return
+        below = size // (n_jobs - len(path))
+        for digit in range(n_jobs - len(path)):
+            visit((*path, digit), first + digit * below)
+
+    visit((), 0)
+    return WorkUnit.from_paths(n_jobs, paths)
