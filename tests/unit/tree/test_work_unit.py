@@ -132,7 +132,6 @@ def test_subtract_leaves_the_maximal_roots():
     [
         WorkUnit.covers,
         WorkUnit.covered_by,
-        WorkUnit.intersect,
         WorkUnit.subtract,
         lambda *units: WorkUnit.concatenate(units),
     ],
