@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpbb.bench.common import write_json
-from dpbb.bench.cpu import Machine
+from dpbb.bench.common import Machine, write_json
 from dpbb.engines.base import SLICE_S, Device, Engine
 from dpbb.engines.registry import choose_engine
 from dpbb.errors import OptionError

@@ -3,8 +3,7 @@
 Wall time of the whole process, interpreter, heuristics, cluster and kernels from their
 cache included, with no hints. The first process after an installation, and on a GPU the
 first of each shape, compiles those kernels; that is done beforehand and not counted.
-What a start is made of on this machine is told for each shape. The exit code is 1 when
-a makespan is not the best known or a run ends without a proof.
+The exit code is 1 when a makespan is not the best known or a run ends without a proof.
 """
 
 import argparse
@@ -94,19 +93,17 @@ def run(args: argparse.Namespace) -> int:
         "instance  beside  makespan   bound  proved  best known   decomposed  median s"
         "   least    most  import   first  before    idle  exploring  found s  by"
     )
-    starts: dict[tuple[int, ...], str] = {}
+    compiled: set[tuple[int, ...]] = set()
     for name in args.instances:
         shape = taillard_instance(name).times.shape
         for threads in args.heuristic_threads:
-            if shape not in starts:
+            if shape not in compiled:
                 _compile(name, min(WARM_S, args.limit_s), args.engine)
-                starts[shape] = _start_of(name, args.engine)
+                compiled.add(shape)
             result = measure(name, threads, args.engine, args.repeat, args.limit_s)
             results.append(result)
             print(_row(result), flush=True)
             write_json(args.json, results)  # should somebody end this
-    for shape, text in starts.items():
-        print(f"start of {shape[0]}x{shape[1]}, part by part: {text}")
     return int(not all(result.proved and result.best_known for result in results))
 
 
@@ -170,16 +167,6 @@ def _compile(name: str, limit_s: float, engine: str) -> None:
     command = command_of("dpbb", "heuristic", name, "--time", "1", "--quiet")
     subprocess.run(command, stdout=subprocess.DEVNULL, check=True)  # noqa: S603
     _solve(name, limit_s, _options(AUTO, engine))
-
-
-def _start_of(name: str, engine: str) -> str:
-    """Return how long the parts of a start take, for people."""
-    kind = "gpu" if engine == "gpu" else "cpu"
-    done = subprocess.run(  # noqa: S603 - our own command
-        command_of("dpbb.bench.startup", name, kind), stdout=subprocess.PIPE, check=True
-    )
-    laps: dict[str, float] = json.loads(done.stdout)
-    return ", ".join(f"{part} {seconds:.2f} s" for part, seconds in laps.items())
 
 
 def _solve(name: str, limit_s: float, options: list[str]) -> dict[str, Any]:

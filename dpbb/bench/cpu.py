@@ -7,19 +7,13 @@ machines are seldom quiet for long. The exit code is 1 when a count is wrong.
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import statistics
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import numba
-import numpy as np
-
-import dpbb
-from dpbb.bench.common import check_counts, write_json
-from dpbb.engines.cpu.engine import CpuEngine, processor_name
+from dpbb.bench.common import Machine, check_counts, write_json
+from dpbb.engines.cpu.engine import CpuEngine
 from dpbb.engines.driver import explore_to_end
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
@@ -60,34 +54,6 @@ TREES = {
 }
 
 DEFAULT_TREES = [name for name in TREES if not name.endswith("-long")]
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """What the figures were measured on; figures of two machines do not compare."""
-
-    processor: str
-    cores: int
-    load: float
-    system: str
-    python: str
-    numba: str
-    numpy: str
-    dpbb: str
-
-    @classmethod
-    def this(cls) -> Machine:
-        """Return the machine that runs this, and how busy it is."""
-        return cls(
-            processor=processor_name(),
-            cores=physical_cores(),
-            load=os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan"),
-            system=platform.platform(),
-            python=platform.python_version(),
-            numba=numba.__version__,
-            numpy=np.__version__,
-            dpbb=dpbb.__version__,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +109,8 @@ def run(args: argparse.Namespace) -> int:
     check_counts(args, "repeat", "threads")
     machine = Machine.this()
     print(
-        f"{machine.processor}, {machine.cores} cores, load {machine.load:.1f}; "
-        f"Python {machine.python}, Numba {machine.numba}; {args.repeat} repetitions"
+        f"{machine}; Python {machine.python}, Numba {machine.numba}; "
+        f"{args.repeat} repetitions"
     )
     print(HEADER)
     results = []

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from dpbb.bench.common import check_counts, write_json
-from dpbb.bench.cpu import Machine
+from dpbb.bench.common import Machine, check_counts, load, write_json
 from dpbb.errors import OptionError
 from dpbb.estimation.estimating import SECONDS, estimate
 from dpbb.flowshop.formats import read_instance
@@ -198,10 +197,7 @@ def run(args: argparse.Namespace) -> int:
     check_counts(args, "seeds")
     trees = _trees(args.instances, args.data, HELD_OUT if args.held_out else TREES)
     machine = Machine.this()
-    print(
-        f"{machine.processor}, {machine.cores} cores, load {machine.load:.1f}; "
-        f"at most {args.seconds:g} s for each estimate"
-    )
+    print(f"{machine}; at most {args.seconds:g} s for each estimate")
     estimate("ta001", upper_bound=1278, samples=1, measure=False)  # compiles
     print(HEADER)
     done = []
@@ -217,7 +213,7 @@ def run(args: argparse.Namespace) -> int:
         f"({sum(one.good for one in trusted)} of the {len(trusted)} without a warning);"
         f" {inside} intervals have the truth, half of them span at most a factor "
         f"{width:.1f}; the longest "
-        f"took {max(one.seconds for one in done):.1f} s; load {_load():.1f}"
+        f"took {max(one.seconds for one in done):.1f} s; load {load():.1f}"
     )
     write_json(args.json, {"machine": machine, "results": done})
     if args.held_out:
@@ -330,7 +326,3 @@ def _row(one: Measurement) -> str:
         f"{one.estimated:>11.3g}{one.ratio:>7.2f}   {low:>6.2f} to {high:<7.4g}"
         f"{one.samples:>6}{one.seconds:>6.1f} ({one.cpu_seconds:.1f}){notes}"
     )
-
-
-def _load() -> float:
-    return os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")

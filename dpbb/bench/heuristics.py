@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from dpbb.bench.common import check_counts
+from dpbb.bench.common import Machine, check_counts
 from dpbb.bench.heuristics_report import Report, save_better
 from dpbb.bench.heuristics_runs import Run, RunsFile, Task, cores_of_their_own, run_all
 from dpbb.cluster.worker.gpus import VISIBLE, visible_gpus
@@ -124,7 +124,7 @@ def run(args: argparse.Namespace) -> int:
     file = RunsFile(args.runs)
     left = [(shop, task) for shop, task in wanted if task not in file.runs]
     print(
-        f"{_host()}; {len(wanted)} runs, {len(wanted) - len(left)} made before; "
+        f"{Machine.this()}; {len(wanted)} runs, {len(wanted) - len(left)} made before; "
         f"{args.side_by_side} side by side, {args.threads} thread(s) each",
         flush=True,
     )
@@ -253,10 +253,3 @@ def _make(
     if skipped:
         print(f"{len(skipped)} runs left out by --budget-s; the same command goes on")
     return failures
-
-
-def _host() -> str:
-    from dpbb.engines.cpu.engine import processor_name
-
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
-    return f"{processor_name()}, {os.cpu_count()} CPUs, load {load:.1f}"

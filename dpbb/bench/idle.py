@@ -14,8 +14,8 @@ from typing import Any
 
 from distributed import Client
 
-from dpbb.bench.common import check_counts, write_json
-from dpbb.bench.cpu import TREES, Machine, Tree
+from dpbb.bench.common import Machine, check_counts, write_json
+from dpbb.bench.cpu import TREES, Tree
 from dpbb.bench.dask import submit_tree
 from dpbb.coordination.ledger import Checked, CheckedGift
 from dpbb.coordination.messages import (
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
     tree = TREES[args.tree]
     machine = Machine.this()
     print(
-        f"{machine.processor}, {machine.cores} cores, load {machine.load:.1f}; "
+        f"{machine}; "
         f"{tree.instance}, tree {{LB < {tree.ub}}}, {args.workers} workers x 1"
     )
     gaps, with_answer, counts = measure(tree, args.workers, args.repeat)

@@ -12,17 +12,15 @@ instances need ``--data``.
 
 import argparse
 import csv
-import os
 from collections.abc import Callable
 from dataclasses import asdict, fields
 from functools import partial
 from pathlib import Path
 
-from dpbb.bench.common import check_counts, write_json
+from dpbb.bench.common import Machine, check_counts, find_gpu, write_json
 from dpbb.bench.jobshop_batches import BATCHES, Batches
 from dpbb.bench.jobshop_report import Bench, TableRow
 from dpbb.bench.jobshop_table import SETS, Table
-from dpbb.errors import DpbbError
 
 PARTS = ("table", "batch", "cpu")
 
@@ -61,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the suite; returns 0 unless a cost is wrong or a part failed."""
     check_counts(args, "repeat")
-    bench = Bench(args.repeat, args.budget_s, _host())
+    bench = Bench(args.repeat, args.budget_s, str(Machine.this()))
     write = partial(_write, bench, args)
     batches = Batches(bench, args.sizes, args.solutions)
     parts: dict[str, Callable[[], None]] = {
@@ -81,15 +79,6 @@ def run(args: argparse.Namespace) -> int:
     for one in wrong:
         print(f"WRONG: {one}")
     return int(bool(wrong or bench.report.failures))
-
-
-def _host() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        name = next(line.split(":")[1] for line in lines if "model name" in line)
-    except (OSError, StopIteration, IndexError):
-        name = "unknown"
-    return f"{name.strip()}, {len(os.sched_getaffinity(0))} cores"
 
 
 def _write(bench: Bench, args: argparse.Namespace) -> None:
@@ -112,15 +101,9 @@ def _write(bench: Bench, args: argparse.Namespace) -> None:
 
 def _find_device(bench: Bench) -> None:
     """Find a GPU; without one its columns stay empty."""
-    from dpbb.kernels.nvrtc import require_gpu
-
     print(f"host: {bench.report.host}")
-    try:
-        bench.cupy = require_gpu()
-    except DpbbError as error:
-        print(f"no GPU to measure: {error}", flush=True)
-        bench.report.findings.append(f"no GPU: {error}")
-        return
-    name = bench.cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    print(f"device: {name}", flush=True)
-    bench.report.device = name
+    bench.cupy, name = find_gpu()
+    if bench.cupy is None:
+        bench.report.findings.append(f"no GPU: {name}")
+    else:
+        bench.report.device = name

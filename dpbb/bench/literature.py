@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from dpbb.bench.cpu import Machine
+from dpbb.bench.common import Machine
 from dpbb.campaign.checking import doubt_of
 from dpbb.campaign.folder import CampaignFolder, Record
 from dpbb.campaign.report import CLASS_COLUMNS, as_table, classes
@@ -122,9 +122,7 @@ def run(args: argparse.Namespace) -> int:
             flag = f"--{name.replace('_', '-')}"
             raise OptionError(f"{flag}: expected above 0, got {getattr(args, name)}")
     machine = Machine.this()
-    print(
-        f"{machine.processor}, {machine.cores} cores, load {machine.load:.1f}; {TIES}"
-    )
+    print(f"{machine}; {TIES}")
     record: dict[str, Any] = {"machine": asdict(machine)}
     wrong = False
     if "engines" in args.part:

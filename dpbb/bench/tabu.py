@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,13 +24,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.errors import DpbbError, OptionError
+from dpbb.bench.common import Machine, check_counts, find_gpu, write_json
 from dpbb.flowshop.heuristics.tabu.search import make_rules, make_search, make_starts
 from dpbb.flowshop.heuristics.tabu.state import State
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.taillard import generate
 from dpbb.kernels.cores import physical_cores
-from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
     from dpbb.flowshop.heuristics.tabu.gpu import Shape
@@ -51,8 +49,8 @@ PAPER: dict[str, tuple[str, str, str]] = {
 GENERATIONS = (10, 100, 1000)
 SEEDS = (101, 202, 303)
 WAYS = ("none", "prefix", "both", "insert")
-PARTS = ("grid", "batch", "cpu", "list", "carveout", "arms")
-ARM_SIZES = ("25x350", "40x900")
+PARTS = ("grid", "batch", "cpu", "list", "carveout")
+CARVED_SIZES = ("25x350", "40x900")
 CPU_S = 0.7
 
 
@@ -112,9 +110,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--searches", type=int, default=264, help="side by side, of the part batch"
     )
     parser.add_argument(
-        "--quick", action="store_true", help="two seeds, four sizes, G = 10 and 100"
-    )
-    parser.add_argument(
         "--budget-s", type=float, default=280.0, help="nothing is begun after so long"
     )
     parser.add_argument(
@@ -124,13 +119,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the suite; returns 0 unless two ways differ or a part failed."""
-    if args.quick:
-        args.sizes = [s for s in args.sizes if s in (*ARM_SIZES, "25x200")]
-        args.seeds, args.budget_s = args.seeds[:2], min(args.budget_s, 150.0)
-        args.generations = [g for g in args.generations if g <= 100]
-    for name in ("generations", "seeds", "searches"):
-        if np.min(getattr(args, name)) < 1:
-            raise OptionError(f"--{name}: expected numbers of at least 1")
+    check_counts(args, "generations", "seeds", "searches")
     return Bench(args).measure()
 
 
@@ -152,13 +141,14 @@ class Bench:
 
     def measure(self) -> int:
         """Measure, print and write."""
-        self._find_device()
+        print(Machine.this())
+        cupy, name = find_gpu()
+        self.device = "" if cupy is None else name
         parts = {
             "grid": self._grid,
             "list": self._list,
             "batch": self._batch,
             "carveout": self._carveouts,
-            "arms": self._arms,
         }
         for name, plan in parts.items():
             if name in self.args.parts:
@@ -174,18 +164,6 @@ class Bench:
         self._check()
         self._print()
         return int(bool(self.failures))
-
-    def _find_device(self) -> None:
-        from dpbb.kernels.nvrtc import require_gpu
-
-        print(f"host: {self.cores} cores, of {os.cpu_count()} that the system counts")
-        try:
-            cupy = require_gpu()
-        except DpbbError as error:
-            print(f"no GPU to measure: {error}", flush=True)
-            return
-        self.device = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-        print(f"device: {self.device}", flush=True)
 
     def _grid(self) -> None:
         for size, seed in self._instances():
@@ -216,33 +194,13 @@ class Bench:
         """Plan the paper's 16 and 48 KB of shared memory, of 256 KiB there are."""
         from dpbb.flowshop.heuristics.tabu.gpu import Shape
 
-        self._shapes(
-            "carveout", [Shape(shared_steps=False, carveout=c) for c in (7, 21)]
-        )
-
-    def _arms(self) -> None:
-        from dpbb.flowshop.heuristics.tabu.gpu import Shape
-
-        arms = [Shape(block=b) for b in (128, 256, 512, 1024)]
-        arms += [Shape(block=256, blocks_per_sm=2)]
-        leaving = [Shape(leaving=jobs) for jobs in (1, 2, 4)]
-        self._shapes("arms", arms, leaving)
-
-    def _shapes(
-        self, part: str, arms: list[Shape], for_insert: Sequence[Shape] = ()
-    ) -> None:
+        shapes = [Shape(shared_steps=False, carveout=share) for share in (7, 21)]
         for size, seed in self._instances():
-            if size not in ARM_SIZES:
-                continue
-            for way in self.args.ways:
-                for arm in [None, *arms, *(for_insert if way == "insert" else ())]:
+            for way in self.args.ways if size in CARVED_SIZES else ():
+                for shape in (None, *shapes):
                     for many in (1, self.args.searches):
-                        generations = 50 if many == 1 else 2
-                        self._gpu(
-                            *(part, size, seed, way, generations),
-                            searches=many,
-                            shape=arm,
-                        )
+                        case = size, seed, way, 50 if many == 1 else 2
+                        self._gpu("carveout", *case, searches=many, shape=shape)
 
     def _instances(self) -> Iterator[tuple[str, int]]:
         for size in self.args.sizes:
@@ -365,7 +323,7 @@ class Bench:
                 self.failures.append(f"other moves: {row.key} and {other.key}")
 
     def _print(self) -> None:
-        for part in ("grid", "list", "batch", "carveout", "arms"):
+        for part in ("grid", "list", "batch", "carveout"):
             lines = list(self._table(part))
             if lines:
                 print(f"\n{part}: mean (worst) over seeds {self.args.seeds}")
@@ -446,15 +404,14 @@ class Bench:
             )
 
     def _write(self) -> None:
-        if self.args.json is not None:
-            report = {
-                "device": self.device,
-                "cores": self.cores,
-                "seeds": self.args.seeds,
-                "failures": self.failures,
-                "rows": [asdict(row) for row in self.rows],
-            }
-            self.args.json.write_text(json_text(report, indent=1), encoding="utf-8")
+        report = {
+            "device": self.device,
+            "cores": self.cores,
+            "seeds": self.args.seeds,
+            "failures": self.failures,
+            "rows": self.rows,
+        }
+        write_json(self.args.json, report)
 
 
 def _gain(rows: list[Row], way: str) -> str:

@@ -6,9 +6,7 @@ import json
 import pytest
 
 from dpbb.bench import cold
-from dpbb.bench.startup import parts_of_a_start
 from dpbb.errors import DpbbError
-from dpbb.flowshop import heuristics
 
 RESULT = {
     "status": "optimal",
@@ -37,13 +35,8 @@ def processes(monkeypatch):
         asked.append((name, limit_s, tuple(options)))
         return RESULT
 
-    def start_of(name, engine):
-        asked.append((name, engine, "start"))
-        return "dpbb 0.50 s"
-
     monkeypatch.setattr(cold, "_solve", solve)
     monkeypatch.setattr(cold.subprocess, "run", lambda *_command, **_how: None)
-    monkeypatch.setattr(cold, "_start_of", start_of)
     return asked
 
 
@@ -60,7 +53,7 @@ def test_the_phases_of_a_start_add_up(processes):
     )
 
 
-def test_what_compiles_comes_first_of_each_shape(processes, tmp_path, capsys):
+def test_what_compiles_comes_first_of_each_shape(processes, tmp_path):
     parser = argparse.ArgumentParser()
     cold.add_arguments(parser)
     path = tmp_path / "cold.json"
@@ -70,22 +63,12 @@ def test_what_compiles_comes_first_of_each_shape(processes, tmp_path, capsys):
     limits = [(name, limit) for name, limit, _ in processes]
     counted = [(name, 120.0) for name in ("ta001", "ta001", "ta002", "ta002")]
     assert limits == [
-        *[("ta001", cold.WARM_S), ("ta001", "auto"), *counted],
-        *[("ta011", cold.WARM_S), ("ta011", "auto")],
-        *[("ta011", 120.0), ("ta011", 120.0)],
+        *[("ta001", cold.WARM_S), *counted],
+        *[("ta011", cold.WARM_S), ("ta011", 120.0), ("ta011", 120.0)],
     ]
-    assert "start of 20x10, part by part: dpbb 0.50 s\n" in capsys.readouterr().out
     rows = json.loads(path.read_text())
     assert [row["threads"] for row in rows] == ["auto", "0"] * 3
     assert rows[0]["trajectory"] == RESULT["trajectory"]
-
-
-def test_the_parts_of_a_start_are_timed(monkeypatch):
-    """Nothing is compiled here: that takes seconds."""
-    monkeypatch.setattr(heuristics, "first_incumbent", lambda *_shop, **_how: None)
-    laps = parts_of_a_start("ta001", "cpu")
-    assert list(laps) == ["dpbb", "Dask", "heuristics' code", "engine's code"]
-    assert all(seconds >= 0 for seconds in laps.values())
 
 
 def test_a_process_without_a_result_is_told(monkeypatch, capfd):

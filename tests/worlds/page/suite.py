@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from dpbb.bench.cpu import TREES, Machine, Tree
+from dpbb.bench.common import Machine
+from dpbb.bench.cpu import TREES, Tree
 from dpbb.bench.dask import submit_tree
 from dpbb.cluster.client.run import page_address
 from dpbb.cluster.scheduler.page import PAGE
