@@ -30,7 +30,7 @@ HEAD = '''\
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, TypedDict
 
 from dpbb.options.table import (
@@ -104,9 +104,8 @@ def values_class(where: Where, name: str, text: str) -> str:
         "    @classmethod",
         f"    def of(cls, options: SolveOptions) -> {name}:",
         '        """Return what all the options say of it."""',
-        "        return cls(",
-        *(f"            {row.name}=options.{row.name}," for row in rows),
-        "        )",
+        "        names = [field.name for field in fields(cls)]",
+        "        return cls(**{name: getattr(options, name) for name in names})",
         "",
     ]
     return "\n".join(lines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, TypedDict
 
 from dpbb.options.table import (
@@ -52,19 +52,8 @@ class RunOptions:
     @classmethod
     def of(cls, options: SolveOptions) -> RunOptions:
         """Return what all the options say of it."""
-        return cls(
-            node_limit=options.node_limit,
-            gap_limit=options.gap_limit,
-            heuristic_threads=options.heuristic_threads,
-            heuristic_start_s=options.heuristic_start_s,
-            all_optima=options.all_optima,
-            report_interval_s=options.report_interval_s,
-            checkpoint_interval_s=options.checkpoint_interval_s,
-            checkpoint=options.checkpoint,
-            checkpoint_keep=options.checkpoint_keep,
-            units_per_seat=options.units_per_seat,
-            estimates=options.estimates,
-        )
+        names = [field.name for field in fields(cls)]
+        return cls(**{name: getattr(options, name) for name in names})
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +75,8 @@ class Tuning:
     @classmethod
     def of(cls, options: SolveOptions) -> Tuning:
         """Return what all the options say of it."""
-        return cls(
-            explorers=options.explorers,
-            block_size=options.block_size,
-            balance=options.balance,
-            slice_s=options.slice_s,
-            pool_size=options.pool_size,
-            selection=options.selection,
-            offload=options.offload,
-            placement=options.placement,
-        )
+        names = [field.name for field in fields(cls)]
+        return cls(**{name: getattr(options, name) for name in names})
 
 
 class SolveKeywords(TypedDict, total=False):
