@@ -56,12 +56,14 @@ BEFORE = 0.05, 0.5
 MORE = 1.05
 """Of them, how many the search goes on for: some are below nodes that are not over."""
 
-ABOVE = 0, 4
-"""Upper bounds above the one that is published."""
-
 ENOUGH = 0.5
-"""Of the bounds that are wanted: a list of fewer gets the next upper bound."""
+"""Of the bounds that are wanted: with fewer a list is made again."""
 
+HIGHER = 4
+"""So much higher is the upper bound then, if the whole tree is too small."""
+
+NARROWER = 4
+"""So many fewer children are bounded together, if too few nodes have ended."""
 
 POOL = {20: 512, 50: 512, 100: 4096, 200: 8192}
 """Children that are bounded together while a list is made, by jobs; of small lists
@@ -69,6 +71,9 @@ fewer. A node has more children then, and few of them are bounded."""
 
 Path = tuple[int, ...]
 """Digits of a node."""
+
+WHOLE_TREE: tuple[Path, ...] = ((),)
+"""Its root alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,23 +141,24 @@ def make_list(
     problem = FlowShopProblem(taillard_instance(instance), "lb2")
     tree = TreeOptions(BranchingRule(branching), bound="lb2")
     known = problem.best_known
-    published = problem.trivial_ub if known is None else known.upper_bound
+    ub = problem.trivial_ub if known is None else known.upper_bound
     share = np.random.default_rng([seed, problem.n_jobs]).uniform(*BEFORE)
-    found = None
-    for above in ABOVE:
-        ub = published + above
-        search = _Search(problem, tree, ub, wanted, end)
+    pool = POOL[problem.n_jobs]
+    while True:
+        search = _Search(problem, tree, ub, wanted, pool, end)
         paths = search.open_nodes(int(share * wanted))
         counters, bounded = search.explored(paths)
         if time.monotonic() > end:
             return None
-        found = NodeList(
-            *(instance, branching, seed, ub, wanted, paths),
-            *(bounded, counters.decomposed, counters.leaves),
-        )
         if bounded >= ENOUGH * wanted:
-            break
-    return found
+            return NodeList(
+                *(instance, branching, seed, ub, wanted, paths),
+                *(bounded, counters.decomposed, counters.leaves),
+            )
+        if paths == WHOLE_TREE:
+            ub += HIGHER
+        else:
+            pool //= NARROWER
 
 
 class _Search:
@@ -164,10 +170,11 @@ class _Search:
         tree: TreeOptions,
         ub: int,
         wanted: int,
+        pool: int,
         end: float,
     ) -> None:
         self._problem, self._tree, self._ub, self._end = problem, tree, ub, end
-        self._wanted = wanted
+        self._wanted, self._pool = wanted, pool
 
     def open_nodes(self, before: int) -> tuple[Path, ...]:
         """Return what is open after some bounds, and over after the list's.
@@ -181,7 +188,7 @@ class _Search:
             self._bound(session, before + MORE * self._wanted)
             left = session.remaining()
         if not len(left):
-            return ((),)
+            return WHOLE_TREE
         return tuple(sorted(self._over(_paths(begun), _paths(left))))
 
     def _over(self, begun: set[Path], left: set[Path]) -> list[Path]:
@@ -224,9 +231,8 @@ class _Search:
         ).counters
 
     def _open(self) -> PoolSession:
-        most = POOL[self._problem.n_jobs]
         settings = PoolSettings(
-            pool_size=min(most, 1 + self._wanted * most // 512_000),
+            pool_size=min(self._pool, 1 + self._wanted * self._pool // 512_000),
             selection=Selection.DEPTH,
             in_flight=1,
             keeps_ub=True,
@@ -237,4 +243,4 @@ class _Search:
 
 
 def _paths(unit: WorkUnit) -> set[Path]:
-    return {unit.path(index) for index in range(len(unit))}
+    return {root.path for root in unit.roots()}  # one by one they take its square
