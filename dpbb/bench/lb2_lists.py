@@ -45,7 +45,7 @@ LONGER = {
     ("ta021", "minmin"): 1.3,
     ("ta024", "front"): 1.3,
     ("ta106", "front"): 1.3,
-    ("ta109", "front"): 1.2,
+    ("ta109", "front"): 2.0,
     **{(f"ta{number:03}", "front"): 1.6 for number in range(51, 61)},
 }
 """Lists that a core ended in less than a minute, and how much longer they are now."""

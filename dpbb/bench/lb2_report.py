@@ -264,7 +264,7 @@ def _print_equal(trees: Trees, equals: Sequence[Equal]) -> None:
 def _mean(values: list[float]) -> str:
     if not values:
         return 11 * " "
-    return f"{fmean(values):>7.1f} {f'({len(values)})':<3}"[:11]
+    return f"{fmean(values):>6.1f} {f'({len(values)})':<4}"
 
 
 def _cells(values: Iterable[float | None]) -> str:
