@@ -3,8 +3,9 @@
     python checker.py certificate.json.gz [--nodes 2000000] [--all] [--seed N]
 
 It shares no code with the solver. It recomputes the makespan of the schedules, adds up
-the books of the run, and explores the tree again, or parts of it, slowly, with a bound
-and a branching rule of its own, which must give the same counts to the last node.
+the books of the run, and explores the tree again, or parts of it, with a bound and a
+branching rule of its own, which must give the same counts to the last node: one node at
+a time, or, where NumPy is installed, blocks of them, fifty times as fast.
 ``docs/proof.md`` says what that proves, and what it does not. Exit codes: 0 proved
 again, or audited; 1 it does not hold; 2 no certificate; 3 not checked enough; 4 only
 sampled.
@@ -34,7 +35,7 @@ from operator import lt, sub
 from statistics import fmean, variance
 
 try:
-    import numpy as np  # explores 50 times as fast, and nothing else
+    import numpy as np
 except ImportError:
     np = None
 
@@ -634,7 +635,7 @@ class Tree:
             if node is None or len(node.jobs) == 1:
                 found.append(path)
             else:
-                heappush(nodes, (len(path), path, node))
+                heappush(nodes, (len(path), [*path], node))
         while nodes and len(found) + len(nodes) < wanted:
             depth, path, node = heappop(nodes)
             side, lower = self.children(node, ub)

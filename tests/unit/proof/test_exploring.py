@@ -134,12 +134,12 @@ def test_a_process_that_dies_is_no_forgery(dealt, tmp_path, monkeypatch, capsys)
 
 
 @pytest.mark.parametrize("wanted", [1, 7, 100, 10**5])
-@pytest.mark.parametrize("roots", [[[]], [[3]], [[0, 1], [2], [5, 0]]])
+@pytest.mark.parametrize("roots", [[[]], [(3,)], [(0, 1), (2,), (5, 0)]])
 def test_what_is_spread_counts_as_before(wanted, roots, dealt):
     tree, ub = checker.Tree(dealt), dealt["result"]["ub"]
     decomposed, leaves, closed = tree.explore(roots, ub, 10**6)
     pieces, (above, none, pruned) = tree.spread(roots, ub, wanted)
-    found = tree.explore(sorted(pieces), ub, 10**6)
+    found = tree.explore(sorted(map(list, pieces)), ub, 10**6)
     assert (above + found[0], none + found[1]) == (decomposed, leaves)
     assert {**(pruned + checker.Counter(found[2]))} == closed
     assert len(pieces) >= min(wanted, 5)
