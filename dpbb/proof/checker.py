@@ -25,14 +25,14 @@ import sys
 import zlib
 from bisect import bisect_right
 from collections import Counter, defaultdict, namedtuple
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
-from heapq import heappop, heappush
 from itertools import accumulate
 from math import inf
 from operator import lt, sub
 from statistics import fmean, variance
+from time import monotonic
 
 try:
     import numpy as np
@@ -54,7 +54,8 @@ CASCADE = re.compile(rf"cascade:(\d{{1,4}})-(\d{{1,4}}):({PAIR}(?:,{PAIR})*)")
 MOST_JOBS = MOST_MACHINES = 1024
 MOST_TIME = 2**30  # of all operations together
 BLOCK = 2**16  # jobs of all nodes in a block of ``Blocks``
-PIECES = 16  # of what is explored, for each process
+SLICE_S = 2.0  # a process explores so long before it says what is left
+ROOTS_AT_A_TIME = 1024
 FEW_BY_BLOCKS, FEW_ONE_BY_ONE = 2_000_000, 40_000  # nodes: not worth processes
 LANE = 32  # bits for each job in ``Lanes``: a value below 2 * MOST_TIME, and a guard
 RULES = ("minmin", "minbranch", "maxsum", "alternate", "front", "back")
@@ -68,6 +69,7 @@ MOST_LEASES = 2 * LISTED_BYTES // 32
 SURE = 10_000  # a true certificate is refused by chance once in so many times
 LEAST_DRAWS = 10  # of both kinds, or too little was checked
 DRAWS = 40
+PART = 10  # of the budget: a tree that claims more is explored as a whole in it
 INSIDE = 10  # random descents for each draw in a unit too large to be explored again
 STEPS = 1000  # fewer where they would have more steps than this
 FEW = 8  # nodes that each of these may explore again, however small the budget is
@@ -553,19 +555,30 @@ class Tree:
         Returns decomposed nodes, leaves and closed subtrees by depth; None if there
         are more than ``most`` nodes. ``at_claim``: no better schedule may be found.
         """
-        decomposed, leaves, closed = 0, 0, Counter()
-        for first in range(0, len(roots), MAX_ROOTS):
-            some = roots[first : first + MAX_ROOTS]
-            left = most - decomposed - leaves
-            found = self.explore_some(some, ub, left, at_claim)
-            if found is None:
-                return None
-            decomposed, leaves = decomposed + found[0], leaves + found[1]
-            closed.update(found[2])
-        return decomposed, leaves, dict(+closed)
+        found, *_ = self.explore_for(inf, roots, [], ub, most, at_claim)
+        return None if found[0] + found[1] > most else (*found[:2], dict(+found[2]))
 
-    def explore_some(self, roots, ub, most, at_claim):
-        """Explore below roots; returns what ``explore`` does."""
+    def explore_for(self, seconds, roots, nodes, ub, most, at_claim=True):
+        """Explore for so long below roots and nodes, until there are too many.
+
+        Nodes are as ``Blocks`` has them, if it explores. Returns what was counted, and
+        the roots and nodes that are left.
+        """
+        end, found = monotonic() + seconds, (0, 0, Counter())
+        while roots or nodes:
+            if not nodes:
+                counts, nodes = self.begun(roots[:ROOTS_AT_A_TIME], ub)
+                roots, found = roots[ROOTS_AT_A_TIME:], plus(found, counts)
+            explore = self.blocks.explore if self.blocks else self.one_by_one
+            left = most - found[0] - found[1]
+            counts, nodes = explore(nodes, ub, left, at_claim, end)
+            found = plus(found, counts)
+            if found[0] + found[1] > most or monotonic() >= end:
+                break
+        return found, roots, nodes
+
+    def begun(self, roots, ub):
+        """Walk to roots; returns what is counted above them, and nodes not pruned."""
         above, closed, nodes = 0, Counter(), []
         for path in roots:
             # ancestors from this depth on have their first leaf below path
@@ -579,16 +592,27 @@ class Tree:
                     break
                 node = self.child(node, digit, side)
             else:
-                nodes.append(node)
-        explore = self.blocks.explore if self.blocks else self.one_by_one
-        found = explore(nodes, ub, most - above, at_claim)
-        if found is None:
-            return None
-        closed.update(found[2])
-        return above + found[0], found[1], closed
+                nodes.append(self.blocks.column(node) if self.blocks else node)
+        return (above, 0, closed), nodes
 
-    def one_by_one(self, stack, ub, most, at_claim):
-        """Explore below nodes; returns what ``explore`` does."""
+    def split(self, roots, nodes, wanted):
+        """Split what is left into so many parts, or fewer, with about as many nodes."""
+        parts = []
+        for first in range(wanted):
+            share, before = nodes[first::wanted], 0
+            if self.blocks:
+                share = []
+                for depth, block in nodes:
+                    columns = block[:, (first - before) % wanted :: wanted]
+                    before += block.shape[1]
+                    if columns.size:
+                        share.append((depth, columns))
+            if share or roots[first::wanted]:
+                parts.append((roots[first::wanted], share))
+        return parts
+
+    def one_by_one(self, stack, ub, most, at_claim, end):
+        """Explore below nodes until a time; returns counts, and nodes left."""
         decomposed, leaves, closed = 0, 0, Counter()
         while stack and decomposed + leaves <= most:
             node = stack.pop()
@@ -599,16 +623,18 @@ class Tree:
                 closed[depth] += 1
                 if at_claim:
                     self.expect_no_better(node.prefix + node.jobs + node.suffix, ub)
-                continue
-            decomposed += 1
-            side, lower = self.children(node, ub)
-            closed[depth + 1] += sum(bound >= ub for bound in lower)
-            stack += [
-                self.child(node, digit, side)
-                for digit in reversed(range(len(jobs)))
-                if lower[digit] < ub
-            ]
-        return None if decomposed + leaves > most else (decomposed, leaves, closed)
+            else:
+                decomposed += 1
+                side, lower = self.children(node, ub)
+                closed[depth + 1] += sum(bound >= ub for bound in lower)
+                stack += [
+                    self.child(node, digit, side)
+                    for digit in reversed(range(len(jobs)))
+                    if lower[digit] < ub
+                ]
+            if monotonic() >= end:
+                break
+        return (decomposed, leaves, closed), stack
 
     def explore_all(self, jobs):
         """Explore several; yields the number of each, and what ``explore`` returns."""
@@ -623,32 +649,6 @@ class Tree:
     def estimate_all(self, jobs):
         """As ``explore_all``, with what ``estimate`` returns."""
         return self.crew.run(self, "estimate", jobs)
-
-    def spread(self, roots, ub, wanted):
-        """Replace roots by their children, shallow ones first, until so many are there.
-
-        Returns the roots, and what ``explore`` would count above them.
-        """
-        found, nodes, above, closed = [], [], 0, Counter()
-        for path in roots:
-            node = self.node_at(path, ub)
-            if node is None or len(node.jobs) == 1:
-                found.append(path)
-            else:
-                heappush(nodes, (len(path), [*path], node))
-        while nodes and len(found) + len(nodes) < wanted:
-            depth, path, node = heappop(nodes)
-            side, lower = self.children(node, ub)
-            for digit, bound in enumerate(lower):
-                root = [*path, digit]
-                if bound >= ub:
-                    closed[depth + 1] += 1
-                    above += trailing_zeros(root)
-                elif len(node.jobs) == 2:
-                    found.append(root)
-                else:
-                    heappush(nodes, (depth + 1, root, self.child(node, digit, side)))
-        return found + [path for _, path, _ in nodes], (above, 0, closed)
 
     def descend(self, rng, ub, start=()):
         """Walk down to a root, then at every node to a random child not pruned.
@@ -856,17 +856,16 @@ class Blocks:
         self.width = max(64, BLOCK // n)
         self.room = [np.empty(n * self.width, self.kind) for _ in range(4)]
 
-    def explore(self, nodes, ub, most, at_claim):
-        """Explore below nodes; returns what ``Tree.explore`` does.
+    def explore(self, blocks, ub, most, at_claim, end):
+        """Explore below nodes until a time; returns counts, and blocks that are left.
 
         The deepest children of which there is a whole block go first; if there is none,
-        those of the depth that has the most.
+        those of the depth that has the most. Blocks come with their depth.
         """
         waiting, number = defaultdict(list), Counter()  # by depth
-        for node in nodes:
-            depth = self.n_jobs - len(node.jobs)
-            waiting[depth].append((self.column(node), None, (), ()))
-            number[depth] += 1
+        for depth, block in blocks:
+            waiting[depth].append((block, None, (), ()))
+            number[depth] += block.shape[1]
         decomposed, leaves, closed = 0, 0, Counter()
         while number and decomposed + leaves <= most:
             full = [depth for depth, many in number.items() if many >= self.width]
@@ -898,17 +897,24 @@ class Blocks:
                 if born:
                     waiting[depth + 1].append(piece)
                     number[depth + 1] += born
-        return None if decomposed + leaves > most else (decomposed, leaves, closed)
+            if monotonic() >= end:
+                break
+        left = []
+        for depth, pieces in waiting.items():
+            while pieces:
+                left.append((depth, self.next_block(pieces, depth)))
+        return (decomposed, leaves, closed), left
 
     def column(self, node):
-        """Return a node as a block of one."""
+        """Return the depth of a node, and it as a block of one."""
         places = dict.fromkeys(self.tree.order, 0)
         places |= {job: at for at, job in enumerate(node.prefix, 1)}
         places |= {job: -at for at, job in enumerate(reversed(node.suffix), 1)}
         front = node.front if node.prefix else self.shop.heads
         back = node.back if node.suffix else self.shop.tails
         rows = [*front, *back, *node.remain, len(node.prefix), *places.values()]
-        return np.array(rows, self.kind)[:, None]
+        depth = self.n_jobs - len(node.jobs)
+        return depth, np.array(rows, self.kind)[:, None]
 
     def next_block(self, pieces, depth):
         """Make a block of the last pieces, and leave what is more than one."""
@@ -1026,66 +1032,64 @@ class Crew:
 
     def __init__(self, certificate, processes):
         self.certificate, self.processes = certificate, processes
-        self.executor, self.calls = None, ()
+        self.executor = None
 
     def explore_all(self, tree, jobs):
-        """Explore as ``Tree.explore_all`` does, large jobs in pieces.
+        """Explore as ``Tree.explore_all`` does.
 
-        Counts of disjoint roots add up.
+        Each process explores for some seconds; what it leaves is split while there are
+        too few parts for all of them. Counts of disjoint parts add up.
         """
         total = sum(job[2] for job in jobs)
-        least = FEW_BY_BLOCKS if tree.blocks else FEW_ONE_BY_ONE
-        if self.processes == 1 or total < least:
+        few = FEW_BY_BLOCKS if tree.blocks else FEW_ONE_BY_ONE
+        if self.processes == 1 or total < few:
             yield from enumerate(tree.explore(*job) for job in jobs)
             return
-        pieces, owners, sums, left = [], [], [], []
-        for index, (roots, ub, most, *options) in enumerate(jobs):
-            parts = max(1, PIECES * self.processes * most // total)
-            above = 0, 0, {}
-            if parts > 1:
-                roots, above = tree.spread(roots, ub, 4 * parts)
-            spread = [roots[first::parts] for first in range(parts)]
-            spread = [roots for roots in spread if roots] or [[]]
-            sums.append(above)
-            left.append(len(spread))
-            owners += [index] * len(spread)
-            pieces += [(roots, ub, most, *options) for roots in spread]
-        for number, found in self.run(tree, "explore", pieces):
-            index = owners[number]
-            left[index] -= 1
-            if sums[index] is None:
-                continue
-            if found is not None:
-                pairs = zip(sums[index][:2], found[:2])
-                closed = Counter(sums[index][2]) + Counter(found[2])
-                found = (*map(sum, pairs), dict(closed))
-                found = found if found[0] + found[1] <= jobs[index][2] else None
-            sums[index] = found
-            if found is None:  # there are too many
-                for call, owner in zip(self.calls, owners):
-                    if owner == index:
-                        call.cancel()
-            if found is None or not left[index]:
-                yield index, found
+        sums, calls = [(0, 0, Counter())] * len(jobs), {}
+        left = [1] * len(jobs)
+        try:
+            for index, (roots, *limits) in enumerate(jobs):
+                calls[self.call("explore_for", SLICE_S, roots, [], *limits)] = index
+            while calls:
+                ended, _ = wait(calls, return_when=FIRST_COMPLETED)
+                for call in ended:
+                    index = calls.pop(call)
+                    if sums[index] is None:
+                        continue  # too many nodes: that is known
+                    counts, roots, nodes = call.result()
+                    sums[index] = found = plus(sums[index], counts)
+                    limits = jobs[index][1:]
+                    if found[0] + found[1] > limits[1]:
+                        sums[index] = None
+                        yield index, None
+                        continue
+                    wanted = max(1, 2 * self.processes - len(calls))
+                    parts = tree.split(roots, nodes, wanted)
+                    left[index] += len(parts) - 1
+                    for part in parts:
+                        calls[self.call("explore_for", SLICE_S, *part, *limits)] = index
+                    if not left[index]:
+                        yield index, (*found[:2], dict(+found[2]))
+        finally:
+            for call in calls:
+                call.cancel()
 
     def run(self, tree, name, jobs):
         """Call a method of the tree for each; yields numbers and what it returns."""
         if self.processes == 1 or len(jobs) == 1:
             yield from enumerate(getattr(tree, name)(*job) for job in jobs)
             return
+        calls = {self.call(name, *job): number for number, job in enumerate(jobs)}
+        for call in as_completed(calls):
+            yield calls[call], call.result()
+
+    def call(self, name, *arguments):
+        """Have a process call a method of its tree."""
         if self.executor is None:
             self.executor = ProcessPoolExecutor(
                 self.processes, initializer=enlist, initargs=(self.certificate,)
             )
-        self.calls = [self.executor.submit(serve, name, job) for job in jobs]
-        numbers = {call: number for number, call in enumerate(self.calls)}
-        try:
-            for call in as_completed(numbers):
-                if not call.cancelled():
-                    yield numbers[call], call.result()
-        finally:
-            for call in numbers:
-                call.cancel()
+        return self.executor.submit(serve, name, arguments)
 
 
 def enlist(certificate):
@@ -1093,9 +1097,14 @@ def enlist(certificate):
     Crew.tree = Tree(certificate)
 
 
-def serve(name, job):
+def serve(name, arguments):
     """Call a method of the tree in a process of a crew."""
-    return getattr(Crew.tree, name)(*job)
+    return getattr(Crew.tree, name)(*arguments)
+
+
+def plus(one, two):
+    """Add counts."""
+    return one[0] + two[0], one[1] + two[1], one[2] + two[2]
 
 
 def cascade_of(bound, n_jobs, n_machines):
@@ -1651,8 +1660,9 @@ class Audit:
         if everything or self.claimed <= self.left:
             own = own_parts(self.certificate, self.parts)
             return PROVED, self.whole() if own is None else self.by_units(own)
-        if mean <= self.left:
-            ((_, found),) = self.tree.explore_all([([[]], self.floor, self.left)])
+        some = self.left // PART  # descents may say by far too little
+        if mean <= some:
+            ((_, found),) = self.tree.explore_all([([[]], self.floor, some)])
             if found is not None:
                 return PROVED, self.whole(found)
         fallen = self.descend([(*descent, 0) for descent in descents], self.little)

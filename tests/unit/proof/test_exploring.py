@@ -133,16 +133,28 @@ def test_a_process_that_dies_is_no_forgery(dealt, tmp_path, monkeypatch, capsys)
     assert "fewer --processes may need less memory" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("wanted", [1, 7, 100, 10**5])
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize("wanted", [1, 2, 7])
 @pytest.mark.parametrize("roots", [[[]], [(3,)], [(0, 1), (2,), (5, 0)]])
-def test_what_is_spread_counts_as_before(wanted, roots, dealt):
+def test_what_is_split_again_and_again_counts_the_same(
+    roots, wanted, single, dealt, monkeypatch
+):
+    monkeypatch.setattr(checker, "ROOTS_AT_A_TIME", 2)
     tree, ub = checker.Tree(dealt), dealt["result"]["ub"]
-    decomposed, leaves, closed = tree.explore(roots, ub, 10**6)
-    pieces, (above, none, pruned) = tree.spread(roots, ub, wanted)
-    found = tree.explore(sorted(map(list, pieces)), ub, 10**6)
-    assert (above + found[0], none + found[1]) == (decomposed, leaves)
-    assert {**(pruned + checker.Counter(found[2]))} == closed
-    assert len(pieces) >= min(wanted, 5)
+    tree.blocks = None if single else tree.blocks
+    if tree.blocks:
+        tree.blocks.width = 3
+    whole = tree.explore(roots, ub, 10**6)
+    parts, found, splits = [(roots, [])], (0, 0, checker.Counter()), 0
+    while parts:
+        counts, *left = tree.explore_for(0.0, *parts.pop(), ub, 10**6)
+        found = checker.plus(found, counts)
+        more = tree.split(*left, wanted)
+        assert len(more) <= wanted
+        parts += more
+        splits += len(more) > 1
+    assert (*found[:2], dict(+found[2])) == whole
+    assert (splits > 3) == (wanted > 1)
 
 
 def test_values_choose_the_integers():
