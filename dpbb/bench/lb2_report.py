@@ -76,26 +76,29 @@ def print_report(
     plot: Path | None,
 ) -> None:
     """Print tables of files of ``--part arms`` and ``--part trees``; draw a picture."""
-    arms: list[dict[str, Any]] = []
-    trees: dict[Any, dict[str, Any]] = {}  # files that go on from one have its rows
+    # of rows of the same thing the last: files that go on from one have its rows
+    arms: dict[Any, dict[str, Any]] = {}
+    trees: dict[Any, dict[str, Any]] = {}
     peaks: tuple[float | None, float | None] = None, None
     for path in paths:
         data = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(data, list):
-            arms += data
+            for row in data:
+                if "pool" in row:
+                    arms[row["size"], row["arm"], row["pool"]] = row
             continue
         peaks = GPU_PEAKS.get(data["host"].get("gpu"), peaks)
         for row in data["rows"]:
             trees[row["instance"], row["branching"], row["how"], row["pool"]] = row
     _print_structures()
-    _print_arms([row for row in arms if "pool" in row])
+    _print_arms(arms.values())
     equals = [
         ("theoretical peak", core_gflops, peaks[0]),
         ("watts", core_watts, peaks[1]),
     ]
-    _print_trees(list(trees.values()), equals)
+    _print_trees(trees.values(), equals)
     if plot is not None:
-        draw(arms, list(trees.values()), plot)
+        draw(arms.values(), trees.values(), plot)
 
 
 def structures(size: str) -> list[tuple[str, int, str]]:
@@ -280,7 +283,7 @@ def draw(
     shown = {"sorted, tables shared": "-", "parents": ":"}
     bounds: Lines = defaultdict(list)
     for row in arms:
-        if row.get("arm") in shown:
+        if row["arm"] in shown:
             bounds[row["size"], row["arm"]].append((row["pool"], row["speed_up"]))
     explored: Lines = defaultdict(list)
     for (size, branching), found in trees_of(trees).items():
@@ -305,7 +308,7 @@ def draw(
         _draw_lines(ax, lines)
         ax.set_title(title)
     axes[0].set_ylabel("speed-up over one scalar core")
-    figure.savefig(path)
+    figure.savefig(path, bbox_inches="tight")
 
 
 def _draw_lines(ax: Any, lines: Lines) -> None:
@@ -322,4 +325,5 @@ def _draw_lines(ax: Any, lines: Lines) -> None:
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
     ax.set_xlabel("pool (x: Melab 2012, JM and PTM shared)")
-    ax.legend(fontsize="x-small", ncols=2)
+    below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16)}
+    ax.legend(fontsize="x-small", ncols=2, **below)
