@@ -1662,6 +1662,7 @@ class Audit:
             return PROVED, self.whole() if own is None else self.by_units(own)
         some = self.left // PART  # descents may say by far too little
         if mean <= some:
+            self.say(f"explores the tree, which may have no more than {some} nodes")
             ((_, found),) = self.tree.explore_all([([[]], self.floor, some)])
             if found is not None:
                 return PROVED, self.whole(found)

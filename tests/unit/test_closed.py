@@ -94,3 +94,16 @@ def test_both_checkers_find_nothing_false(record):
     program = [sys.executable, checker.__file__, file, "--nodes", "4000", "--seed", "1"]
     ended = subprocess.run(program, capture_output=True, text=True, timeout=300)  # noqa: S603
     assert ended.returncode in checker.EXIT.values(), ended.stdout
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("finer/*")), ids=lambda p: p.name)
+def test_finer_books_are_those_of_the_same_claim_and_tree(path):
+    """With units at one bound, the largest of which an audit can explore again."""
+    fine = Certificate.read(path).content
+    run = Certificate.read(RESULTS / "certificates" / path.name).content
+    for name in ("instance", "tree", "result", "totals"):
+        assert fine[name] == run[name]
+    for _, check in checker.STRUCTURE:
+        parts = check(fine)
+    assert all(part.exact for part in parts.values())
+    assert max(sum(row[4:6]) for row in fine["leases"]) < 2e9
