@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 POOLS = (4096, 8192, 16384, 32768, 65536, 131072, 262144)
 """Sizes of the papers' pools: 16 to 1024 blocks of 256 threads."""
 
-BLOCK_SIZES = (64, 128, 256, 512)
-
 NO_UB = 1 << 30
 
 
@@ -68,6 +66,7 @@ ARMS = (
     Arm("sorted"),
     Arm("sorted, refactored", refactor=True),
     *(Arm(f"sorted, {place} shared", place) for place in PLACEMENTS[1:]),
+    *(Arm(f"blocks of {size}", block_size=size) for size in (64, 128, 512)),
     Arm("front only, refactored", refactor=True, branching="front"),
     *(
         Arm(f"front only, {place}, refactored", place, True, branching="front")
@@ -75,7 +74,7 @@ ARMS = (
     ),
 )
 """The first three are Chakroun's tables III to V; those of the front are Melab's II and
-III, with refactoring as there."""
+III, with refactoring as there. Blocks have 256 threads if nothing else is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,21 +158,15 @@ class _Class:
             model = PoolFlowShop(self._problem, tree)
             front_only = branching == "front"
             nodes = random_pool(n_jobs, max(self._pools), 1, front_only=front_only)
-            order = np.lexsort((nodes[2], nodes[1]))
             few = _some(nodes, slice(500))
             core, expected = scalar_rate(model, few)
             note({"size": self._size, "branching": branching, "core": core})
             for arm in ARMS:
                 if arm.branching == branching and self._wants(arm.name):
                     self._measure_arm(model, arm, nodes, core, note)
-            if front_only:
-                continue
-            for block_size in BLOCK_SIZES if self._arms is None else ():
-                arm = Arm(f"blocks of {block_size}", block_size=block_size)
-                self._measure_arm(model, arm, nodes, core, note)
             self._compare("core", model.bound(*few, NO_UB), expected)
-            if self._wants("parents"):
-                self._measure_parents(model, nodes, order, core, note)
+            if not front_only and self._wants("parents"):
+                self._measure_parents(model, nodes, core, note)
         return self._exact
 
     def _wants(self, name: str) -> bool:
@@ -213,19 +206,16 @@ class _Class:
         self,
         model: PoolFlowShop,
         nodes: Nodes,
-        order: NDArray[np.intp],
         core: float,
         note: Callable[[dict[str, Any]], None],
     ) -> None:
         """Parents, branched on there, of which so many children are bounded."""
         there = PoolDevice(model, 0, nodes=False)
+        order = np.lexsort((nodes[2], nodes[1]))
+        children = int((model.n_jobs - nodes[1].astype(np.int64) - nodes[2]).sum())
         for pool in self._pools:
-            children = np.cumsum(
-                model.n_jobs - nodes[1][order].astype(np.int64) - nodes[2][order]
-            )
             # spread over the depths, as many as have so many children
-            some = order[:: max(1, int(children[-1] // pool))]
-            parents = _some(nodes, some)
+            parents = _some(nodes, order[:: max(1, children // pool)])
             found, seconds = self._time(there, partial(there.branch, *parents, NO_UB))
             self._compare_parents(model, parents, found)
             self._note(
