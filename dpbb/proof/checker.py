@@ -72,6 +72,7 @@ DRAWS = 40
 PART = 10  # of the budget: a tree that claims more is explored as a whole in it
 INSIDE = 10  # random descents for each draw in a unit too large to be explored again
 STEPS = 1000  # fewer where they would have more steps than this
+MOST_BELOW = 1_000_000  # nodes below one of them, however large the budget is
 FEW = 8  # nodes that each of these may explore again, however small the budget is
 STRATA, ROOTS = 16, 32  # of each depth, in a walk that estimates
 LEAST_WALK = 640  # nodes of it, at most, however small the budget is
@@ -1625,7 +1626,7 @@ class Audit:
     def __init__(self, certificate, parts, tree, seed, nodes, most, draws, say=None):
         self.certificate, self.parts, self.tree = certificate, parts, tree
         self.left, self.most, self.draws = nodes, most, draws
-        self.little = max(1, min(most, nodes // (4 * draws)))  # for a descent
+        self.little = max(1, min(most, nodes // (4 * draws), MOST_BELOW))  # a descent's
         self.say = say or (lambda _text: None)
         content = json.dumps(certificate, sort_keys=True).encode()
         self.rng = random.Random(
