@@ -16,14 +16,8 @@ from dpbb.problem import Problem, Scheduled, part_of
 from dpbb.progress import Progress
 from dpbb.result import Result
 from dpbb.result.schedule import Schedule
-from dpbb.solving.call import (
-    Call,
-    check_client,
-    is_asynchronous,
-    make_call,
-    shown_by,
-    style_of,
-)
+from dpbb.solving.arguments import check_client, is_asynchronous, shown_by, style_of
+from dpbb.solving.call import Call, make_call
 from dpbb.text.labels import names_of
 
 if TYPE_CHECKING:

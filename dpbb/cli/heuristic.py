@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output is not None:
         check_writable(args.output, "--output")
     with logging_to_stderr(options.verbosity), stopping() as asked:
-        from dpbb.solving.call import shown_by
+        from dpbb.solving.arguments import shown_by
         from dpbb.solving.heuristic import heuristic
 
         progress = shown_by(None, options)

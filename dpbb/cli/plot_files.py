@@ -224,7 +224,7 @@ def _with_schedule(result: Result, args: argparse.Namespace) -> Result:
     from dpbb.flowshop.family import read_problem
     from dpbb.flowshop.given import GivenEnds
     from dpbb.problem import Scheduled, instance_name_of
-    from dpbb.solving.start import with_ends
+    from dpbb.solving.arguments import with_ends
 
     hint = "the schedule of a result needs its instance: give it with --instance"
     shop, *ends = GivenEnds.of_name(result.instance or "")

@@ -196,7 +196,7 @@ def run_and_show(
         telling(getattr(args, "on_end", None)) as told,
         stopping() as asked,
     ):
-        from dpbb.solving.call import shown_by
+        from dpbb.solving.arguments import shown_by
 
         progress = told.watching(shown_by(None, options))
         asked.alert = progress.alert
@@ -255,7 +255,7 @@ def telling(target: str | None) -> Iterator[Told]:
 def problem_of(args: argparse.Namespace) -> Problem[Any]:
     """Read the instance that the arguments name, with the jobs that they give."""
     from dpbb.flowshop.family import read_problem
-    from dpbb.solving.start import with_ends
+    from dpbb.solving.arguments import with_ends
 
     quiet = getattr(args, "verbosity", None) == Verbosity.QUIET
     with logging_to_stderr(Verbosity.QUIET if quiet else Verbosity.NORMAL):

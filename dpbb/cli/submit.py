@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         )
     with logging_to_stderr(options.verbosity):
         from dpbb import api
-        from dpbb.solving.call import shown_by
+        from dpbb.solving.arguments import shown_by
 
         progress = shown_by(None, options)
         handle = api.submit(problem_of(args), options=options, progress=progress)

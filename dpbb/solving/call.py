@@ -33,12 +33,10 @@ from dpbb.options import (
     LB1,
     EngineName,
     Heuristics,
-    ProgressStyle,
     RunOptions,
     SolveOptions,
     Strategy,
     TreeOptions,
-    Verbosity,
 )
 from dpbb.problem import (
     HasBounds,
@@ -48,12 +46,20 @@ from dpbb.problem import (
     instance_name_of,
     with_bound,
 )
-from dpbb.progress import Progress, make_progress
+from dpbb.progress import Progress
 from dpbb.result import Improvement, Result, Termination
+from dpbb.solving.arguments import (
+    check_client,
+    check_fit,
+    numbered,
+    shown_by,
+    style_of,
+    with_ends,
+)
 from dpbb.solving.certify import certified, certified_at_root
 from dpbb.solving.from_below import Step
 from dpbb.solving.plan import Plan, run_options, uncut_text
-from dpbb.solving.start import check_fit, make_plan, numbered, with_ends
+from dpbb.solving.start import make_plan
 from dpbb.solving.strategy import chosen_strategy
 from dpbb.text.files import check_writable
 from dpbb.tree.branching import tree_of
@@ -570,45 +576,6 @@ def make_call(
     call = Call(problem, instance_name_of(problem), chosen, shown, should_stop, began)
     call.optima_file()  # refused now if it cannot be written
     return call
-
-
-def check_client(client: Any, options: SolveOptions) -> None:
-    """Raise OptionError for something else, or options that a client excludes.
-
-    A client that is closed is a ClusterError.
-    """
-    if client is None:
-        return
-    if not hasattr(client, "scheduler_info"):
-        raise OptionError(f"client: expected a distributed.Client, got {client!r}")
-    from dpbb.cluster.client.scheduler_calls import check_open
-
-    check_open(client)
-    for name in ("scheduler", "workers"):
-        if getattr(options, name) is not None:
-            raise OptionError(f"{name}: expected without a client, got both")
-
-
-def is_asynchronous(client: Any) -> bool:
-    """Whether calls with this client, if it is one, give awaitables."""
-    return client is not None and bool(client.asynchronous)
-
-
-def style_of(progress: Progress | str | None) -> dict[str, Any]:
-    """Return the option of this name, if that is what was given."""
-    given = progress is not None and not isinstance(progress, Progress)
-    return {"progress": progress} if given else {}
-
-
-def shown_by(progress: Progress | str | None, options: SolveOptions) -> Progress:
-    """Return what shows the run: the one given, or made as the options say."""
-    if isinstance(progress, Progress):
-        return progress
-    # lines for programs were asked for by name
-    json = options.progress is ProgressStyle.JSON
-    quiet = options.verbosity is Verbosity.QUIET and not json
-    style = ProgressStyle.NONE if quiet else options.progress
-    return make_progress(style, interval_s=options.report_interval_s)
 
 
 @contextmanager

@@ -6,22 +6,22 @@ import math
 import time
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import OptionError
 from dpbb.flowshop.family import read_problem
 from dpbb.options import Heuristics, SolveOptions, kinds
 from dpbb.problem import HasHeuristics, StartSearch, instance_name_of, proving_bound
-from dpbb.result import Improvement, Termination
-from dpbb.solving.call import check_client, shown_by, style_of
+from dpbb.result import Termination
+from dpbb.solving.arguments import check_client, check_fit, numbered, shown_by, style_of
 from dpbb.solving.plan import Plan, uncut_text
-from dpbb.solving.start import check_fit, numbered, with_incumbent
+from dpbb.solving.start import searched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dpbb.options.derived import StyleName
-    from dpbb.problem import Incumbent
     from dpbb.progress import Progress
     from dpbb.result import Result
 
@@ -140,34 +140,24 @@ def heuristic(
         should_stop=should_stop,
     )
     with closing(shown_by(progress, options)) as shown, ExitStack() as stack:
-        steps: list[Improvement] = []
-
-        def found(incumbent: Incumbent) -> None:
-            seconds = time.monotonic() - began
-            steps.append(Improvement(seconds, incumbent.value, incumbent.source))
-            shown.incumbent(seconds, incumbent.value, plan.lower_bound)
-
-        def bounded(value: int) -> None:
-            nonlocal plan
-            if value > plan.lower_bound:
-                plan = plan.with_uncut(value)
-                shown.note(uncut_text(value))
-
         if scheduler is not None:
             from dpbb.cluster.client.connect import connect
 
             client = stack.enter_context(connect(scheduler))
-        search = replace(
-            search, on_improvement=found, on_note=shown.waiting, on_bound=bounded
-        )
-        if client is None:
-            best = problem.first_incumbent(search)
-        else:
+        run = problem.first_incumbent
+        if client is not None:
             from dpbb.flowshop.heuristics.spread import spread
 
-            best = spread(client, problem, search, starts)
-        if best is not None:
-            plan = with_incumbent(plan, best, tuple(steps))
+            run = partial(spread, client, problem, starts=starts)
+        plan = searched(
+            plan,
+            replace(search, on_note=shown.waiting),
+            run,
+            on_incumbent=lambda step, bound: shown.incumbent(
+                step.seconds, step.value, bound
+            ),
+            on_bound=lambda bound: shown.note(uncut_text(bound)),
+        )
         late = time.monotonic() - began >= limit
         end = Termination.TIME_LIMIT if late else Termination.DONE
         if plan.proved:

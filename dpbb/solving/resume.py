@@ -16,9 +16,9 @@ from dpbb.errors import CheckpointError, OptionError
 from dpbb.options import OPTIONS, EngineName, SolveOptions, Strategy, Tuning
 from dpbb.options.rows import Resumed
 from dpbb.problem import Problem, root_bound
+from dpbb.solving.arguments import numbered
 from dpbb.solving.call import Call
 from dpbb.solving.plan import Plan
-from dpbb.solving.start import numbered
 from dpbb.text.files import check_writable
 
 logger = logging.getLogger(__name__)

@@ -1,154 +1,28 @@
-"""The plan of a run: what fits the instance, and what the start heuristics find."""
+"""The plan of a run: what the start heuristics find."""
 
-import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from dpbb.errors import InstanceError, OptionError, shown
-from dpbb.options import Heuristics, SolveOptions, TreeOptions
-from dpbb.options.permutations import check_permutation
+from dpbb.options import Heuristics, SolveOptions
 from dpbb.problem import (
-    Encodable,
     HasHeuristics,
     Incumbent,
-    PartOfSequence,
     Problem,
     StartSearch,
-    bound_of,
-    check_numbers,
     cost_of,
-    part_of,
     proving_bound,
-    whole_of,
 )
-from dpbb.problems import decoded, encoded, family_of, holds_problem
-from dpbb.proof import checker
 from dpbb.result import Improvement
 from dpbb.solving.plan import Plan
-from dpbb.text.labels import NO_NAMES, names_of
-from dpbb.tree.branching import refusal
 
 GPU_START_S = 15.0
 GPU_START_SHARE = 0.2
 """Seconds, and the part of a time limit, that a GPU's beams have before the tree: they
 prove much, and a tree is several times as large at an upper bound one unit higher."""
-
-
-JOB_LISTS = ("initial", "root_order")
-"""Options whose jobs may be given by their names."""
-
-
-def with_ends(
-    problem: Problem[Any], front: Iterable[Any], back: Iterable[Any]
-) -> Problem[Any]:
-    """Return a problem with jobs that stay at its ends, given by number or name.
-
-    Raises
-    ------
-    OptionError
-        There is no job of a name; or the problem has no ends to give.
-    InstanceError
-        See ``PartOfSequence.with_ends``.
-    """
-    names = names_of(problem)
-    for side, jobs in ("front", front), ("back", back):
-        if isinstance(jobs, str) or not isinstance(jobs, Iterable):
-            raise OptionError(f"{side}: expected a list of jobs, got {shown(jobs)}")
-    given = names.numbers(front, "front"), names.numbers(back, "back")
-    if not any(given):
-        return problem
-    if not isinstance(problem, PartOfSequence):
-        raise OptionError(
-            f"front, back: expected a problem whose sequences may have given ends, "
-            f"such as a flow shop, got one of kind {problem.name!r}"
-        )
-    return problem.with_ends(*given)
-
-
-def numbered(problem: Problem[Any], options: SolveOptions) -> SolveOptions:
-    """Return options that give jobs by their numbers alone.
-
-    Raises
-    ------
-    OptionError
-        There is no job of a name, or the jobs are no permutation.
-    """
-    names, changed = names_of(problem), dict[str, Any]()
-    if options.initial is not None:
-        jobs = names.numbers(options.initial, "initial")
-        changed["initial"] = part_of(problem, jobs, "initial")
-    if options.root_order is not None:
-        # of the jobs between given ones, which have numbers of their own
-        all_ours = len(whole_of(problem, range(problem.n_jobs))) == problem.n_jobs
-        jobs = (names if all_ours else NO_NAMES).numbers(
-            options.root_order, "root_order"
-        )
-        changed["root_order"] = check_permutation(jobs, "root_order", problem.n_jobs)
-    return options.replace(**changed)
-
-
-def check_fit(problem: Problem[Any], options: SolveOptions) -> None:
-    """Raise OptionError for an option that does not fit the instance.
-
-    InstanceError: what the instance says of itself does not fit.
-    """
-    check_numbers(problem)
-    for option in JOB_LISTS:
-        jobs = getattr(options, option)
-        if jobs is not None and len(jobs) != problem.n_jobs:
-            raise OptionError(
-                f"{option}: expected {problem.n_jobs} jobs, got {len(jobs)}"
-            )
-    any_ub = 0  # whether there is one for MinBranch is asked below
-    own = bound_of(problem)
-    tree = TreeOptions(options.branching, any_ub, own, options.root_order)
-    reason = refusal(problem, tree)
-    if reason is not None:
-        raise OptionError(reason)
-    if options.initial is not None:
-        cost_of(problem, np.array(options.initial, dtype=np.intp))
-    if options.certificate is not None and not isinstance(problem, Encodable):
-        raise OptionError(
-            f"certificate: expected a problem that has encode(), got one of kind "
-            f"{problem.name!r}: nobody could check it without the problem"
-        )
-    if options.certificate is not None and problem.n_jobs > checker.MOST_JOBS:
-        raise OptionError(
-            f"certificate: expected at most {checker.MOST_JOBS} jobs, got "
-            f"{problem.n_jobs}: nobody could check it"
-        )
-    if options.certificate is not None or options.checkpoint is not None:
-        _check_encoding(problem)
-    named = problem.heuristics if isinstance(problem, HasHeuristics) else ()
-    if options.heuristics not in (*Heuristics, *named):
-        raise OptionError(
-            f"heuristics: expected one of {', '.join((*Heuristics, *named))}, got "
-            f"{options.heuristics!r}"
-        )
-    none = options.heuristics == Heuristics.NONE
-    if none or not isinstance(problem, HasHeuristics):
-        given = (options.initial, options.upper_bound, options.cutoff)
-        options.tree(None if given == (None, None, None) else 0, own)
-
-
-def _check_encoding(problem: Problem[Any]) -> None:
-    """Raise OptionError now if what is saved could not be read later.
-
-    A kind that nobody has registered yet may be, by then.
-    """
-    try:
-        known = json.loads(json.dumps(encoded(problem)))
-        if holds_problem(known) and family_of(problem.name) is not None:
-            decoded(known)
-    except (InstanceError, TypeError, ValueError) as error:
-        raise OptionError(
-            f"encode() of kind {problem.name!r}: expected JSON values that its family "
-            f"decodes, got: {error}"
-        ) from error
 
 
 def make_plan(
@@ -182,21 +56,62 @@ def make_plan(
         Called with what is waited for, see ``StartSearch``.
     on_bound
         Called with every better lower bound that heuristics show.
-
-    Raises
-    ------
-    OptionError
-        An option does not fit the instance.
     """
-    check_fit(problem, options)
     bound = proving_bound(problem)
     plan = Plan(problem, name, options, began, bound)
     if not isinstance(problem, HasHeuristics):
         return _with_initial(plan)
+    now = time.monotonic()
+    left = plan.seconds_left(now)
+    limit, wait = _times(options, left)
+    if device == "gpu":
+        limit = (
+            GPU_START_S if left is None else min(GPU_START_S, GPU_START_SHARE * left)
+        )
+    search = StartSearch(
+        Heuristics.NONE if options.cutoff is not None else options.heuristics,
+        time_limit_s=limit,
+        end=None if wait is None else now + wait,
+        threads=options.threads,
+        device=device,
+        seed=options.seed,
+        initial=options.initial,
+        lower_bound=bound,
+        should_stop=should_stop,
+        tree_waits=tree_waits,
+        on_note=on_note,
+    )
+    return searched(
+        plan,
+        search,
+        problem.first_incumbent,
+        on_incumbent=on_incumbent,
+        on_bound=on_bound,
+    )
+
+
+def searched(
+    plan: Plan,
+    search: StartSearch,
+    run: Callable[[StartSearch], Incumbent | None],
+    *,
+    on_incumbent: Callable[[Improvement, int], None],
+    on_bound: Callable[[int], None],
+) -> Plan:
+    """Return the plan with what a search finds, and perhaps proves.
+
+    Parameters
+    ----------
+    run
+        Runs the search: it gets one that tells what it finds, and ends when that is
+        good enough.
+    on_incumbent, on_bound
+        As of ``make_plan``.
+    """
     steps: list[Improvement] = []
 
     def found(incumbent: Incumbent) -> None:
-        seconds = time.monotonic() - began
+        seconds = time.monotonic() - plan.began
         steps.append(Improvement(seconds, incumbent.value, incumbent.source))
         on_incumbent(steps[-1], plan.lower_bound)
 
@@ -208,47 +123,21 @@ def make_plan(
 
     def enough() -> bool:
         known = steps[-1].value if steps else None
-        return replace(plan, makespan=known).within_gap or should_stop()
+        return replace(plan, makespan=known).within_gap or search.should_stop()
 
-    now = time.monotonic()
-    left = plan.seconds_left(now)
-    limit, wait = _times(options, left)
-    if device == "gpu":
-        limit = (
-            GPU_START_S if left is None else min(GPU_START_S, GPU_START_SHARE * left)
-        )
-    incumbent = problem.first_incumbent(
-        StartSearch(
-            Heuristics.NONE if options.cutoff is not None else options.heuristics,
-            time_limit_s=limit,
-            end=None if wait is None else now + wait,
-            threads=options.threads,
-            device=device,
-            seed=options.seed,
-            initial=options.initial,
-            lower_bound=bound,
-            on_improvement=found,
-            should_stop=enough,
-            tree_waits=tree_waits,
-            on_note=on_note,
-            on_bound=bounded,
-        )
+    best = run(
+        replace(search, on_improvement=found, on_bound=bounded, should_stop=enough)
     )
-    return plan if incumbent is None else with_incumbent(plan, incumbent, tuple(steps))
-
-
-def with_incumbent(
-    plan: Plan, incumbent: Incumbent, steps: tuple[Improvement, ...]
-) -> Plan:
-    """Return the plan with what heuristics have found, and perhaps proved."""
+    if best is None:
+        return plan
     plan = replace(
         plan,
-        makespan=incumbent.value,
-        permutation=tuple(incumbent.permutation.tolist()),
-        trajectory=steps,
+        makespan=best.value,
+        permutation=tuple(best.permutation.tolist()),
+        trajectory=tuple(steps),
     )
-    proved = incumbent.proved and incumbent.value > plan.root_bound
-    return plan.with_uncut(incumbent.value) if proved else plan
+    proved = best.proved and best.value > plan.root_bound
+    return plan.with_uncut(best.value) if proved else plan
 
 
 def _times(

@@ -8,7 +8,7 @@ from dpbb.coordination.snapshot import RunState
 from dpbb.options import SolveOptions
 from dpbb.progress import JsonLines, Progress
 from dpbb.result import Status
-from dpbb.solving.call import shown_by
+from dpbb.solving.arguments import shown_by
 from tests.unit.plotting.samples import result
 from tests.unit.progress.fakes import SNAPSHOT
 

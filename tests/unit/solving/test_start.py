@@ -9,12 +9,10 @@ from threading import Event
 import numpy as np
 import pytest
 
-from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopProblem, taillard_instance
 from dpbb.options import SolveOptions
-from dpbb.solving.start import check_fit, make_plan
+from dpbb.solving.start import make_plan
 from tests.unit.solving.test_plan import PROBLEM, plan_of
-from tests.waiting import WaitingJobs
 
 BEST_VALUE, BEST = min(
     (PROBLEM.evaluate(np.array(jobs)), jobs) for jobs in permutations(range(4))
@@ -104,28 +102,6 @@ def test_a_given_schedule_counts_though_there_is_no_time(monkeypatch):
         assert (plan.makespan, plan.permutation) == (BEST_VALUE, BEST)
         assert plan.trajectory[0].source == "initial"
     release.set()
-
-
-@pytest.mark.parametrize("option", ["initial", "root_order"])
-def test_permutation_of_another_size_is_refused(option):
-    with pytest.raises(OptionError, match=f"^{option}: expected 4 jobs, got 3"):
-        plan_of(**{option: (0, 1, 2)})
-
-
-def test_a_rule_that_does_not_fit_the_problem_is_refused():
-    """Before anything is started; an engine would do so after a second."""
-    waiting = WaitingJobs((1, 2), (1, 1), (9, 9), (frozenset(), {0}), ("front",))
-    check_fit(waiting, SolveOptions(branching="front"))
-    for rule in ("minmin", "minbranch"):
-        with pytest.raises(OptionError, match=f"expected front for .*, got '{rule}'"):
-            check_fit(waiting, SolveOptions(branching=rule))
-
-
-def test_a_permutation_without_a_cost_is_refused():
-    waiting = WaitingJobs((1, 2), (1, 1), (9, 9), (frozenset(), {0}))
-    check_fit(waiting, SolveOptions(initial=(0, 1)))
-    with pytest.raises(OptionError, match="permutation: expected an order of a leaf"):
-        check_fit(waiting, SolveOptions(initial=(1, 0)))
 
 
 def test_a_tree_that_waits_ends_the_heuristics_unless_they_may_prove():

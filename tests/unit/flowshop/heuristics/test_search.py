@@ -11,7 +11,7 @@ from dpbb.flowshop.heuristics import HEURISTICS, Method, first, first_incumbent
 from dpbb.flowshop.heuristics.search import Search, machine_times, random_state
 from dpbb.options import Heuristics, SolveOptions
 from dpbb.problem import Incumbent, StartSearch
-from dpbb.solving.start import check_fit
+from dpbb.solving.arguments import check_fit
 from tests.oracle import TinyFlowShop
 
 SHOP = FlowShopInstance("shop", np.array([[3, 2], [1, 4], [2, 2]]))

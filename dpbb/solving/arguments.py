@@ -1,0 +1,180 @@
+"""What is given to ``solve``, ``submit``, ``resume`` and ``heuristic``: checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from dpbb.errors import InstanceError, OptionError, shown
+from dpbb.options import Heuristics, ProgressStyle, SolveOptions, TreeOptions, Verbosity
+from dpbb.options.permutations import check_permutation
+from dpbb.problem import (
+    Encodable,
+    HasHeuristics,
+    PartOfSequence,
+    Problem,
+    bound_of,
+    check_numbers,
+    cost_of,
+    part_of,
+    whole_of,
+)
+from dpbb.problems import decoded, encoded, family_of, holds_problem
+from dpbb.progress import Progress, make_progress
+from dpbb.proof import checker
+from dpbb.text.labels import NO_NAMES, names_of
+from dpbb.tree.branching import refusal
+
+JOB_LISTS = ("initial", "root_order")
+"""Options whose jobs may be given by their names."""
+
+
+def with_ends(
+    problem: Problem[Any], front: Iterable[Any], back: Iterable[Any]
+) -> Problem[Any]:
+    """Return a problem with jobs that stay at its ends, given by number or name.
+
+    Raises
+    ------
+    OptionError
+        There is no job of a name; or the problem has no ends to give.
+    InstanceError
+        See ``PartOfSequence.with_ends``.
+    """
+    names = names_of(problem)
+    for side, jobs in ("front", front), ("back", back):
+        if isinstance(jobs, str) or not isinstance(jobs, Iterable):
+            raise OptionError(f"{side}: expected a list of jobs, got {shown(jobs)}")
+    given = names.numbers(front, "front"), names.numbers(back, "back")
+    if not any(given):
+        return problem
+    if not isinstance(problem, PartOfSequence):
+        raise OptionError(
+            f"front, back: expected a problem whose sequences may have given ends, "
+            f"such as a flow shop, got one of kind {problem.name!r}"
+        )
+    return problem.with_ends(*given)
+
+
+def numbered(problem: Problem[Any], options: SolveOptions) -> SolveOptions:
+    """Return options that give jobs by their numbers alone.
+
+    Raises
+    ------
+    OptionError
+        There is no job of a name, or the jobs are no permutation.
+    """
+    names, changed = names_of(problem), dict[str, Any]()
+    if options.initial is not None:
+        jobs = names.numbers(options.initial, "initial")
+        changed["initial"] = part_of(problem, jobs, "initial")
+    if options.root_order is not None:
+        # of the jobs between given ones, which have numbers of their own
+        all_ours = len(whole_of(problem, range(problem.n_jobs))) == problem.n_jobs
+        jobs = (names if all_ours else NO_NAMES).numbers(
+            options.root_order, "root_order"
+        )
+        changed["root_order"] = check_permutation(jobs, "root_order", problem.n_jobs)
+    return options.replace(**changed)
+
+
+def check_fit(problem: Problem[Any], options: SolveOptions) -> None:
+    """Raise OptionError for an option that does not fit the instance.
+
+    InstanceError: what the instance says of itself does not fit.
+    """
+    check_numbers(problem)
+    for option in JOB_LISTS:
+        jobs = getattr(options, option)
+        if jobs is not None and len(jobs) != problem.n_jobs:
+            raise OptionError(
+                f"{option}: expected {problem.n_jobs} jobs, got {len(jobs)}"
+            )
+    any_ub = 0  # whether there is one for MinBranch is asked below
+    own = bound_of(problem)
+    tree = TreeOptions(options.branching, any_ub, own, options.root_order)
+    reason = refusal(problem, tree)
+    if reason is not None:
+        raise OptionError(reason)
+    if options.initial is not None:
+        cost_of(problem, np.array(options.initial, dtype=np.intp))
+    if options.certificate is not None and not isinstance(problem, Encodable):
+        raise OptionError(
+            f"certificate: expected a problem that has encode(), got one of kind "
+            f"{problem.name!r}: nobody could check it without the problem"
+        )
+    if options.certificate is not None and problem.n_jobs > checker.MOST_JOBS:
+        raise OptionError(
+            f"certificate: expected at most {checker.MOST_JOBS} jobs, got "
+            f"{problem.n_jobs}: nobody could check it"
+        )
+    if options.certificate is not None or options.checkpoint is not None:
+        _check_encoding(problem)
+    named = problem.heuristics if isinstance(problem, HasHeuristics) else ()
+    if options.heuristics not in (*Heuristics, *named):
+        raise OptionError(
+            f"heuristics: expected one of {', '.join((*Heuristics, *named))}, got "
+            f"{options.heuristics!r}"
+        )
+    none = options.heuristics == Heuristics.NONE
+    if none or not isinstance(problem, HasHeuristics):
+        given = (options.initial, options.upper_bound, options.cutoff)
+        options.tree(None if given == (None, None, None) else 0, own)
+
+
+def _check_encoding(problem: Problem[Any]) -> None:
+    """Raise OptionError now if what is saved could not be read later.
+
+    A kind that nobody has registered yet may be, by then.
+    """
+    try:
+        known = json.loads(json.dumps(encoded(problem)))
+        if holds_problem(known) and family_of(problem.name) is not None:
+            decoded(known)
+    except (InstanceError, TypeError, ValueError) as error:
+        raise OptionError(
+            f"encode() of kind {problem.name!r}: expected JSON values that its family "
+            f"decodes, got: {error}"
+        ) from error
+
+
+def check_client(client: Any, options: SolveOptions) -> None:
+    """Raise OptionError for something else, or options that a client excludes.
+
+    A client that is closed is a ClusterError.
+    """
+    if client is None:
+        return
+    if not hasattr(client, "scheduler_info"):
+        raise OptionError(f"client: expected a distributed.Client, got {client!r}")
+    from dpbb.cluster.client.scheduler_calls import check_open
+
+    check_open(client)
+    for name in ("scheduler", "workers"):
+        if getattr(options, name) is not None:
+            raise OptionError(f"{name}: expected without a client, got both")
+
+
+def is_asynchronous(client: Any) -> bool:
+    """Whether calls with this client, if it is one, give awaitables."""
+    return client is not None and bool(client.asynchronous)
+
+
+def style_of(progress: Progress | str | None) -> dict[str, Any]:
+    """Return the option of this name, if that is what was given."""
+    given = progress is not None and not isinstance(progress, Progress)
+    return {"progress": progress} if given else {}
+
+
+def shown_by(progress: Progress | str | None, options: SolveOptions) -> Progress:
+    """Return what shows the run: the one given, or made as the options say."""
+    if isinstance(progress, Progress):
+        return progress
+    # lines for programs were asked for by name
+    json = options.progress is ProgressStyle.JSON
+    quiet = options.verbosity is Verbosity.QUIET and not json
+    style = ProgressStyle.NONE if quiet else options.progress
+    return make_progress(style, interval_s=options.report_interval_s)

@@ -1,0 +1,31 @@
+"""What fits an instance, and what is refused before anything is started."""
+
+import pytest
+
+from dpbb.errors import OptionError
+from dpbb.options import SolveOptions
+from dpbb.solving.arguments import check_fit
+from tests.unit.solving.test_plan import PROBLEM
+from tests.waiting import WaitingJobs
+
+
+@pytest.mark.parametrize("option", ["initial", "root_order"])
+def test_permutation_of_another_size_is_refused(option):
+    with pytest.raises(OptionError, match=f"^{option}: expected 4 jobs, got 3"):
+        check_fit(PROBLEM, SolveOptions(**{option: (0, 1, 2)}))
+
+
+def test_a_rule_that_does_not_fit_the_problem_is_refused():
+    """Before anything is started; an engine would do so after a second."""
+    waiting = WaitingJobs((1, 2), (1, 1), (9, 9), (frozenset(), {0}), ("front",))
+    check_fit(waiting, SolveOptions(branching="front"))
+    for rule in ("minmin", "minbranch"):
+        with pytest.raises(OptionError, match=f"expected front for .*, got '{rule}'"):
+            check_fit(waiting, SolveOptions(branching=rule))
+
+
+def test_a_permutation_without_a_cost_is_refused():
+    waiting = WaitingJobs((1, 2), (1, 1), (9, 9), (frozenset(), {0}))
+    check_fit(waiting, SolveOptions(initial=(0, 1)))
+    with pytest.raises(OptionError, match="permutation: expected an order of a leaf"):
+        check_fit(waiting, SolveOptions(initial=(1, 0)))
