@@ -21,7 +21,10 @@ from dpbb.result import Proof, Status, Termination
 from dpbb.solving.resume import options_before, strategy_before
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dpbb.campaign.folder import CampaignFolder, Record
+    from dpbb.result import Improvement
 
 
 def doubt_of(
@@ -139,9 +142,11 @@ def after_kill(record: Record, file: Path, folder: CampaignFolder) -> Record:
         strategy=str(strategy_before(saved)),
         bound=saved.spec.tree.bound,
         heuristics=str(options.heuristics),
-        trajectory=tuple(
-            (round(step.seconds, 3), step.value, step.source)
-            for step in saved.trajectory
-        ),
+        trajectory=steps_of(saved.trajectory),
         error="",
     )
+
+
+def steps_of(trajectory: Iterable[Improvement]) -> tuple[tuple[float, int, str], ...]:
+    """Return incumbents as a record has them."""
+    return tuple((round(one.seconds, 3), one.value, one.source) for one in trajectory)

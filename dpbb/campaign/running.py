@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbb import api
-from dpbb.campaign.checking import after_kill, doubt_of
+from dpbb.campaign.checking import after_kill, doubt_of, steps_of
 from dpbb.campaign.folder import CERTIFICATES, CHECKPOINTS, CampaignFolder, Record
 from dpbb.campaign.sets import KnownSchedule, named
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
@@ -52,6 +52,12 @@ CHOICES = ("strategy", "bound")
 
 TAKEN = ("scheduler", "workers", "threads", "engine")
 """Options that an instance takes anew when it goes on from a checkpoint."""
+
+SAME = (
+    *("makespan", "permutation", "lower_bound", "decomposed", "leaves", "seconds"),
+    *("explore_seconds", "gpu_seconds", "energy_j", "engine", "seats", "versions"),
+)
+"""What a record has as its result has it."""
 
 OWN = ("checkpoint", "certificate")
 """Options that a campaign gives values of its own."""
@@ -400,17 +406,7 @@ class Campaign:
             status=str(result.status),
             termination=str(result.termination),
             proof=str(result.proof),
-            makespan=result.makespan,
-            permutation=result.permutation,
-            lower_bound=result.lower_bound,
-            decomposed=result.decomposed,
-            leaves=result.leaves,
-            seconds=result.seconds,
-            explore_seconds=result.explore_seconds,
-            gpu_seconds=result.gpu_seconds,
-            energy_j=result.energy_j,
-            engine=result.engine,
-            seats=result.seats,
+            **{name: getattr(result, name) for name in SAME},
             hosts=tuple(hosts),
             # what was stopped goes on with the time that it had left
             limit_s=result.seconds
@@ -428,11 +424,7 @@ class Campaign:
                 for name, value in result.options.to_mapping().items()
                 if name not in OWN
             },
-            trajectory=tuple(
-                (round(step.seconds, 3), step.value, step.source)
-                for step in result.trajectory
-            ),
-            versions=result.versions,
+            trajectory=steps_of(result.trajectory),
             error="",
         )
 

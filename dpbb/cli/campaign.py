@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 
 from dpbb.campaign.folder import DOUBTFUL, RECORDS, CampaignFolder, Record
 from dpbb.campaign.sets import ALLOWED, members
-from dpbb.cli.shared import add_options, given_options, logging_to_stderr, stopping
+from dpbb.cli.shared import (
+    PICTURES,
+    add_options,
+    given_options,
+    known_suffix,
+    logging_to_stderr,
+    stopping,
+)
 from dpbb.errors import OptionError
 from dpbb.options import SolveOptions
 from dpbb.text.files import whole_file
@@ -22,7 +29,6 @@ if TYPE_CHECKING:
 
 REPORT = "report"
 ENDS = "front", "back"
-PICTURES = (".png", ".svg", ".pdf")
 
 EPILOG = f"""\
 SET is one or more of {ALLOWED}.
@@ -198,12 +204,7 @@ def _report(paths: Sequence[Path], files: Sequence[str], data: str | None) -> in
     from dpbb.campaign.report import FORMS, draw
 
     for name in files:
-        suffix = Path(name).suffix.lower()
-        if suffix not in (*FORMS, *PICTURES):
-            allowed = ", ".join((*FORMS, *PICTURES))
-            raise OptionError(
-                f"--write: expected a file ending in {allowed}, got {name}"
-            )
+        suffix = known_suffix(name, "--write", (*FORMS, *PICTURES))
         with whole_file(name):
             if suffix in FORMS:
                 Path(name).write_text(FORMS[suffix](records), encoding="utf-8")

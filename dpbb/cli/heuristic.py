@@ -13,6 +13,7 @@ from dpbb.cli.shared import (
     add_log_json,
     add_option,
     add_output,
+    add_short,
     flags_given,
     logging_to_stderr,
     problem_of,
@@ -71,15 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name in SHARED:
         add_option(group, OPTIONS[name])
     add_log_json(group)
-    group.add_argument(
-        "-q",
-        "--quiet",
-        dest="verbosity",
-        action="store_const",
-        const=str(Verbosity.QUIET),
-        default=None,
-        help="no progress",
-    )
+    add_short(group, Verbosity.QUIET)
     add_output(parser, "write the schedule (CSV: position, job, machine, start, end)")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dpbb.cli.shared import PICTURES, known_suffix
 from dpbb.errors import OptionError
 from dpbb.jobshop import (
     Criterion,
@@ -18,8 +19,6 @@ from dpbb.jobshop import (
 )
 from dpbb.text.files import check_writable, whole_file
 from dpbb.text.json_text import json_text
-
-PICTURES = (".png", ".svg", ".pdf")
 
 EPILOG = """\
 INSTANCE is ta01 to ta80, ft06, la01 and so on (with --data), or a file: the standard
@@ -119,12 +118,7 @@ def _info(args: argparse.Namespace) -> int:
 def _evaluate(args: argparse.Namespace) -> int:
     instance = load(args.instance, data_dir=args.data)
     if args.output is not None:
-        suffix = Path(args.output).suffix.lower()
-        if suffix not in (".csv", ".json", *PICTURES):
-            raise OptionError(
-                "--output: expected a file ending in .csv, .json, "
-                f"{', '.join(PICTURES)}, got {args.output}"
-            )
+        known_suffix(args.output, "--output", (".csv", ".json", *PICTURES))
         check_writable(args.output, "--output")
     encoding = Encoding(args.encoding)
     solutions = read_solutions(args.solutions, encoding)

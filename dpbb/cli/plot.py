@@ -6,9 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
+from dpbb.cli.shared import PICTURES, known_suffix
 from dpbb.errors import DpbbError, InstanceError, OptionError
 
-SUFFIXES = (".png", ".svg", ".pdf", ".html")
+SUFFIXES = (*PICTURES, ".html")
 KINDS = ("gantt", "convergence", "intervals", "speedup")
 
 EPILOG = """\
@@ -115,13 +116,9 @@ def _draw(args: argparse.Namespace, output: Path) -> int:
 
 def _output(args: argparse.Namespace) -> Path:
     """Check what would else fail after the work."""
-    output = Path(args.output)
-    if output.suffix.lower() not in SUFFIXES:
-        raise OptionError(
-            f"--output: expected a file ending in {', '.join(SUFFIXES)}, got {output}"
-        )
+    known_suffix(args.output, "--output", SUFFIXES)
     if args.size is not None and not all(1 <= inches <= 100 for inches in args.size):
         raise OptionError(f"--size: expected 1 to 100 inches, got {args.size}")
     if not 10 <= args.dpi <= 1200:
         raise OptionError(f"--dpi: expected 10 to 1200, got {args.dpi}")
-    return output
+    return Path(args.output)

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -27,6 +27,10 @@ from dpbb.text.files import check_writable
 
 if TYPE_CHECKING:
     from dpbb.progress.notices import Notifier
+
+
+PICTURES = (".png", ".svg", ".pdf")
+"""What Matplotlib draws into."""
 
 
 def add_instance(parser: argparse.ArgumentParser) -> None:
@@ -99,6 +103,16 @@ def add_log_json(parser: argparse._ActionsContainer) -> None:
     )
 
 
+def known_suffix(file: str, flag: str, allowed: Sequence[str]) -> str:
+    """Return what the name of a file ends in; OptionError if nothing is written so."""
+    suffix = Path(file).suffix.lower()
+    if suffix not in allowed:
+        raise OptionError(
+            f"{flag}: expected a file ending in {', '.join(allowed)}, got {file}"
+        )
+    return suffix
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options table; what is not given stays out of the namespace."""
     group = parser.add_argument_group(
@@ -107,18 +121,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     for row in OPTIONS.values():
         add_option(group, row)
-    for flags, level in (
-        (("-q", "--quiet"), Verbosity.QUIET),
-        (("-v", "--verbose"), Verbosity.VERBOSE),
-    ):
-        group.add_argument(
-            *flags,
-            dest="verbosity",
-            action="store_const",
-            const=str(level),
-            default=argparse.SUPPRESS,
-            help=f"short for --verbosity {level}",
-        )
+    add_short(group, Verbosity.QUIET)
+    add_short(group, Verbosity.VERBOSE)
+
+
+def add_short(parser: argparse._ActionsContainer, level: Verbosity) -> None:
+    """Add ``-q, --quiet`` or ``-v, --verbose``, beside the option verbosity."""
+    parser.add_argument(
+        f"-{level[0]}",
+        f"--{level}",
+        dest="verbosity",
+        action="store_const",
+        const=str(level),
+        default=argparse.SUPPRESS,
+        help=f"short for --verbosity {level}",
+    )
 
 
 def add_option(parser: argparse._ActionsContainer, row: OptionRow) -> None:
