@@ -48,6 +48,12 @@ TOGETHER = 8
 KEEP_S = 15.0
 """Seconds between two times that what is done is written."""
 
+_PATHS: Any = [[int]]
+_CLOSED: Any = [(int, int)]
+
+KEPT = str, [(_PATHS, int, int, _CLOSED)], [_PATHS], [_PATHS], _CLOSED, int
+"""Form of the file: tree, done, waiting, large, closed, above; see ``_Progress``."""
+
 MOST_UNITS = checker.MAX_ENTRIES - 1
 """Beside the first unit, the whole tree."""
 
@@ -106,6 +112,8 @@ class _Progress:
             return
         try:
             known = json.loads(gzip.decompress(self.path.read_bytes()))
+            if checker.misfit(known, KEPT) is not None:
+                raise ValueError("another form")
             tree, rows, waiting, large, closed, self.above = known
             self.done = [
                 (_roots(paths), (nodes, leaves, dict(map(tuple, pruned))))
@@ -114,7 +122,7 @@ class _Progress:
             self.waiting = dict(enumerate(map(_roots, waiting)))
             self.large = [*map(_roots, large)]
             self.closed = Counter(dict(map(tuple, closed)))
-        except (*checker.DAMAGED, TypeError) as error:
+        except checker.DAMAGED as error:
             raise OptionError(
                 f"finer: expected what is done so far, got {self.path}: {error}"
             ) from error
@@ -135,8 +143,8 @@ def in_parts(
     seat: tuple[str, str],
     say: Callable[[str], None],
     kept: Path,
-) -> tuple[dict[str, Any], Counts]:
-    """Explore the tree of a certificate; returns finer books, and all counts.
+) -> tuple[dict[str, Any], Counts, int]:
+    """Explore the tree of a certificate.
 
     Parameters
     ----------
@@ -151,6 +159,11 @@ def in_parts(
     kept
         File of what is done so far; one that is there is where it goes on from.
 
+    Returns
+    -------
+    tuple of dict, tuple and int
+        Finer books, all counts, and how many nodes of these the file had.
+
     Raises
     ------
     OptionError
@@ -164,6 +177,7 @@ def in_parts(
     text = json.dumps(about, sort_keys=True)
     here = _Progress(kept, hashlib.sha256(text.encode()).hexdigest())
     here.read()
+    before = sum(sum(counts[:2]) for _, counts in here.done)
     while here.large or here.waiting:
         if not here.waiting:
             _cut(here, problem, tree, floor)
@@ -189,7 +203,7 @@ def in_parts(
                 f"parts, got {most}"
             )
     above = here.above, 0, dict(here.closed)
-    return _books(content, floor, above, here.done, seat)
+    return (*_books(content, floor, above, here.done, seat), before)
 
 
 def _cut(here: _Progress, problem: Problem[Any], tree: TreeOptions, ub: int) -> None:

@@ -282,12 +282,17 @@ def verify(
                     largest = most_nodes or least_part(audit.claimed)
                     seat = "dpbb verify", again.name
                     kept = Path(f"{finer}.part")
-                    fine, counts = in_parts(
+                    fine, counts, before = in_parts(
                         *(content, problem, _tree_of(content), again.explore_all),
                         *(largest, seat, audit.say, kept),
                     )
                     verdict, found = checker.PROVED, audit.whole(counts)
                     Certificate(fine).write(finer)
+                    if before:
+                        notes.append(
+                            f"{before:,} of the nodes were not explored by this call: "
+                            f"they are what {kept} said"
+                        )
                     kept.unlink(missing_ok=True)
             finally:
                 again.close()
