@@ -21,6 +21,7 @@ from dpbb.engines.registry import get_engine
 from dpbb.estimation.background import main, tree_from_json
 from dpbb.estimation.plain import sampler_of, thin
 from dpbb.estimation.prospect import CLEAR, COSTS, Prospect
+from dpbb.estimation.result import MOST_NODES
 from dpbb.options import LB1, TreeOptions
 from dpbb.problem import HasBounds, Problem, bound_of, with_bound
 from dpbb.tree.branching import bound_children
@@ -59,6 +60,9 @@ def prospect_of(
 ) -> Prospect:
     """Estimate what a tree takes with LB1 and with cascades.
 
+    Of the probes the least one counts for LB1, and the greatest for a cascade: where a
+    tree's nodes are below few of its own, probes differ by more than what is to be won.
+
     Parameters
     ----------
     problem, tree
@@ -69,14 +73,14 @@ def prospect_of(
         Name of the engine that explores, one of ``COSTS``.
     """
     cost = COSTS[engine]
-    nodes = _estimated(problem, tree, ub, seed)
+    nodes = min(_estimated(problem, tree, ub, seed))
     found = Prospect(LB1, nodes, nodes, cost.start_s)
     bounds = pair_bounds_of(problem)
     sets = [] if bounds is None else learned_pairs(problem, bounds, tree, ub, seed)
     best = math.inf
     for pairs in sets:
         other = with_pairs(problem, pairs)
-        below = _estimated(other, replace(tree, bound=bound_of(other)), ub, seed)
+        below = max(_estimated(other, replace(tree, bound=bound_of(other)), ub, seed))
         others = below * (1 + cost.node + cost.pair * len(pairs))
         if others < best:
             best = others
@@ -116,12 +120,14 @@ def with_pairs(problem: Problem[Any], pairs: Sequence[tuple[int, int]]) -> Probl
     return with_bound(problem, f"cascade:1-{problem.n_jobs - 1}:{text}")
 
 
-def _estimated(problem: Problem[Any], tree: TreeOptions, ub: int, seed: int) -> float:
-    """Return the estimated number of nodes of a tree."""
+def _estimated(
+    problem: Problem[Any], tree: TreeOptions, ub: int, seed: int
+) -> list[float]:
+    """Return the number of nodes of a tree by each probe."""
     rounds = sampler_of(problem, tree, ub).rounds(
         seconds=math.inf, samples=SAMPLES, probes=PROBES, threads=PROBES, seed=seed
     )
-    return rounds[-1].mean
+    return [min(nodes, MOST_NODES) for nodes in rounds[-1].nodes.tolist()]
 
 
 def learned_pairs(

@@ -53,7 +53,7 @@ long as those of LB1 on 8 threads (AVX-512), and 1.5 to 2.1, 1.8 to 2.4, 2.3 to 
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
-    """What a tree may take with LB1, and with the cascade that is fastest.
+    """What a tree takes, at least with LB1 and at most with the best cascade.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Prospect:
         if self.bound == LB1:
             return "there is no pair of machines that prunes"
         part = self.others / max(self.nodes, 1.0)
-        return f"the best cascade takes about {part:.0%} of its time by an estimate"
+        return f"the best cascade may take {part:.0%} of its time, by estimates"
 
     def pays(self, explored: int, seconds: float) -> bool:
         """Whether the tree should begin anew with the cascade.

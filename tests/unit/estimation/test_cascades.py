@@ -48,6 +48,19 @@ def test_the_fastest_cascade_by_its_cost(monkeypatch):
     assert dear.others == pytest.approx(10 * free.others)
 
 
+def test_of_the_probes_those_count_that_speak_for_lb1(monkeypatch):
+    """Of VFR40_15_10 at 2940 means said 0.1 to 4.5 of a cascade that took 1.9."""
+    estimates = {"lb1": [900.0, 300.0, 600.0]}
+    monkeypatch.setattr(
+        cascades,
+        "_estimated",
+        lambda _problem, tree, *_: estimates.get(tree.bound, [10.0, 400.0, 20.0]),
+    )
+    monkeypatch.setitem(prospect.COSTS, "cpu", Cost(2.0, 1.0, 0.0))
+    found = prospect_of(SHOP, TreeOptions(), BEST, engine="cpu")
+    assert (found.nodes, found.others) == (300.0, 800.0)
+
+
 def test_it_is_the_same_in_a_process_of_its_own():
     here = prospect_of(SHOP, TreeOptions(), BEST, engine="cpu", seed=3)
     apart = prospect_apart(
