@@ -29,6 +29,7 @@
 #define __forceinline__ inline
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
+#define __builtin_assume(truth) ((void)0)
 
 using std::max;
 using std::min;
@@ -278,6 +279,10 @@ inline double atomicAdd(double *address, double value) {
   return seen;
 }
 template <class T>
+T atomicAnd(T *address, T value) {
+  return __atomic_fetch_and(address, value, __ATOMIC_RELAXED);
+}
+template <class T>
 T atomicOr(T *address, T value) {
   return __atomic_fetch_or(address, value, __ATOMIC_RELAXED);
 }
@@ -366,6 +371,16 @@ inline int __viaddmax_s32(int a, int b, int c) { return max(a + b, c); }
 inline unsigned __viaddmax_s16x2(unsigned a, unsigned b, unsigned c) {
   return by_halves([=](int at) {
     return max((int16_t)((a >> at) + (b >> at)), (int16_t)(c >> at));
+  });
+}
+inline unsigned __viaddmin_s16x2(unsigned a, unsigned b, unsigned c) {
+  return by_halves([=](int at) {
+    return min((int16_t)((a >> at) + (b >> at)), (int16_t)(c >> at));
+  });
+}
+inline unsigned __viaddmin_s16x2_relu(unsigned a, unsigned b, unsigned c) {
+  return by_halves([=](int at) {
+    return max(min((int16_t)((a >> at) + (b >> at)), (int16_t)(c >> at)), (int16_t)0);
   });
 }
 inline unsigned __viaddmax_u16x2(unsigned a, unsigned b, unsigned c) {

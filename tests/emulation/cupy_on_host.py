@@ -146,6 +146,7 @@ class Context:
         self.attributes = {
             "MultiProcessorCount": N_MULTIPROCESSORS,
             "MaxSharedMemoryPerBlockOptin": SHARED_BYTES,
+            "MaxSharedMemoryPerMultiprocessor": 2 * SHARED_BYTES,
             "MaxThreadsPerMultiProcessor": 256,
         }
 
@@ -349,12 +350,12 @@ def modules(folder):
 @contextlib.contextmanager
 def installed(monkeypatch, folder):
     """Put the emulation in the place of CuPy."""
-    from dpbb.engines.gpu import engine, settings
+    from dpbb.engines.gpu import engine, tuning
     from dpbb.kernels import nvrtc
 
     for name, module in modules(folder).items():
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setattr(engine, "_uuid", lambda index: UUID)
     monkeypatch.setattr(nvrtc, "_modules", {})
-    monkeypatch.setattr(settings, "_found", {})
+    monkeypatch.setattr(tuning, "_found", {})
     yield

@@ -14,11 +14,13 @@ from dpbb.engines.gpu import session as session_module
 from dpbb.engines.gpu import shape as shape_module
 from dpbb.engines.gpu.device import DeviceError
 from dpbb.engines.gpu.explode import Exploding
-from dpbb.engines.gpu.kernels import Kernels
+from dpbb.engines.gpu.kernels import Kernels, filling_block
 from dpbb.engines.gpu.layout import PageLayout
 from dpbb.engines.gpu.memory import MemoryPlan
+from dpbb.engines.gpu.shape import KernelShape
 from dpbb.errors import InvariantError
 from dpbb.flowshop.instance import FlowShopInstance
+from dpbb.flowshop.models.lb1_cuda import Lb1
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels.cuda_pairs import NARROW_LIMIT
 from dpbb.options import BranchingRule, SolveOptions, TreeOptions, Tuning
@@ -551,6 +553,16 @@ def test_one_side_at_a_time_of_more_than_64_jobs(pages, n_jobs, seed, above):
     expected = counted(Subject.of("cpu-1").explore(problem, TreeOptions(), ub))
     assert expected[0] > 100
     assert counted(pages.explore(problem, TreeOptions(), ub)) == expected
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "n_machines", "warps"),
+    [(20, 20, 16), (200, 20, 8), (20, 40, 12), (20, 60, 8), (500, 20, 8)],
+)
+def test_a_block_fills_a_multiprocessor(n_jobs, n_machines, warps):
+    """With all warps that registers allow, where shared memory does; it is 99 KiB."""
+    shape = KernelShape(Lb1(n_jobs, n_machines, wide=False), BranchingRule.MINMIN)
+    assert filling_block(shape, Exploding.exploration, 0).warps == warps
 
 
 def test_parts_of_pages_lose_nothing(pages, monkeypatch):

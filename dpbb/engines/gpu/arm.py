@@ -26,8 +26,6 @@ class Arm(Protocol):
         The kernel that explores.
     explorers_per_warp
         What an explorer is: a warp or a lane.
-    tunes_launch
-        Whether explorers and block size may change between slices.
     pool
         Pages of open nodes.
     budget
@@ -45,7 +43,6 @@ class Arm(Protocol):
 
     exploration: ClassVar[Exploration]
     explorers_per_warp: ClassVar[int]
-    tunes_launch: ClassVar[bool]
     pool: PagePool
     budget: PageBudget
     n_warps: int
@@ -61,9 +58,6 @@ class Arm(Protocol):
         shape: KernelShape, n_warps: int, free_bytes: int, *, all_optima: bool
     ) -> MemoryPlan:
         """Plan memory for so many warps, or for as many as fit."""
-
-    def use(self, kernels: Kernels, share: float) -> None:
-        """Use these kernels from now on, and so many of the explorers."""
 
     @property
     def explores(self) -> bool:

@@ -13,9 +13,9 @@ import numpy as np
 
 from dpbb.engines.base import Device
 from dpbb.engines.gpu.explode import Exploding
-from dpbb.engines.gpu.kernels import Kernels
+from dpbb.engines.gpu.kernels import Kernels, filling_block
+from dpbb.engines.gpu.layout import LANES
 from dpbb.engines.gpu.session import GpuSession
-from dpbb.engines.gpu.settings import BLOCK_SIZE
 from dpbb.engines.gpu.shape import KernelShape
 from dpbb.engines.gpu.steal import Stealing
 from dpbb.engines.modelled import obstacle_of
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 ARMS: dict[Balance, type[Arm]] = {Balance.EXPLODE: Exploding, Balance.STEAL: Stealing}
 """Ways of balancing."""
 LEAST_CAPABILITY = (7, 5)
+BLOCK_SIZE = 128
+"""Threads of a block where it does not fill a multiprocessor."""
 INSTALL = "pip install 'dpbb[cuda13]' (drivers from 580) or 'dpbb[cuda12]'"
 
 
@@ -101,8 +103,7 @@ class GpuEngine:
             np.arange(problem.n_jobs) if tree.root_order is None else tree.root_order
         )
         ub = min(cost_of(problem, np.array(order, np.intp)), problem.trivial_ub)
-        shape = _shape(problem, tree, ub, Tuning())
-        Kernels(shape, device.index, _arm(None).exploration)
+        _kernels(problem, tree, ub, Tuning(), device.index)
 
     def open(
         self,
@@ -128,16 +129,14 @@ class GpuEngine:
             raise EngineUnavailable(reason)
         ub = problem.trivial_ub if ub is None else min(ub, problem.trivial_ub)
         tuning = tuning or Tuning()
-        arm = _arm(tuning.balance)
-        shape = _shape(problem, tree, ub, tuning)
         order = np.arange(problem.n_jobs, dtype=np.intp)
         if tree.root_order is not None:
             order = np.array(tree.root_order, np.intp)
         return GpuSession(
             problem,
             tree,
-            Kernels(shape, device.index, arm.exploration),
-            arm,
+            _kernels(problem, tree, ub, tuning, device.index),
+            _arm(tuning.balance),
             order,
             ub=ub,
             all_optima=all_optima,
@@ -156,18 +155,29 @@ class GpuEngine:
         ]
 
 
+def _kernels(
+    problem: Problem[Any], tree: TreeOptions, ub: int, tuning: Tuning, device: int
+) -> Kernels:
+    """Compile what explores; a block fills a multiprocessor if nothing is given."""
+    shape = _shape(problem, tree, ub, tuning)
+    arm = _arm(tuning.balance)
+    if arm is Exploding and tuning.block_size is None and tuning.explorers is None:
+        shape = filling_block(shape, arm.exploration, device)
+    return Kernels(shape, device, arm.exploration)
+
+
 def _shape(
     problem: Problem[Any], tree: TreeOptions, ub: int, tuning: Tuning
 ) -> KernelShape:
     threads = tuning.block_size or BLOCK_SIZE
     least, most = BLOCK_SIZE_RANGE
-    if threads % 32 or not least <= threads <= most:
+    if threads % LANES or not least <= threads <= most:
         raise OptionError(
             f"block_size: expected a multiple of 32 from {least} to {most}, "
             f"got {threads}"
         )
     model: CudaModel = model_of(problem, "cuda", tree.bound).of(problem, ub)
-    return KernelShape(model, tree.branching, threads // 32, tree.skips_copies)
+    return KernelShape(model, tree.branching, threads // LANES, tree.skips_copies)
 
 
 def _arm(balance: str | None) -> type[Arm]:

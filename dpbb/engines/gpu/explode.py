@@ -27,6 +27,9 @@ logger = logging.getLogger(__name__)
 DRAIN_BATCHES = 64
 """Batches that a warp closes at the end of a launch, deepest nodes first."""
 
+MOST_LISTED = 32
+"""Jobs of a node that an ``Explorer`` lists at a time."""
+
 FILTER_LISTS = 2
 """Children for each lane in the list of a ``Filter``."""
 
@@ -38,9 +41,10 @@ def warp_bytes(shape: KernelShape) -> int:
     """Bytes of a warp in the shared memory of ``explore``."""
     n = shape.n_jobs
     jobs = LANES * (n if shape.own_jobs else 1)
-    explorer = up(4 * n + 4 * n + 4 * (n + 1) + 2 * LANES + 2 * n + jobs, 4)
-    masks = 3 * 4 * LANES * shape.pages.mask_words * shape.one_side
-    return explorer + masks + filter_bytes(shape)
+    explorer = up(4 * n + 4 * n + 4 * (n + 5) + 2 * n + LANES + jobs, 4)
+    words = shape.pages.mask_words * (3 if shape.one_side else 2)
+    listed = MOST_LISTED * shape.one_side
+    return explorer + (4 * words + listed) * LANES + filter_bytes(shape)
 
 
 def filter_bytes(shape: KernelShape) -> int:
@@ -48,7 +52,7 @@ def filter_bytes(shape: KernelShape) -> int:
     of_model = shape.model.tightening_bytes
     if not of_model:
         return 0
-    return of_model + 4 * LANES * (shape.pages.mask_words + FILTER_LISTS)
+    return of_model + 4 * LANES * FILTER_LISTS
 
 
 def block_bytes(shape: KernelShape) -> int:
@@ -64,12 +68,11 @@ class Exploding:
         "explore.cu", "explore", warp_bytes, block_bytes
     )
     explorers_per_warp: ClassVar = LANES
-    tunes_launch: ClassVar = True
 
     def __init__(self, kernels: Kernels, pool: PagePool, plan: MemoryPlan) -> None:
         self.pool = pool
         self.budget = PageBudget(plan.n_pages, pool.layout.pages_per_warp)
-        self.n_warps = self._most_warps = plan.n_warps
+        self.n_warps = plan.n_warps
         self._kernels = kernels
         self._pruned_at = NO_VALUE
 
@@ -87,13 +90,6 @@ class Exploding:
     ) -> MemoryPlan:
         """Return what fits; see ``plan_memory``."""
         return plan_memory(shape, n_warps, free_bytes, all_optima=all_optima)
-
-    def use(self, kernels: Kernels, share: float) -> None:
-        """Explore with these from now on, and with so many of the explorers."""
-        self._kernels = kernels
-        warps = kernels.shape.warps
-        most = min(self._most_warps, kernels.resident_warps)
-        self.n_warps = max(warps, int(most * share) // warps * warps)
 
     @property
     def explores(self) -> bool:

@@ -6,9 +6,13 @@
 // which makes the most new nodes. So all lanes have a node, and all nodes of a page have
 // equally many children. Of a page with very many survivors, near the tree's root, only a
 // few nodes are decomposed at a time: the rest of the page waits. They are a small part of
-// all nodes, and most of the open ones would hang below them. This is the interval-vector-matrix search of Gmys, Mezmaz,
-// Melab and Tuyttens (EJOR 284(3), 2020) with its rows taken 32 at a time; counts do not
-// depend on the order of nodes at a fixed upper bound.
+// all nodes, and most of the open ones would hang below them. This is the interval-vector-
+// matrix search of Gmys, Mezmaz, Melab and Tuyttens (EJOR 284(3), 2020) with its rows
+// taken 32 at a time; counts do not depend on the order of nodes at a fixed upper bound.
+//
+// A register that is spilled costs more than it says: what is stored locally shares the
+// first-level cache with pages, and is mostly not there when it is wanted. So what is
+// needed once a page lies in shared memory.
 //
 // Balancing: an idle warp draws a ticket; a busy warp that sees more tickets than gifts
 // gives its shallowest page away. The launch is over when every warp waits, or on time.
@@ -34,14 +38,14 @@ constexpr int NEWS_EVERY = 4;  // batches
 // have no child left on the one side, so the lanes of the others get their help.
 //
 // OWN_JOBS: each lane bounds the children of its own jobs, one after the other; else the
-// warp goes through all jobs that any lane has unscheduled.
-//
-// Lanes that read rows of their own do so two words at a time. In shared memory the rows
-// lie an odd number of these apart: 16 jobs in a row are in banks of their own.
+// warp goes through all jobs that any lane has unscheduled. Such lanes read rows two words
+// at a time, and in shared memory these lie an odd number of twos apart: those of 16 jobs
+// in a row are in banks of their own.
 constexpr int ROW_LOAD = OWN_JOBS ? 2 : 4;
 constexpr int STRIDE = SHARED_ROWS && OWN_JOBS ? ((ROW + 1) / 2 | 1) * 2 : ROW;
 static_assert(!OWN_JOBS || N_MASK <= 2, "a lane holds its set of jobs in two words");
 constexpr int TWOS = 9;  // see child_bounds
+constexpr int MOST_LISTED = 32;  // jobs of a node, at a time
 constexpr int ROWS_AT_ONCE = 2;  // whose chains of maxima run side by side
 // Quads of a parent behind its model's aligned words that are loaded before a child is
 // made: all up to the path's first one, or none where registers do not allow it.
@@ -51,13 +55,16 @@ struct Explorer {
   u32 full[N];        // list of full pages of each depth, through Arena::next
   u32 open[N];        // page that is being filled
   u32 closed[N + 1];  // closed subtrees by depth, this launch
-  u16 ready[LANES];   // children to be made: parent's lane | bit << 5
+  u32 decomposed, leaves, batches, children;  // of this launch: see Control
   u8 fill[N];         // records in the open page, 0 (no page) to 31
   u8 rest[N];         // records left of the first full page; 0: all
+  u8 lanes[LANES];    // those whose nodes are worked on
   u8 jobs[OWN_JOBS ? N : 1][LANES];  // by rank, of each lane's node
+  u32 sides[2][N_MASK][LANES];  // of each lane's node: children below the upper bound at
+                                // the front and at the back, by job (OWN_JOBS: by rank)
 #if ONE_SIDE
   u32 wanted[N_MASK][LANES];  // of each lane's node: jobs to be bounded on both sides
-  u32 front[N_MASK][LANES], back[N_MASK][LANES];  // those that are below the upper bound
+  u8 list[MOST_LISTED][LANES];  // jobs to be bounded, some of each lane's node
 #endif
 };
 
@@ -65,7 +72,6 @@ struct Explorer {
 // What a warp needs to tighten bounds, before its Explorer.
 struct Filter {
   Tightening model;
-  u32 cut[N_MASK][LANES];   // of each lane's node: children that are pruned
   u32 list[SLOTS * LANES];  // children: parent's lane | bit << 5 | job << 16
 };
 #endif
@@ -218,6 +224,59 @@ __device__ __noinline__ void keep_all(
   __syncwarp();
 }
 
+// The lanes of some nodes share their work with the others: each node is that of equally
+// many lanes, a power of two.
+struct Team {
+  int slot, bits, rank;  // the node this lane works for; that many lanes; of its own node
+  bool works;
+
+  __device__ __forceinline__ Team(Explorer &own, u32 nodes, int lane) {
+    const int n = __popc(nodes);
+    rank = __popc(nodes & ((1u << lane) - 1));
+    if (nodes >> lane & 1) own.lanes[rank] = (u8)lane;
+    __syncwarp();
+    bits = n <= 1 ? 5 : __clz(n - 1) - 27;
+    works = lane >> bits < n;
+    slot = own.lanes[min(lane >> bits, n - 1)];
+    __syncwarp();
+  }
+  __device__ __forceinline__ int lanes() const { return 1 << bits; }
+  // The first lane that works for this lane's own node.
+  __device__ __forceinline__ int first() const { return rank << bits & 31; }
+};
+
+#if !WIDE
+// For the lanes of `nodes`: bounds of all children of the lane's node are gathered anew by
+// a selector that knows their least.
+__device__ __forceinline__ void count_again(
+    Explorer &own, const u32 *rows, u32 *page, u32 nodes, int lane,
+    BasedSelector &selector) {
+  const Team team(own, nodes, lane);
+  const u32 least = __shfl_sync(ALL_LANES, selector.least, team.slot);
+  Node node = node_of(state_of_record(page, team.slot));
+  hold(node);
+  int sum = 0, preference = 0;
+#pragma unroll 1
+  for (int job = lane & (team.lanes() - 1); job < N; job += team.lanes()) {
+    const u32 mine = *word_at(page, team.slot, MASK_AT + (job >> 5)) >> (job & 31) & 1;
+    const u32 bound = child_bounds<ROW_LOAD, TWOS>(node, rows + job * STRIDE).both;
+    sum = __dp2a_lo((int)bound, mine ? 0x01ff : 0, sum);
+    const u32 above = __vminu2(bound - least, 0x00010001u);
+    preference = __dp2a_lo((int)above, mine ? 0xff01 : 0, preference);
+  }
+  for (int step = 1; step < team.lanes(); step *= 2) {
+    sum += __shfl_xor_sync(ALL_LANES, sum, step);
+    preference += __shfl_xor_sync(ALL_LANES, preference, step);
+  }
+  sum = __shfl_sync(ALL_LANES, sum, team.first());
+  preference = __shfl_sync(ALL_LANES, preference, team.first());
+  if (nodes >> lane & 1) {
+    selector.sum = sum;
+    selector.preference = preference;
+  }
+}
+#endif
+
 #if ONE_SIDE
 // Jobs i and i + 16 of 32 are a pair; in the last word, that has fewer, the halves.
 constexpr int LAST_HALF = (N % 32 + 3) / 4 * 2;
@@ -243,24 +302,24 @@ __device__ __forceinline__ u32 pair_row_word(const u32 *rows, int at) {
 }
 
 // Jobs whose children may be below the upper bound on a side: those that are, on the side
-// of the last job, and those that are left on the other. Where either are none, there is
-// no child: the other side is taken, whose least bound is higher. Returns pairs bounded.
+// of the last job, and those that are left on the other. These are given as `wanted`, and
+// all unscheduled ones as the first of `sides`. Where either are none, there is no child:
+// the other side is taken, whose least bound is higher. Returns pairs bounded.
 __device__ __forceinline__ int find_open(
-    const Node &side, const u32 *pair_rows, u32 *page, int slot, int ub, Explorer &own,
-    int lane, bool &has_children) {
+    const Node &side, const u32 *pair_rows, int ub, Explorer &own, int lane,
+    bool &has_children) {
   u32 any_of_side = 0, any_left = 0;
-  const u32 offset = (0x8000u - (u32)ub) * 0x00010001u;  // sets a half's top bit from ub
+  const u32 limit = limit_of(ub);
   int n_rows = 0;
 #pragma unroll 1
   for (int w = 0; w < N_MASK; ++w) {
     const int half = half_of(w);
-    const u32 mine = *word_at(page, slot, MASK_AT + w);
-    const u32 left = mine & *word_at(page, slot, LEFT_AT + w);
+    const u32 mine = own.sides[0][w][lane], left = own.wanted[w][lane];
     const u32 any = in_pairs(warp_or(mine), w);
     u32 pairs = (any | any >> 16) & 0xffffu;
     n_rows += __popc(pairs);
     const u32 *const first = pair_rows + w * 16 * PAIR_ROW;
-    u32 open = 0;
+    u32 cut = 0;
     if (pairs == (1u << half) - 1) {
       const u32 *row = first + (half - 1) * PAIR_ROW;
       for (int i = half; i > 0; i -= ROWS_AT_ONCE) {
@@ -270,7 +329,7 @@ __device__ __forceinline__ int find_open(
           bound[u] = child_bounds<ROW_LOAD, TWOS>(side, row - u * PAIR_ROW);
 #pragma unroll
         for (int u = 0; u < ROWS_AT_ONCE; ++u)
-          open = open << 1 | (~(bound[u].both + offset) >> 15 & 0x00010001u);
+          cut = 2 * cut + pair_reaches(bound[u], limit);
         row -= ROWS_AT_ONCE * PAIR_ROW;
       }
     } else {
@@ -281,101 +340,67 @@ __device__ __forceinline__ int find_open(
         pairs &= ~(1u << j);
         const Pair one = child_bounds<ROW_LOAD, TWOS>(side, first + i * PAIR_ROW);
         const Pair two = child_bounds<ROW_LOAD, TWOS>(side, first + j * PAIR_ROW);
-        open |= (~(one.both + offset) >> 15 & 0x00010001u) << i |
-                (~(two.both + offset) >> 15 & 0x00010001u) << j;
+        cut |= pair_reaches(one, limit) << i | pair_reaches(two, limit) << j;
       }
     }
-    const u32 of_side = mine & out_of_pairs(open, w);
+    const u32 of_side = mine & ~out_of_pairs(cut, w);
     any_of_side |= of_side;
     any_left |= left;
     own.wanted[w][lane] = of_side | left;
-    own.front[w][lane] = own.back[w][lane] = 0;
+    own.sides[0][w][lane] = own.sides[1][w][lane] = 0;
   }
   has_children = any_of_side && any_left;
   return n_rows;
 }
 
-// The lanes of some nodes share their work with the others: each node is that of equally
-// many lanes, a power of two.
-struct Team {
-  int slot, bits, rank;  // the node this lane works for; that many lanes; of its own node
-  bool works;
-
-  __device__ __forceinline__ Team(Explorer &own, u32 nodes, int lane) {
-    const int n = __popc(nodes);
-    rank = __popc(nodes & ((1u << lane) - 1));
-    if (nodes >> lane & 1) own.ready[rank] = (u16)lane;
-    __syncwarp();
-    bits = n <= 1 ? 5 : __clz(n - 1) - 27;
-    works = lane >> bits < n;
-    slot = own.ready[min(lane >> bits, n - 1)];
-    __syncwarp();
-  }
-  __device__ __forceinline__ int lanes() const { return 1 << bits; }
-  // The first lane that works for this lane's own node.
-  __device__ __forceinline__ int first() const { return rank << bits & 31; }
-};
-
-// Bounds of the open jobs' children of these nodes on both sides. Returns how often.
-__device__ __forceinline__ int bound_open(
+// Bounds of the wanted jobs' children of these nodes on both sides. Returns how often.
+__device__ __forceinline__ int bound_wanted(
     Explorer &own, const u32 *rows, u32 *page, u32 nodes, int ub, int lane,
-    Selector &selector) {
+    BasedSelector &selector) {
   const Team team(own, nodes, lane);
-  u32 share = team.works;  // of each word's bits
-  for (int step = team.lanes(); step < 32; step *= 2) share |= share << step;
-  share <<= lane & (team.lanes() - 1);
-  Node node = node_of(state_of_record(page, team.slot));
-  hold(node);
-  int n_rows = 0, word = 0;
-  u32 left = own.wanted[0][team.slot] & share;
-  while (true) {
-    while (!left && word < N_MASK - 1) left = own.wanted[++word][team.slot] & share;
-    if (!__any_sync(ALL_LANES, left)) break;
-    ++n_rows;
-    const u32 bit = left & (0u - left);
-    left ^= bit;
-    const int job = bit ? word * 32 + 31 - __clz(bit) : 0;
-    Pair bound = child_bounds<ROW_LOAD, TWOS>(node, rows + job * STRIDE);
-    if (!bit) bound = PAIR_TOP;
-    selector.add(bound, 0);
-    if (front_of(bound) < ub) atomicOr(&own.front[word][team.slot], bit);
-    if (back_of(bound) < ub) atomicOr(&own.back[word][team.slot], bit);
+  const State state = state_of_record(page, team.slot);
+  selector = selector.of_lane(team.slot);
+  Node node;
+  u32 limit = limit_of(ub);
+  int n_rows = 0;
+  for (bool more = true, first = true; more; first = false) {
+    u32 waiting = 0;
+    int n = 0;
+#pragma unroll 1
+    for (int w = 0; w < N_MASK; ++w) {
+      u32 left = nodes >> lane & 1 ? own.wanted[w][lane] : 0;
+      for (; left && n < MOST_LISTED; left &= left - 1)
+        own.list[n++][lane] = (u8)(w * 32 + __ffs(left) - 1);
+      own.wanted[w][lane] = left;
+      waiting |= left;
+    }
+    more = __any_sync(ALL_LANES, waiting);
+    n = __shfl_sync(ALL_LANES, n, team.slot);
+    if (!team.works) n = 0;
+    __syncwarp();
+    if (first) {
+      node = node_of(state);
+      hold(node);
+    }
+    for (int i = lane & (team.lanes() - 1); __any_sync(ALL_LANES, i < n);
+         i += team.lanes()) {
+      ++n_rows;
+      const int job = i < n ? own.list[i][team.slot] : 0;
+      Pair bound = child_bounds<ROW_LOAD, TWOS>(node, rows + job * STRIDE);
+      if (i >= n) bound = PAIR_TOP;
+      selector.add(bound, 0);
+      const u32 open = pair_reaches(bound, limit) ^ 0x00010001u;
+      if (open & 1) atomicOr(&own.sides[0][job >> 5][team.slot], 1u << (job & 31));
+      if (open >> 16) atomicOr(&own.sides[1][job >> 5][team.slot], 1u << (job & 31));
+    }
+    __syncwarp();
   }
   for (int step = 1; step < team.lanes(); step *= 2)
     selector.add(selector.of_lane(lane ^ step));
   selector = selector.of_lane(team.first());
   return n_rows;
 }
-
-// Bounds of all children of the lane's node on the back less those on the front, for the
-// lanes of `ties`.
-__device__ __forceinline__ int sum_of_sides(
-    Explorer &own, const u32 *rows, u32 *page, u32 ties, int lane) {
-  const Team team(own, ties, lane);
-  Node node = node_of(state_of_record(page, team.slot));
-  hold(node);
-  int sum = 0;
-#pragma unroll 1
-  for (int job = lane & (team.lanes() - 1); job < N; job += team.lanes()) {
-    const u32 mine = *word_at(page, team.slot, MASK_AT + (job >> 5)) >> (job & 31) & 1;
-    const Pair bound = child_bounds<ROW_LOAD, TWOS>(node, rows + job * STRIDE);
-    sum = __dp2a_lo((int)bound.both, mine ? 0x01ff : 0, sum);
-  }
-  for (int step = 1; step < team.lanes(); step *= 2)
-    sum += __shfl_xor_sync(ALL_LANES, sum, step);
-  return __shfl_sync(ALL_LANES, sum, team.first());
-}
 #endif
-
-// Word w of an array that stays in registers when it is short.
-__device__ __forceinline__ u32 word_of(const u32 (&words)[N_MASK], int w) {
-  if (N_MASK > 4) return words[w];
-  u32 value = words[0];
-#pragma unroll
-  for (int i = 1; i < N_MASK; ++i)
-    if (i == w) value = words[i];
-  return value;
-}
 
 // Sum over this lane and all after it.
 __device__ __forceinline__ int sum_behind(int value, int lane) {
@@ -387,70 +412,44 @@ __device__ __forceinline__ int sum_behind(int value, int lane) {
   return value;
 }
 
-// Bounds of all children of the lanes' nodes: survivors by direction, and the selector,
-// to which copies of equal jobs are children like all others.
-// The loop runs over the jobs that any lane has unscheduled, so every lane reads the same
-// row: one access for the warp, and no bank conflicts.
+// Bounds of all children of the lanes' nodes: `sides`, and the selector, to which copies
+// of equal jobs are children like all others. Returns how many jobs there were: those
+// that any lane has unscheduled, so that every lane reads the same row, one access for
+// the warp without bank conflicts.
 __device__ __forceinline__ int bound_union(
     const Arena &arena, const Node &node, const u32 *rows, u32 *page, int slot, int ub,
-    int branching_ub, u32 (&front)[N_MASK], u32 (&back)[N_MASK], Selector &selector) {
-  int children = 0;
+    int branching_ub, Explorer &own, int lane, BasedSelector &selector) {
+  const u32 limit = limit_of(ub);
+  int n_rows = 0;
 #if EQUAL_JOBS
   u32 job_before = 0;  // whether the last job of the word before is unscheduled
 #endif
-#pragma unroll(N_MASK <= 2 ? N_MASK : 1)
+#pragma unroll 1
   for (int w = 0; w < N_MASK; ++w) {
     const u32 mine = *word_at(page, slot, MASK_AT + w);
 #if EQUAL_JOBS
     const u32 copies = (mine << 1 | job_before) & equal_jobs(arena, w);
     job_before = mine >> 31;
 #endif
-    u32 jobs = warp_or(mine);
-    children += __popc(jobs);
-    const u32 *first = rows + w * 32 * STRIDE;
-#if !WIDE
-    // A flag, bound >= ub, is shifted in at the top of the gap to the previous job: at
-    // that job's bit less 1. What lies below it in the gap is noise.
-    const u32 flagged = 0x80000000u | (jobs & (jobs - 1)) >> 1;
-    const u32 offset = (0x8000u - (u32)ub) * 0x00010001u;
-    u32 front_bits = 0, back_bits = 0;
-    int last = 32;
+    u32 jobs = warp_or(mine), front = 0, back = 0;
+    n_rows += __popc(jobs);
     while (jobs) {
       const int bit = 31 - __clz(jobs);
       jobs ^= 1u << bit;
-      Pair bound = child_bounds<ROW_LOAD, TWOS>(node, first + bit * STRIDE);
+      Pair bound = child_bounds<ROW_LOAD, TWOS>(node, rows + (w * 32 + bit) * STRIDE);
       if (!(mine >> bit & 1)) bound = PAIR_TOP;
       selector.add(bound, branching_ub);
 #if EQUAL_JOBS
       if (copies >> bit & 1) bound = PAIR_TOP;
 #endif
-      const u32 flags = bound.both + offset;
-      front_bits = __funnelshift_lc(flags << 16, front_bits, last - bit);
-      back_bits = __funnelshift_lc(flags, back_bits, last - bit);
-      last = bit;
+      const u32 open = pair_reaches(bound, limit) ^ 0x00010001u;
+      front |= (open & 1) << bit;
+      back |= (open >> 16) << bit;
     }
-    front_bits = ~(front_bits << (last & 31)) & flagged;
-    back_bits = ~(back_bits << (last & 31)) & flagged;
-    if (last == 32) front_bits = back_bits = 0;
-#else
-    u32 front_bits = 0, back_bits = 0;
-    while (jobs) {
-      const int bit = __ffs(jobs) - 1;
-      jobs &= jobs - 1;
-      Pair bound = child_bounds<ROW_LOAD, TWOS>(node, first + bit * STRIDE);
-      if (!(mine >> bit & 1)) bound = PAIR_TOP;
-      selector.add(bound, branching_ub);
-#if EQUAL_JOBS
-      if (copies >> bit & 1) bound = PAIR_TOP;
-#endif
-      if (front_of(bound) < ub) front_bits |= 1u << bit;
-      if (back_of(bound) < ub) back_bits |= 1u << bit;
-    }
-#endif
-    front[w] = front_bits;
-    back[w] = back_bits;
+    own.sides[0][w][lane] = front;
+    own.sides[1][w][lane] = back;
   }
-  return children;
+  return n_rows;
 }
 
 // Whether a job is a copy of one before it among the unscheduled jobs of a node.
@@ -465,8 +464,8 @@ __device__ __forceinline__ bool is_second(
 // last job comes first; survivors have the bits of their ranks.
 __device__ __forceinline__ void bound_own(
     const Arena &arena, const Node &node, const u32 *rows, u32 *page, int slot,
-    int n_children, int ub, int branching_ub, u8 (*jobs)[LANES], int lane,
-    u32 (&front)[N_MASK], u32 (&back)[N_MASK], Selector &selector) {
+    int n_children, int ub, int branching_ub, Explorer &own, int lane,
+    BasedSelector &selector) {
   u32 low = *word_at(page, slot, MASK_AT);
   u32 left = N_MASK > 1 ? *word_at(page, slot, MASK_AT + N_MASK - 1) : low;
   int first = N_MASK > 1 ? 32 : 0;  // job of the lowest bit of `left`
@@ -474,16 +473,14 @@ __device__ __forceinline__ void bound_own(
     left = low;
     first = 0;
   }
-#if !WIDE
-  u32 offset = (0x8000u - (u32)ub) * 0x00010001u;  // sets a half's top bit from ub
-  keep(offset);
-#endif
-#pragma unroll
-  for (int w = N_MASK - 1; w >= 0; --w) {
-    const int count = min(32, n_children - 32 * w);
-    u32 front_bits = 0, back_bits = 0;  // of those that are cut
+  u32 limit = limit_of(ub);
+  keep(limit);
+  u32 front[2] = {0, 0}, back[2] = {0, 0};  // of those that are cut
+#pragma unroll 1
+  for (int from = (n_children - 1) & ~15; from >= 0; from -= 16) {
+    u32 cut = 0;  // of each side in 16 bits
 #pragma unroll(ROWS_AT_ONCE)
-    for (int i = count - 1; i >= 0; --i) {
+    for (int i = min(n_children - from, 16); i > 0; --i) {
       const int bit = 31 - __clz(left);
       const int job = first + bit;
       left ^= 1u << bit;
@@ -491,45 +488,42 @@ __device__ __forceinline__ void bound_own(
         left = low;
         first = 0;
       }
-      jobs[w * 32 + i][lane] = (u8)job;
+      own.jobs[from + i - 1][lane] = (u8)job;
       Pair bound = child_bounds<ROW_LOAD, TWOS>(node, rows + job * STRIDE);
       selector.add(bound, branching_ub);
       if (is_second(arena, page, slot, job)) bound = PAIR_TOP;
-#if WIDE
-      front_bits = front_bits << 1 | (front_of(bound) >= ub);
-      back_bits = back_bits << 1 | (back_of(bound) >= ub);
-#else
-      const u32 flags = bound.both + offset;
-      front_bits = __funnelshift_lc(flags << 16, front_bits, 1);
-      back_bits = __funnelshift_lc(flags, back_bits, 1);
-#endif
+      cut = 2 * cut + pair_reaches(bound, limit);
     }
-    const u32 all = count <= 0 ? 0 : 0xffffffffu >> (32 - count);
-    front[w] = ~front_bits & all;
-    back[w] = ~back_bits & all;
+    front[1] = __byte_perm(front[0], front[1], 0x5432);
+    back[1] = __byte_perm(back[0], back[1], 0x5432);
+    front[0] = __byte_perm(cut, front[0], 0x5410);
+    back[0] = __byte_perm(cut, back[0], 0x5432);
+  }
+#pragma unroll
+  for (int w = 0; w < N_MASK; ++w) {
+    const int count = n_children - 32 * w;
+    const u32 all = count <= 0 ? 0 : 0xffffffffu >> (32 - min(count, 32));
+    own.sides[0][w][lane] = ~front[w] & all;
+    own.sides[1][w][lane] = ~back[w] & all;
   }
 }
 
 // The job of a survivor's bit, of the node in a slot.
-__device__ __forceinline__ int job_of_bit(
-    const Explorer &own, u32 *page, int slot, int bit) {
-  if (OWN_JOBS) return own.jobs[bit][slot];
-  if (WIDE || ONE_SIDE) return bit;
-  const u32 jobs = *word_at(page, slot, MASK_AT + bit / 32);
-  return (bit & ~31) + 31 - __clz(jobs & ((2u << bit % 32) - 1));
+__device__ __forceinline__ int job_of_bit(const Explorer &own, int slot, int bit) {
+  return OWN_JOBS ? own.jobs[bit][slot] : bit;
 }
 
 #if TIGHTENS
 template <int COUNT>
 __device__ __forceinline__ void cut_children(
-    Filter &own, const Arena &arena, const u32 *rows, u32 *page, u32 directions, int ub,
-    int n_now, int lane) {
-  TightChildren<COUNT> children{own.model, lane};
+    Filter &filter, Explorer &own, const Arena &arena, const u32 *rows, u32 *page,
+    u32 directions, int ub, int n_now, int lane) {
+  TightChildren<COUNT> children{filter.model, lane};
   u32 idle = 0;
 #pragma unroll
   for (int i = 0; i < COUNT; ++i) {
     const int place = i * LANES + lane;
-    const u32 entry = own.list[place < n_now ? place : 0];
+    const u32 entry = filter.list[place < n_now ? place : 0];
     const int parent = (int)(entry & 31), job = (int)(entry >> 16);
     State state = state_of_record(page, parent);
     extend<ROW_LOAD>(state, rows + job * STRIDE, directions >> parent & 1);
@@ -544,45 +538,42 @@ __device__ __forceinline__ void cut_children(
 #pragma unroll
   for (int i = 0; i < COUNT; ++i) {
     if (!(cut >> i & 1)) continue;
-    const u32 entry = own.list[i * LANES + lane];
-    atomicOr(&own.cut[entry >> 10 & 63][entry & 31], 1u << (entry >> 5 & 31));
+    const u32 entry = filter.list[i * LANES + lane], parent = entry & 31;
+    u32 *const word = &own.sides[directions >> parent & 1][entry >> 10 & 63][parent];
+    atomicAnd(word, ~(1u << (entry >> 5 & 31)));
   }
   __syncwarp();
 }
 
-// Take the children out of `open` whose bounds the model can tighten to ub: gathered side
+// Take the children out of `sides` whose bounds the model can tighten to ub: gathered side
 // by side, whoever their parents are. `n` of them in all, of this lane `mine`, with those
 // of later lanes `behind`; returns how many of its own are left.
 __device__ __forceinline__ int tighten_children(
-    Filter &filter, const Explorer &own, const Arena &arena, const u32 *rows, u32 *page,
-    u32 directions, int ub, int n, int behind, int mine, u32 (&open)[N_MASK],
-    int lane) {
-  for (int w = 0; w < N_MASK; ++w) filter.cut[w][lane] = 0;
+    Filter &filter, Explorer &own, const Arena &arena, const u32 *rows, u32 *page,
+    u32 directions, int ub, int n, int behind, int mine, int lane) {
+  u32 (&side)[N_MASK][LANES] = own.sides[directions >> lane & 1];
   int word = 0, place = n - behind;
   u32 left = 0;
   const int end = place + mine;
   for (int done = 0; done < n; done += SLOTS * LANES) {
     const int n_now = min(n - done, SLOTS * LANES);
     while (place < min(end, done + n_now)) {
-      while (!left) left = word_of(open, word++);
+      while (!left) left = side[word++][lane];
       const int bit = (word - 1) * 32 + __ffs(left) - 1;
       left &= left - 1;
-      const int job = job_of_bit(own, page, lane, bit);
+      const int job = job_of_bit(own, lane, bit);
       filter.list[place++ - done] = (u32)(lane | bit << 5 | job << 16);
     }
     __syncwarp();
     if (n_now > LANES)
-      cut_children<SLOTS>(filter, arena, rows, page, directions, ub, n_now, lane);
+      cut_children<SLOTS>(
+          filter, own, arena, rows, page, directions, ub, n_now, lane);
     else
-      cut_children<1>(filter, arena, rows, page, directions, ub, n_now, lane);
+      cut_children<1>(filter, own, arena, rows, page, directions, ub, n_now, lane);
   }
   int kept = 0;
-#pragma unroll
-  for (int w = 0; w < N_MASK; ++w) {
-    open[w] &= ~filter.cut[w][lane];
-    kept += __popc(open[w]);
-  }
-  return kept;
+  for (int w = 0; w < N_MASK; ++w) kept += __popc(side[w][lane]);
+  return mine ? kept : 0;
 }
 #endif
 
@@ -622,6 +613,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     own.fill[i] = own.rest[i] = 0;
   }
   for (int i = lane; i <= N; i += LANES) own.closed[i] = 0;
+  if (lane == 0) own.decomposed = own.leaves = own.batches = own.children = 0;
   __syncthreads();
   if (blockIdx.x * WARPS + threadIdx.x / LANES >= control->n_warps) return;
 
@@ -629,8 +621,6 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
   const u64 began = global_nanoseconds();
   Levels levels(own, arena, lane);
   PageCache cache;
-  u32 decomposed = 0, leaves = 0, batches = 0, children = 0;
-  u64 idle_ns = 0;
   bool pool_left = true;
   // batches left once the launch is told to stop; before it -1, or -2 if it shrinks
   int draining = control->shrinks ? -2 : -1;
@@ -697,7 +687,9 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
             __nanosleep(200);
           }
           if (page != NONE) *(volatile u32 *)place = NONE;
-          idle_ns += global_nanoseconds() - slept;
+          const u64 idle_ns = global_nanoseconds() - slept;
+          add_u64(&control->idle_ns, idle_ns);
+          add_u64(&control->busy_ns, 0 - idle_ns);
           pool_left = false;
         }
       }
@@ -722,61 +714,76 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
       prefetch(record_at(page, lane) + 4 * q * LANES);
     const int slot = lane < records ? lane : 0;  // idle lanes copy: always valid data
 
+#if ONE_SIDE
+    u32 sets[PATH_AT - MASK_AT / 4 * 4];  // the words from the first one's quad on
+#pragma unroll
+    for (int q = 0; q < PATH_AT / 4 - MASK_AT / 4; ++q) {
+      const Quad quad = load_record_quad(page, slot, MASK_AT / 4 + q);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) sets[4 * q + i] = quad.word[i];
+    }
+#endif
     Node node = node_of(state_of_record(page, slot));
     // the tree's root is decomposed whatever its bound (architecture I4)
-    const bool alive = lane < records && (depth == 0 || node_bound(node) < ub);
+    const int bound = node_bound(node);
+    const bool alive = lane < records && (depth == 0 || bound < ub);
     int n_alive = __popc(__ballot_sync(ALL_LANES, alive));
 
     // ---- bound the children on both sides -------------------------------------------------
-    u32 front[N_MASK], back[N_MASK];
+    int bounded = 0;
+    BasedSelector selector(bound);
 #if ONE_SIDE
     const int last = max(depth - 1, 0);
-    const bool last_back =
-        *word_at(page, slot, DIRECTIONS_AT + last / 32) >> last % 32 & 1;
-    Selector selector;
+    u32 directions_of_last = 0;
+#pragma unroll
+    for (int w = 0; w < N_MASK; ++w) {
+      const int at = MASK_AT % 4 + w;
+      directions_of_last |= sets[at + N_MASK] & (0u - (u32)(w == last / 32));
+      own.sides[0][w][lane] = sets[at];
+      own.wanted[w][lane] = sets[at] & sets[at + 2 * N_MASK];
+    }
+    const bool last_back = directions_of_last >> last % 32 & 1;
     bool has_children;
     {
       Node side = one_side(node, last_back);
       hold(side);
       __syncwarp();  // or the compiler keeps the node in registers
-      children += find_open(
-          side, pair_rows + last_back * ROW, page, slot, ub, own, lane, has_children);
+      bounded += find_open(
+          side, pair_rows + last_back * ROW, ub, own, lane, has_children);
       has_children = has_children && alive;
       __syncwarp();
     }
     const u32 parents = __ballot_sync(ALL_LANES, has_children);
     if (parents)
-      children += bound_open(own, rows, page, parents, ub, lane, selector);
+      bounded += bound_wanted(own, rows, page, parents, ub, lane, selector);
     __syncwarp();
-#pragma unroll
-    for (int w = 0; w < N_MASK; ++w) {
-      front[w] = own.front[w][lane];
-      back[w] = own.back[w][lane];
-    }
-    bool goes_back = selector.back(depth);
-    const bool tie =
-        has_children && !selector.preference && (int)(selector.least & 0xffffu) < ub;
-    const u32 ties = __ballot_sync(ALL_LANES, tie);
-    if (ties) {
-      const int sum = sum_of_sides(own, rows, page, ties, lane);
-      if (tie) goes_back = sum > 0;
-    }
 #else
-    Selector selector;
     hold(node);
     if (OWN_JOBS) {
-      children += N - depth;
+      bounded += N - depth;
       bound_own(
-          arena, node, rows, page, slot, N - depth, ub, branching_ub, own.jobs, lane,
-          front, back, selector);
+          arena, node, rows, page, slot, N - depth, ub, branching_ub, own, lane,
+          selector);
     } else {
-      children += bound_union(
-          arena, node, rows, page, slot, ub, branching_ub, front, back, selector);
+      bounded += bound_union(
+          arena, node, rows, page, slot, ub, branching_ub, own, lane, selector);
     }
-    const bool goes_back = selector.back(depth);
 #endif
+#if !WIDE
+#if ONE_SIDE  // the sums are of some children alone
+    const bool again = has_children && (selector.unsure(ub) || selector.ties(ub));
+#else
+    const bool again = alive && selector.unsure(ub);
+#endif
+    if (const u32 nodes = __ballot_sync(ALL_LANES, again))
+      count_again(own, rows, page, nodes, lane, selector);
+#endif
+    const bool goes_back = selector.back(depth);
     levels.put_first(depth, popped);
-    ++batches;
+    if (lane == 0) {
+      ++own.batches;
+      own.children += bounded;
+    }
 
     if (depth == N - 1) {  // leaves
       u32 kept = 0;
@@ -789,8 +796,8 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
         continue;
       }
       bool below = false;
-#pragma unroll
-      for (int w = 0; w < N_MASK; ++w) below |= (front[w] | ONE_SIDE * back[w]) != 0;
+      for (int w = 0; w < N_MASK; ++w)
+        below |= (own.sides[0][w][lane] | own.sides[1][w][lane]) != 0;
       if (__any_sync(ALL_LANES, alive && below)) {
         int value = 0x7fffffff;
         for (int w = 0; w < N_MASK; ++w) {
@@ -806,8 +813,10 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
         else
           keep_best(control, arena.leaves, page, good, value, lane);
       }
-      leaves += n_alive;
-      if (lane == 0) own.closed[depth] += records;
+      if (lane == 0) {
+        own.leaves += n_alive;
+        own.closed[depth] += records;
+      }
       cache.give(arena, page_id, lane);
       continue;
     }
@@ -816,12 +825,9 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     const u32 directions = __ballot_sync(ALL_LANES, goes_back);
     int survivors = 0;
 #pragma unroll
-    for (int w = 0; w < N_MASK; ++w) {
-      const u32 taken = !alive ? 0 : goes_back ? back[w] : front[w];
-      if (ONE_SIDE) back[w] = goes_back ? front[w] : back[w];  // the other side
-      front[w] = taken;
-      survivors += __popc(front[w]);
-    }
+    for (int w = 0; w < N_MASK; ++w)
+      survivors += __popc(own.sides[goes_back][w][lane]);
+    if (!alive) survivors = 0;
     int behind = sum_behind(survivors, lane);
     int total = __shfl_sync(ALL_LANES, behind, 0);
     int rest = 0;  // records that wait
@@ -830,9 +836,6 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
       rest = min(fit ? __ffs(fit) - 1 : LANES, records - 1);
       total = __shfl_sync(ALL_LANES, behind, rest);
       n_alive = __popc(__ballot_sync(ALL_LANES, alive && lane >= rest));
-#pragma unroll
-      for (int w = 0; w < N_MASK; ++w)
-        if (lane < rest) front[w] = 0;
       if (lane < rest) survivors = 0;
     }
 
@@ -840,7 +843,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
 #if TIGHTENS
     if (total && tightens_at(arena.rows + N * ROW, depth_below)) {
       survivors = tighten_children(
-          filter, own, arena, rows, page, directions, ub, total, behind, survivors, front,
+          filter, own, arena, rows, page, directions, ub, total, behind, survivors,
           lane);
       behind = sum_behind(survivors, lane);
       total = __shfl_sync(ALL_LANES, behind, 0);
@@ -853,41 +856,55 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     if (total && !cache.reserve(arena, (filled + total + 31) / 32 - (filled > 0), lane)) {
       if (lane == 0) atomicCAS(&control->stop, RUNNING, OUT_OF_PAGES);
       leave_page(arena, depth, page_id, records, lane);  // nothing is done, nothing lost
-      --batches;
+      if (lane == 0) --own.batches;
       if (stop) draining = 0;
       continue;
     }
-    decomposed += n_alive;
     if (lane == 0) {
+      own.decomposed += n_alive;
       own.closed[depth] += records - rest - n_alive;
       own.closed[depth_below] += n_alive * (N - depth) - total;
     }
     if (filled && total) --levels.n_open;  // in hand until it is put back below
 
-    int word = 0;  // of `front`, that `left` is the next one of
-    u32 left = 0;
-    int place = total - behind;  // of this lane's next child among all of them
-    const int end = place + survivors;
+    const int place = total - behind;  // of this lane's first child among all of them
+    const u32 givers = __ballot_sync(ALL_LANES, survivors > 0);
+    if (survivors)
+      own.lanes[__popc(givers & ((1u << lane) - 1))] = (u8)lane;
+    __syncwarp();
     for (int n_made = 0; n_made < total;) {
-      const int n_now = min(total - n_made, LANES);
-      while (place < min(end, n_made + n_now)) {
-        while (!left) left = word_of(front, word++);
-        const int bit = (word - 1) * 32 + __ffs(left) - 1;
-        left &= left - 1;
-        own.ready[place++ - n_made] = (u16)(lane | bit << 5);
-      }
-      __syncwarp();
-      const u32 entry = own.ready[lane < n_now ? lane : 0];
-      const int parent = (int)(entry & 31), bit = (int)(entry >> 5);
-      const int job = job_of_bit(own, page, parent, bit);
+      // What does not fill a page comes first, to the open one. A page of new nodes alone
+      // is decomposed next, as long as it is in the caches.
+      const int left = (total - n_made) % LANES;
+      const int n_now = left ? left : LANES, held = left ? filled : 0;
+      // this lane's child: its parent is the last one whose first child is not behind it
+      const int from = place - n_made, child = min(lane, n_now - 1);
+      const u32 before = __ballot_sync(ALL_LANES, survivors && from < 0);
+      const u32 firsts = warp_or(survivors && 0 <= from && from < LANES ? 1u << from : 0);
+      const int parent =
+          own.lanes[__popc(before) + __popc(firsts & ((2u << child) - 1)) - 1];
+      int nth = child - __shfl_sync(ALL_LANES, from, parent);
       const bool child_back = directions >> parent & 1;
+      u32 word = own.sides[child_back][0][parent];
+      int bit = 0;
+#pragma unroll 1
+      for (int w = 1; w < N_MASK; ++w) {
+        const int before = __popc(word);
+        if (nth < before) break;
+        nth -= before;
+        word = own.sides[child_back][w][parent];
+        bit = 32 * w;
+      }
+#pragma unroll 1
+      for (; nth; --nth) word &= word - 1;
+      bit += __ffs(word) - 1;
+      const int job = job_of_bit(own, parent, bit);
 
-      u32 second = NONE;
-      if (!filled) target = cache.take(arena, lane);
-      if (filled + n_now > LANES) second = cache.take(arena, lane);
-      const u32 at_place = (u32)(filled + lane);
+      const u32 first = held ? target : cache.take(arena, lane);
+      const u32 second = held + n_now > LANES ? cache.take(arena, lane) : NONE;
+      const u32 at_place = (u32)(held + lane);
       u32 *const to = record_at(
-          page_at(arena, at_place < LANES ? target : second), at_place % LANES);
+          page_at(arena, at_place < LANES ? first : second), at_place % LANES);
       const u32 *const of_parent = record_at(page, (u32)parent);
       const bool makes = lane < n_now;
 
@@ -931,7 +948,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
             const int w = here - DIRECTIONS_AT;
             if (w == depth_word) quad.word[i] |= (u32)child_back << (depth & 31);
           } else if (ONE_SIDE && here < LEFT_AT + N_MASK) {
-            quad.word[i] = __shfl_sync(ALL_LANES, back[here - LEFT_AT], parent);
+            quad.word[i] = own.sides[!child_back][here - LEFT_AT][parent];
           }
         }
         if (makes) store_quad(to + at * LANES, quad);
@@ -951,11 +968,11 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
       __syncwarp();
 
       n_made += n_now;
-      filled += n_now;
-      if (filled >= LANES) {
-        levels.push(depth_below, target, LANES);
-        filled -= LANES;
-        target = second;
+      const bool fills = held + n_now >= LANES;
+      if (fills) levels.push(depth_below, first, LANES);
+      if (left) {
+        filled = (held + n_now) % LANES;
+        target = fills ? second : first;
       }
     }
     if (total) {
@@ -980,11 +997,10 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
   __syncwarp();
   for (int i = lane; i <= N; i += LANES) add_u64(arena.closed + i, own.closed[i]);
   if (lane == 0) {
-    add_u64(&control->decomposed, decomposed);
-    add_u64(&control->leaves, leaves);
-    add_u64(&control->batches, batches);
-    add_u64(&control->children, children);
-    add_u64(&control->idle_ns, idle_ns);
-    add_u64(&control->busy_ns, global_nanoseconds() - began - idle_ns);
+    add_u64(&control->decomposed, own.decomposed);
+    add_u64(&control->leaves, own.leaves);
+    add_u64(&control->batches, own.batches);
+    add_u64(&control->children, own.children);
+    add_u64(&control->busy_ns, global_nanoseconds() - began);
   }
 }

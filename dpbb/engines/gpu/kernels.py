@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 BRANCHING = Path(dpbb.tree.__file__).with_name("branching.cuh")
 
+RESERVED_BYTES = 1024
+"""Shared memory of a block that the system takes."""
+
 ROW_THREADS = 256
 """Threads of a block of a kernel that has a thread for each row."""
 
@@ -50,6 +53,30 @@ class Exploration:
     def shared_bytes(self, shape: KernelShape) -> int:
         """Return the shared memory of a block."""
         return shape.shared_bytes(self.warp_bytes(shape)) + self.block_bytes(shape)
+
+
+def filling_block(
+    shape: KernelShape, exploration: Exploration, device: int
+) -> KernelShape:
+    """Return the shape with the largest block that fills a multiprocessor best.
+
+    That is one block with all warps that registers allow, if its shared memory is
+    there, and else a half or a quarter of it, whichever leaves most warps.
+    """
+    import cupy
+
+    attributes = cupy.cuda.Device(device).attributes
+    most = shape.model.warps_wanted
+
+    def resident(block: KernelShape) -> int:
+        needed = exploration.shared_bytes(block)
+        if needed > attributes["MaxSharedMemoryPerBlockOptin"]:
+            return 0
+        room = attributes["MaxSharedMemoryPerMultiprocessor"]
+        return min(most, room // (needed + RESERVED_BYTES) * block.warps)
+
+    blocks = (replace(shape, warps=most // parts) for parts in (1, 2, 4))
+    return max(blocks, key=resident)
 
 
 class Kernels:
@@ -116,11 +143,6 @@ class Kernels:
                 f"{self.shape.n_jobs} jobs, as they need {needed / 1024:.0f} KiB of "
                 f"shared memory a block and device {self.device} has {most / 1024:.0f}"
             )
-
-    def of_block(self, threads: int) -> Kernels:
-        """Return the same kernels for blocks of another size."""
-        shape = replace(self.shape, warps=threads // 32)
-        return Kernels(shape, self.device, self.exploration)
 
     def explore(self, stream: Any, blocks: int, *arguments: Any) -> None:
         """Launch the kernel that explores."""

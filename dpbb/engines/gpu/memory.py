@@ -20,6 +20,8 @@ MadeT = TypeVar("MadeT")
 
 MEMORY_SHARE = 0.5
 """Part of the free device memory that a session's pages may take."""
+LEAST_WARPS = 4
+"""Warps that must have memory; those of a block that have none stay idle."""
 SPARE_PAGES = 1 << 16
 """Pages beyond the worst case of the explorers: loaded roots in partly filled pages."""
 
@@ -62,6 +64,7 @@ def plan_memory(
     budget = int(free_bytes * MEMORY_SHARE)
     per_page = pages.page_bytes + 4 * 6  # next, meta, pool, out, twice in the ring
     least = pages.pages_per_warp + 64
+    least_warps = min(shape.warps, LEAST_WARPS)
     while True:
         n_leaves = leaf_capacity(32 * n_warps, all_optima=all_optima)
         leaf_bytes = n_leaves * 4 * pages.leaf_words
@@ -69,13 +72,13 @@ def plan_memory(
         if n_pages >= least + 32 * n_warps:
             wanted = n_warps * pages.pages_per_warp + SPARE_PAGES
             return MemoryPlan(int(min(n_pages, wanted, 1 << 30)), n_warps, n_leaves)
-        if n_warps <= shape.warps:
+        if n_warps <= least_warps:
             raise EngineUnavailable(
                 f"{shape.model.described} need "
                 f"{per_page * (least + 32 * n_warps) / MEMORY_SHARE / 2**30:.1f} GiB "
                 f"of free device memory, there are {free_bytes / 2**30:.1f} GiB"
             )
-        n_warps = max(shape.warps, n_warps // 2)
+        n_warps = max(least_warps, n_warps // 2)
 
 
 def allocate(
@@ -93,7 +96,7 @@ def allocate(
     make
         Allocates what a plan says; its result is returned.
     wanted, least
-        Warps that explore: the most, and those of a block.
+        Warps that explore: the most, and those that must have memory.
 
     Raises
     ------

@@ -19,11 +19,11 @@ from dpbb.engines.base import Candidate, Slice
 from dpbb.engines.gpu.device import DeviceError, OnDevice
 from dpbb.engines.gpu.layout import CONTROL, COUNTERS
 from dpbb.engines.gpu.leaves import leaves_found, nodes_promoted
-from dpbb.engines.gpu.memory import MemoryPlan, allocate
+from dpbb.engines.gpu.memory import LEAST_WARPS, MemoryPlan, allocate
 from dpbb.engines.gpu.orders import Orders
 from dpbb.engines.gpu.pool import WALK_CLAIM, PagePool
 from dpbb.engines.gpu.roots import SORTED_BY_HOST, prepare_long_lists
-from dpbb.engines.gpu.settings import Settings
+from dpbb.engines.gpu.tuning import Autotuner
 from dpbb.engines.promotion import best_completions
 from dpbb.errors import EngineUnavailable
 from dpbb.kernels.pairs import EqualJobs
@@ -101,7 +101,11 @@ class GpuSession:
         self._pending: list[WorkUnit] = []
         self._owned = 0
         self._orders = Orders(kernels.device)
-        self._settings = Settings(kernels, tuning, tunes_launch=arm.tunes_launch)
+        # explorers that were given are no default
+        key = (kernels.exploration, kernels.device, kernels.shape)
+        self._tuner = Autotuner(
+            key if tuning.explorers is None else None, tuning.slice_s
+        )
         self._arm: Arm | None = None
         with cupy.cuda.Device(kernels.device):
             self._stream = cupy.cuda.Stream(non_blocking=True)
@@ -127,7 +131,7 @@ class GpuSession:
 
             room = arm.wanted_warps(kernels, tuning.explorers)
             plan = partial(arm.plan, shape, all_optima=all_optima)
-            self._arm = allocate(plan, make, room, shape.warps)
+            self._arm = allocate(plan, make, room, min(shape.warps, LEAST_WARPS))
             logger.info(
                 "device %d: %s; %d warps, %d pages",
                 kernels.device,
@@ -157,7 +161,7 @@ class GpuSession:
     @property
     def slice_s(self) -> float:
         """Seconds that suit the device and the instance; see ``tuning``."""
-        return self._settings.now.slice_s
+        return self._tuner.slice_s
 
     def interrupt(self) -> None:
         """End the slice under way soon; from any thread."""
@@ -199,8 +203,6 @@ class GpuSession:
         control["ub"] = call_ub = min(control["ub"], ub)
         totals = np.zeros(1, CONTROL)
         found: list[Candidate] = []
-        self.kernels = self._settings.kernels
-        arm.use(self.kernels, self._settings.now.share)
         shrinks = most_roots is not None
         steady = max_seconds == self.slice_s and not shrinks and self._is_steady(arm)
         before = math.inf
@@ -237,7 +239,7 @@ class GpuSession:
         self._note(arm, totals)
         nodes = int(totals["decomposed"][0].astype(np.int64))
         steady = steady and control["ub"] == call_ub and self._is_steady(arm)
-        self._settings.note(nodes, time.monotonic() - began, steady=steady)
+        self._tuner.note(nodes, time.monotonic() - began, steady=steady)
         owned, self._owned = self._owned, 0
         best = min(found, key=lambda leaf: leaf.value, default=None)
         best = best if best is not None and best.value < call_ub else None

@@ -52,7 +52,6 @@ class Stealing:
 
     exploration: ClassVar = Exploration("steal.cu", "explore_intervals", diver_bytes)
     explorers_per_warp: ClassVar = 1
-    tunes_launch: ClassVar = False
 
     def __init__(self, kernels: Kernels, pool: PagePool, plan: MemoryPlan) -> None:
         self.pool = pool
@@ -77,9 +76,6 @@ class Stealing:
     ) -> MemoryPlan:
         """Return what fits; see ``plan_intervals``."""
         return plan_intervals(shape, n_warps, free_bytes, all_optima=all_optima)
-
-    def use(self, kernels: Kernels, share: float) -> None:
-        """Use these kernels from now on; explorers keep their intervals."""
 
     # -- phases -----------------------------------------------------------------------
 

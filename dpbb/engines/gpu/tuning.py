@@ -1,13 +1,15 @@
-"""Autotuning of a session: length of a slice, share of the explorers, block size.
+"""Autotuning of a session: the length of its slices.
 
-None of them changes a count. What is fastest depends on the device and on the shape of
-the instance, so it is measured, and on the run's own work: two settings take turns, and
-the challenger stays if it was faster by more than noise. A run that is over within
-seconds keeps the defaults; one that lasts is never explored for the measurement alone.
+It changes no count. What is fastest depends on the device and on the shape of the
+instance, so it is measured, and on the run's own work: two lengths take turns, and the
+challenger stays if it was faster by more than noise. A run that is over within seconds
+keeps the default; one that lasts is never explored for the measurement alone. What has
+been found is kept for the process: the next session for the same shape of instance on
+the same device starts with it.
 """
 
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Hashable
+from dataclasses import dataclass
 
 SLICES_S = (0.1, 0.2, 0.4, 0.8)
 """Lengths of a slice, from which the tuning starts with the second.
@@ -17,36 +19,16 @@ cost 8 to 9 % against 200 ms (H100; 30 to 200 jobs). What is wanted of a
 seat meanwhile interrupts a slice; only its own better permutations wait for the end.
 """
 
-SHARES = (1.0, 0.75, 0.5)
-"""Shares of the explorers that the device holds at a time."""
-
 TURN_S = 0.4
-"""A setting explores at least so long before it is the other one's turn."""
+"""A length is used at least for so long before it is the other one's turn."""
 
 TURNS = 3
-"""Turns of each of two settings."""
+"""Turns of each of two lengths."""
 
 GAIN = 1.01
 """A challenger that is faster by less is not."""
 
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What may be tuned.
-
-    Parameters
-    ----------
-    slice_s
-        Seconds of a slice.
-    share
-        Share of the explorers that the device can hold at a time.
-    block_size
-        Threads of a block.
-    """
-
-    slice_s: float
-    share: float
-    block_size: int
+_found: dict[Hashable, float] = {}
 
 
 @dataclass(slots=True)
@@ -60,48 +42,39 @@ class _Sum:
 
 
 class Autotuner:
-    """Chooses the setting of every slice.
+    """Chooses the length of every slice.
+
+    Attributes
+    ----------
+    best
+        Seconds: what has been fastest so far.
+    done
+        Whether it stays.
 
     Parameters
     ----------
-    start
-        The setting to begin with.
-    tunes_slice, tunes_explorers
-        Whether the length of a slice, and the share, may change.
-    block_sizes
-        Other block sizes to try.
-    prepare
-        Says whether kernels of a block size are there; None if they never will be. The
-        first call has them compiled, and does not wait for it.
+    key
+        What the length depends on; None: what is found is not kept.
+    given
+        Seconds, which then are not tuned.
     """
 
-    def __init__(
-        self,
-        start: Setting,
-        *,
-        tunes_slice: bool = True,
-        tunes_explorers: bool = True,
-        block_sizes: Sequence[int] = (),
-        prepare: Callable[[int], bool | None] = lambda _: None,
-    ) -> None:
-        self.best = start
-        self._tunes_slice = tunes_slice
-        self._tunes_explorers = tunes_explorers
-        self._block_sizes = block_sizes
-        self._prepare = prepare
+    def __init__(self, key: Hashable = None, given: float | None = None) -> None:
+        self._key = key
+        known = _found.get(key) if given is None else given
+        self.best = SLICES_S[1] if known is None else known
+        self.done = known is not None
         self._trials = self._challenges()
-        self._challenger: Setting | None = None
-        self._sums: tuple[_Sum, _Sum] = (_Sum(), _Sum())
+        self._challenger = self.best
         self._turn, self._turn_s = 0, 0.0
-        self.done = False
-        self._next(won=None)
+        self._begin()
+        if not self.done:
+            self._challenger = next(self._trials)
 
     @property
-    def setting(self) -> Setting:
-        """The setting of the next slice."""
-        if self._challenger is None or self._turn % 2 == 0:
-            return self.best
-        return self._challenger
+    def slice_s(self) -> float:
+        """Seconds of the next slice."""
+        return self.best if self.done or self._turn % 2 == 0 else self._challenger
 
     def note(self, nodes: int, seconds: float, *, steady: bool) -> None:
         """Take in a slice.
@@ -116,9 +89,6 @@ class Autotuner:
         """
         if self.done:
             return
-        if self._challenger is None:
-            self._next(won=None)
-            return
         if not steady:
             self._begin()
             return
@@ -129,44 +99,32 @@ class Autotuner:
         if self._turn_s >= TURN_S:
             self._turn += 1
             self._turn_s = 0.0
-        if self._turn == 2 * TURNS:
-            champion, challenger = self._sums
-            won = challenger.rate > GAIN * champion.rate
-            if won:
-                self.best = self._challenger
-            self._next(won=won)
-
-    def _next(self, *, won: bool | None) -> None:
-        try:
-            self._challenger = (
-                next(self._trials) if won is None else self._trials.send(won)
-            )
-        except StopIteration:
-            self._challenger, self.done = None, True
+        if self._turn < 2 * TURNS:
+            return
+        champion, challenger = self._sums
+        won = challenger.rate > GAIN * champion.rate
+        if won:
+            self.best = self._challenger
         self._begin()
+        try:
+            self._challenger = self._trials.send(won)
+        except StopIteration:
+            self.done = True
+            if self._key is not None:
+                _found[self._key] = self.best
 
     def _begin(self) -> None:
         self._sums = (_Sum(), _Sum())
         self._turn, self._turn_s = 0, 0.0
 
-    def _challenges(self) -> Generator[Setting | None, bool, None]:
-        """Yield a challenger, or None if there is none yet; is sent whether it won."""
-        if self._tunes_slice:
-            first = self.best.slice_s
-            for slice_s in (s for s in SLICES_S if s > first):
-                if not (yield replace(self.best, slice_s=slice_s)):
-                    break
-            for slice_s in (s for s in reversed(SLICES_S) if s < first):
-                if self.best.slice_s > first:  # longer ones are faster
-                    break
-                if not (yield replace(self.best, slice_s=slice_s)):
-                    break
-        if self._tunes_explorers:
-            for share in SHARES[1:]:
-                if not (yield replace(self.best, share=share)):
-                    break
-        for block_size in self._block_sizes:
-            while (there := self._prepare(block_size)) is False:
-                yield None
-            if there:
-                yield replace(self.best, block_size=block_size)
+    def _challenges(self) -> Generator[float, bool, None]:
+        """Yield challengers; is sent whether the last one won."""
+        first = self.best
+        for slice_s in (s for s in SLICES_S if s > first):
+            if not (yield slice_s):
+                break
+        if self.best > first:  # longer ones are faster
+            return
+        for slice_s in (s for s in reversed(SLICES_S) if s < first):
+            if not (yield slice_s):
+                break

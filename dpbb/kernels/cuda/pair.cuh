@@ -45,6 +45,11 @@ __device__ __forceinline__ Pair pair_swap(Pair a) { return {a.back, a.front}; }
 __device__ __forceinline__ Pair pair_replace(Pair old, Pair now, bool back) {
   return {back ? old.front : now.front, back ? now.back : old.back};
 }
+// 1 in each half of a word where a bound reaches a limit.
+__device__ __forceinline__ u32 limit_of(int limit) { return (u32)limit; }
+__device__ __forceinline__ u32 pair_reaches(Pair bound, u32 limit) {
+  return (u32)(bound.front >= (int)limit) | (u32)(bound.back >= (int)limit) << 16;
+}
 #define PAIR_TOP Pair{0x3fffffff, 0x3fffffff}
 
 #else
@@ -78,6 +83,14 @@ __device__ __forceinline__ Pair pair_replace(Pair old, Pair now, bool back) {
 // One half of a pair twice.
 __device__ __forceinline__ Pair pair_double(Pair a, bool back) {
   return {__byte_perm(a.both, a.both, back ? 0x3232 : 0x1010)};
+}
+__device__ __forceinline__ u32 both_halves(int value) {
+  return ((u32)value & 0xffffu) * 0x00010001u;
+}
+// 1 in each half of a word where a bound reaches a limit, that is given as `limit_of` it.
+__device__ __forceinline__ u32 limit_of(int limit) { return both_halves(1 - limit); }
+__device__ __forceinline__ u32 pair_reaches(Pair bound, u32 limit) {
+  return __viaddmin_s16x2_relu(bound.both, limit, 0x00010001u);
 }
 #define PAIR_TOP Pair{0x7fff7fffu}
 
