@@ -29,7 +29,8 @@ __device__ __forceinline__ Node node_of_record(
 
 // Free the pages of the pool on which no node is below the upper bound any more; the
 // others go to `out`. Grid: any; block: WARPS * 32.
-extern "C" __global__ void prune(const Arena *arena_at) {
+extern "C" __global__ void __launch_bounds__(WARPS *LANES)
+    prune(const Arena *arena_at) {
   const Arena arena = *arena_at;
   Control *const control = arena.control;
   const int lane = threadIdx.x % LANES;
@@ -53,7 +54,8 @@ extern "C" __global__ void prune(const Arena *arena_at) {
 }
 
 // Number of open roots in the pool and their least bound. Grid: any; block: WARPS * 32.
-extern "C" __global__ void survey(const Arena *arena_at) {
+extern "C" __global__ void __launch_bounds__(WARPS *LANES)
+    survey(const Arena *arena_at) {
   const Arena arena = *arena_at;
   Control *const control = arena.control;
   const int lane = threadIdx.x % LANES;
@@ -77,7 +79,8 @@ extern "C" __global__ void survey(const Arena *arena_at) {
 
 // The best completion of every warp's part of the pool, see promotion.cuh.
 // Grid: any; block: WARPS * 32. best: n_warps * LEAF_WORDS.
-extern "C" __global__ void promote(const Arena *arena_at, int limit, u32 *best) {
+extern "C" __global__ void __launch_bounds__(WARPS *LANES)
+    promote(const Arena *arena_at, int limit, u32 *best) {
   const Arena arena = *arena_at;
   const int lane = threadIdx.x % LANES;
   const u32 warp = (blockIdx.x * blockDim.x + threadIdx.x) / LANES;
@@ -112,7 +115,7 @@ extern "C" __global__ void promote(const Arena *arena_at, int limit, u32 *best) 
 // ancestors that a root owns (trailing zero digits; architecture I4) when it was loaded:
 // those that turn out not to be visited are taken back here.
 // Grid: any; block: WARPS * 32. digits: n_rows * width.
-extern "C" __global__ void walk(
+extern "C" __global__ void __launch_bounds__(WARPS *LANES) walk(
     const Arena *arena_at, const u16 *digits, int width, const u32 *first,
     const u32 *count, const u16 *depths, u32 n_pages) {
   const Arena arena = *arena_at;
@@ -216,7 +219,7 @@ extern "C" __global__ void walk(
 
 // Paths of records `from` .. `from + count - 1` of each given page, one row each,
 // zero-padded to N digits. Grid: any; block: WARPS * 32.
-extern "C" __global__ void paths(
+extern "C" __global__ void __launch_bounds__(WARPS *LANES) paths(
     const Arena *arena_at, const u32 *pages, const u32 *from, const u32 *count,
     const u64 *row, u32 n_pages, u16 *digits) {
   const Arena arena = *arena_at;
