@@ -17,11 +17,13 @@ import gzip
 import hashlib
 import json
 import math
+import multiprocessing
 import os
 import random
 import re
 import struct
 import sys
+import threading
 import zlib
 from bisect import bisect_right
 from collections import Counter, defaultdict, namedtuple
@@ -1094,8 +1096,15 @@ class Crew:
 
 
 def enlist(certificate):
-    """Begin a process of a crew."""
+    """Begin a process of a crew, which ends with the one that began it."""
+    threading.Thread(target=follow, daemon=True).start()
     Crew.tree = Tree(certificate)
+
+
+def follow():
+    """End with the process that began this one, however it ended."""
+    multiprocessing.parent_process().join()
+    os._exit(1)
 
 
 def serve(name, arguments):
@@ -1865,8 +1874,8 @@ def main():
     args.processes = max(1, args.processes)
     try:
         certificate = read(args.certificate)
-    except (OSError, ValueError) as error:
-        print(f"FAILED  {error}")
+    except (OSError, ValueError, MemoryError) as error:
+        print(f"FAILED  {str(error) or 'there is too little memory'}")
         return 2
     try:
         if is_of_root(certificate):
@@ -1892,7 +1901,7 @@ def main():
     except (Failed, RecursionError) as error:
         print(f"FAILED  {error}")
         return 1
-    except BrokenProcessPool as error:
+    except (BrokenProcessPool, MemoryError) as error:
         verdict, text = TOO_LITTLE, f"fewer --processes may need less memory: {error}"
     print(f"{verdict}: {text}")
     return EXIT[verdict]

@@ -143,7 +143,7 @@ def in_parts(
     seat: tuple[str, str],
     say: Callable[[str], None],
     kept: Path,
-) -> tuple[dict[str, Any], Counts, int]:
+) -> tuple[dict[str, Any], Counts]:
     """Explore the tree of a certificate.
 
     Parameters
@@ -157,12 +157,13 @@ def in_parts(
     seat
         Of the new leases, and the engine.
     kept
-        File of what is done so far; one that is there is where it goes on from.
+        File of what is done so far; one that is there is where it goes on from, and
+        what it says is believed.
 
     Returns
     -------
-    tuple of dict, tuple and int
-        Finer books, all counts, and how many nodes of these the file had.
+    tuple of dict and tuple
+        Finer books, and all counts.
 
     Raises
     ------
@@ -177,7 +178,6 @@ def in_parts(
     text = json.dumps(about, sort_keys=True)
     here = _Progress(kept, hashlib.sha256(text.encode()).hexdigest())
     here.read()
-    before = sum(sum(counts[:2]) for _, counts in here.done)
     while here.large or here.waiting:
         if not here.waiting:
             _cut(here, problem, tree, floor)
@@ -203,7 +203,7 @@ def in_parts(
                 f"parts, got {most}"
             )
     above = here.above, 0, dict(here.closed)
-    return (*_books(content, floor, above, here.done, seat), before)
+    return _books(content, floor, above, here.done, seat)
 
 
 def _cut(here: _Progress, problem: Problem[Any], tree: TreeOptions, ub: int) -> None:

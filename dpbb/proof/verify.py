@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -204,7 +205,8 @@ def verify(
         Explore the whole tree in parts of at most ``most_nodes``, as many as there is
         room for by default, and write a certificate with these as units: any audit of
         it can explore what it draws. What is done is kept in a file of that name with
-        ``.part``, from which the next call goes on.
+        ``.part``, from which the next call goes on: the new certificate is audited
+        then, as what the file says was not explored by this call.
     elsewhere
         Does so in another place, such as a cluster; None: in this process.
     instance
@@ -232,6 +234,11 @@ def verify(
         raise OptionError("scheduler: expected it with the whole tree (--all, --finer)")
     if finer is not None:
         check_writable(finer, "finer")
+        check_writable(_kept(finer), "finer")
+        if isinstance(source, str | Path) and os.path.realpath(source) == (
+            os.path.realpath(finer)
+        ):
+            raise OptionError(f"finer: expected another file than {source}")
     certificate = (
         source if isinstance(source, Certificate) else Certificate.read(source)
     )
@@ -270,30 +277,25 @@ def verify(
             again = _Again(problem, content, engine, elsewhere)
             budget = NODES[engine] if nodes is None else nodes
             most = budget // PARTS if most_nodes is None else most_nodes
-            parts: dict[int, checker.Part] = checker.check_sums(content)
-            audit = checker.Audit(
-                *(content, parts, again, seed, budget, most, max(2, witnesses), say)
-            )
+
+            def audit_of(books: dict[str, Any]) -> checker.Audit:
+                parts: dict[int, checker.Part] = checker.check_sums(books)
+                draws = max(2, witnesses)
+                return checker.Audit(
+                    *(books, parts, again, seed, budget, most, draws, say)
+                )
+
+            audit = audit_of(content)
             began = time.monotonic()
             try:
                 if finer is None:
                     verdict, found = audit.run(everything)
                 else:
-                    largest = most_nodes or least_part(audit.claimed)
-                    seat = "dpbb verify", again.name
-                    kept = Path(f"{finer}.part")
-                    fine, counts, before = in_parts(
-                        *(content, problem, _tree_of(content), again.explore_all),
-                        *(largest, seat, audit.say, kept),
+                    fine, verdict, found = _made_finer(
+                        *(audit_of, content, problem, finer, most_nodes)
                     )
-                    verdict, found = checker.PROVED, audit.whole(counts)
                     Certificate(fine).write(finer)
-                    if before:
-                        notes.append(
-                            f"{before:,} of the nodes were not explored by this call: "
-                            f"they are what {kept} said"
-                        )
-                    kept.unlink(missing_ok=True)
+                    _kept(finer).unlink(missing_ok=True)
             finally:
                 again.close()
             seconds = time.monotonic() - began
@@ -325,6 +327,45 @@ def verify(
         seed,
         _text(result.get("objective", "makespan")),
     )
+
+
+def _kept(finer: str | Path) -> Path:
+    """File of what is done of finer books."""
+    return Path(f"{finer}.part")
+
+
+def _made_finer(
+    audit_of: Callable[[dict[str, Any]], checker.Audit],
+    content: dict[str, Any],
+    problem: Problem[Any],
+    finer: str | Path,
+    most_nodes: int | None,
+) -> tuple[dict[str, Any], str, str]:
+    """Return finer books, the verdict, and what was found.
+
+    Books that go on from a file are audited: whoever can write there can make it up.
+    """
+    audit, kept = audit_of(content), _kept(finer)
+    again, gone_on = audit.tree, kept.exists()
+    try:
+        fine, counts = in_parts(
+            *(content, problem, _tree_of(content), again.explore_all),
+            most_nodes or least_part(audit.claimed),
+            *(("dpbb verify", again.name), audit.say, kept),
+        )
+        found = audit.whole(counts)
+        if not gone_on:
+            return fine, checker.PROVED, found
+        return fine, *audit_of(fine).run(False)
+    except OptionError:
+        raise
+    except (checker.Failed, ValueError, ArithmeticError, LookupError) as error:
+        if not gone_on:
+            raise
+        raise OptionError(
+            f"finer: expected what is done of this tree in {kept}, which does not fit "
+            f"what was explored: remove it, and begin anew ({error})"
+        ) from error
 
 
 def _called(about: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 import logging
 import random
 import threading
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -26,6 +27,7 @@ from dpbb.kernels.cuda_pairs import NARROW_LIMIT
 from dpbb.options import BranchingRule, SolveOptions, TreeOptions, Tuning
 from dpbb.tree import WorkUnit, n_leaves
 from dpbb.tree.branching import tree_of
+from tests.emulation import cupy_on_host
 from tests.emulation.cupy_on_host import OutOfMemoryError
 from tests.emulation.support import counted, problem_of, steals
 from tests.intervals import unit_between
@@ -557,12 +559,21 @@ def test_one_side_at_a_time_of_more_than_64_jobs(pages, n_jobs, seed, above):
 
 @pytest.mark.parametrize(
     ("n_jobs", "n_machines", "warps"),
-    [(20, 20, 16), (200, 20, 8), (20, 40, 12), (20, 60, 8), (500, 20, 8)],
+    [(20, 20, 16), (200, 20, 8), (20, 40, 12), (20, 60, 8), (500, 20, 8), (800, 60, 4)],
 )
 def test_a_block_fills_a_multiprocessor(n_jobs, n_machines, warps):
     """With all warps that registers allow, where shared memory does; it is 99 KiB."""
     shape = KernelShape(Lb1(n_jobs, n_machines, wide=False), BranchingRule.MINMIN)
     assert filling_block(shape, Exploding.exploration, 0).warps == warps
+
+
+def test_a_block_is_as_small_as_shared_memory_wants_it(monkeypatch):
+    """None of the usual ones fits 48 KiB at 800 jobs."""
+    monkeypatch.setattr(cupy_on_host, "SHARED_BYTES", 48 * 1024)
+    shape = KernelShape(Lb1(800, 20, wide=False), BranchingRule.MINMIN)
+    block = filling_block(shape, Exploding.exploration, 0)
+    needed = Exploding.exploration.shared_bytes
+    assert needed(block) <= 48 * 1024 < needed(replace(block, warps=2 * block.warps))
 
 
 def test_parts_of_pages_lose_nothing(pages, monkeypatch):

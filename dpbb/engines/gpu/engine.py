@@ -158,14 +158,11 @@ class GpuEngine:
 def _kernels(
     problem: Problem[Any], tree: TreeOptions, ub: int, tuning: Tuning, device: int
 ) -> Kernels:
-    """Compile what explores; if nothing is given, a block fills a multiprocessor.
-
-    Not where bounds are tightened: that was not measured.
-    """
+    """Compile what explores; if nothing is given, a block fills a multiprocessor."""
     shape = _shape(problem, tree, ub, tuning)
     arm = _arm(tuning.balance)
     given = tuning.block_size is not None or tuning.explorers is not None
-    if arm is Exploding and not given and not shape.model.tightening_bytes:
+    if arm is Exploding and not given:
         shape = filling_block(shape, arm.exploration, device)
     return Kernels(shape, device, arm.exploration)
 

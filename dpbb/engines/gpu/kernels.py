@@ -61,12 +61,14 @@ def filling_block(
     """Return the shape with the largest block that fills a multiprocessor best.
 
     That is one block with all warps that registers allow, if its shared memory is
-    there, and else a half or a quarter of it, whichever leaves most warps.
+    there, and else a half or a quarter of it, whichever leaves most warps, or what the
+    device has room for. Where bounds are tightened no larger block than the shape's was
+    measured: none is tried.
     """
     import cupy
 
     attributes = cupy.cuda.Device(device).attributes
-    most = shape.model.warps_wanted
+    most = shape.warps if shape.model.tightening_bytes else shape.model.warps_wanted
 
     def resident(block: KernelShape) -> int:
         needed = exploration.shared_bytes(block)
@@ -76,7 +78,10 @@ def filling_block(
         return min(most, room // (needed + RESERVED_BYTES) * block.warps)
 
     blocks = (replace(shape, warps=most // parts) for parts in (1, 2, 4))
-    return max(blocks, key=resident)
+    best = max(blocks, key=resident)
+    while not resident(best) and best.warps > 1:
+        best = replace(best, warps=best.warps // 2)
+    return best
 
 
 class Kernels:

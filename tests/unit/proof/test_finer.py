@@ -2,6 +2,9 @@
 
 import copy
 import gzip
+import hashlib
+import json
+import math
 
 import pytest
 
@@ -71,16 +74,52 @@ def test_a_tree_in_parts_goes_on_where_it_was_cut_off(optimal, tmp_path, monkeyp
     kept = tmp_path / "fine.json.gz.part"
     assert kept.exists()
     assert not path.exists()
+    # whoever can write there can make that up: the new books are audited
+    monkeypatch.setattr(checker.Audit, "run", lambda *_: (checker.AUDITED, "drawn"))
     found = verify(Certificate(coarse), engine="reference", finer=path, most_nodes=100)
-    assert found.verdict == checker.PROVED
-    # whoever can write there can make that up
-    assert f"not explored by this call: they are what {kept} said" in found.summary()
+    assert found.verdict == checker.AUDITED
     again = Certificate.read(path).content
     assert not kept.exists()
     for name in ("totals", "units", "leases"):
         assert again[name] == whole[name]
     # nothing was explored twice: the last one of the first call was cut off
     assert len(calls) - 1 == len({str(task) for task in calls})
+
+
+def test_what_is_done_may_be_made_up(optimal, tmp_path):
+    """A file that says that one node was all there is, of a claim that is false."""
+    false = copy.deepcopy(optimal)
+    n_jobs, order = checker.size_of(false)[0], false["result"]["permutation"][::-1]
+    value = checker.ends_of(false["instance"]["times"], order)[-1]
+    assert value > optimal["result"]["ub"]
+    of_result = {"makespan": value, "lower_bound": value, "ub": value}
+    false["result"] |= of_result | {"permutation": order}
+    pruned = [[1, n_jobs]]
+    false["bounds"] = [[value, order]]
+    false["units"] = [[1, 0, str(math.factorial(n_jobs)), 1, [[]]]]
+    false["leases"] = [[1, 1, "s", "cpu", 1, 0, pruned, [value] * 2, True, "1"]]
+    false["totals"] = {"decomposed": 1, "leaves": 0, "closed": pruned}
+    false["rest"] = {"decomposed": 0, "leaves": 0, "closed": []}
+    about = [false[name] for name in ("instance", "tree", "result")]
+    hashed = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+    path = tmp_path / "fine.json.gz"
+    kept = hashed, [], [], [], pruned, 1
+    (tmp_path / "fine.json.gz.part").write_bytes(
+        gzip.compress(json.dumps(kept).encode())
+    )
+    with pytest.raises(OptionError, match="which does not fit what was explored"):
+        verify(Certificate(false), engine="reference", finer=path)
+    assert not path.exists()
+
+
+def test_finer_books_need_a_file_of_their_own(optimal, tmp_path):
+    path = tmp_path / "run.json.gz"
+    Certificate(optimal).write(path)
+    with pytest.raises(OptionError, match="finer: expected another file than"):
+        verify(path, engine="reference", finer=tmp_path / "." / path.name)
+    (tmp_path / "fine.json.gz.part").mkdir()
+    with pytest.raises(OptionError, match="finer: expected a file that can be written"):
+        verify(path, engine="reference", finer=tmp_path / "fine.json.gz")
 
 
 @pytest.mark.parametrize("text", [b"", b"x", b"[1, 2]", b'["a", [], ["b"], [], [], 0]'])
