@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     options = SolveOptions.from_mapping(given)
     problem = problem_of(args)
     if args.output is not None:
-        check_writable(args.output, "--output")
+        check_writable(args.output, "--output", args.instance)
     with logging_to_stderr(options.verbosity), stopping() as asked:
         from dpbb.solving.arguments import shown_by
         from dpbb.solving.heuristic import heuristic

@@ -205,8 +205,11 @@ def run_and_show(
     int
         The exit code.
     """
+    read = getattr(args, "instance", None)
     if args.output is not None:
-        check_writable(args.output, "--output")
+        check_writable(args.output, "--output", read, options.certificate)
+    if options.certificate is not None:
+        check_writable(options.certificate, "--certificate", read)
     unwritten = None
     with (
         logging_to_stderr(options.verbosity),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -233,12 +232,8 @@ def verify(
     if elsewhere is not None and not everything and finer is None:
         raise OptionError("scheduler: expected it with the whole tree (--all, --finer)")
     if finer is not None:
-        check_writable(finer, "finer")
-        check_writable(_kept(finer), "finer")
-        if isinstance(source, str | Path) and os.path.realpath(source) == (
-            os.path.realpath(finer)
-        ):
-            raise OptionError(f"finer: expected another file than {source}")
+        check_writable(finer, "finer", source)
+        check_writable(_kept(finer), "finer", source)
     certificate = (
         source if isinstance(source, Certificate) else Certificate.read(source)
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from dpbb.errors import DpbbError, OptionError
 
 
-def check_writable(path: str | Path, name: str) -> None:
+def check_writable(path: str | Path, name: str, *others: object) -> None:
     """Refuse a path that cannot be written to now, not after hours of search.
 
     Nothing is left behind, however this process ends: a file that had to be made to
@@ -22,15 +22,22 @@ def check_writable(path: str | Path, name: str) -> None:
         Of a file, there or not.
     name
         What the message calls it.
+    others
+        Files that are read, or written to, besides; what is no path is none of them.
 
     Raises
     ------
     OptionError
-        Not the path of a file, or it cannot be written to.
+        Not the path of a file, one of the others, or it cannot be written to.
     """
     if not str(path).strip():
         raise OptionError(f"{name}: expected the path of a file, got {path!r}")
     try:
+        for other in others:
+            if isinstance(other, str | Path) and (
+                os.path.realpath(other) == os.path.realpath(path)
+            ):
+                raise OptionError(f"{name}: expected another file than {other}")
         made = _make(path)
         if made is not None:
             made.unlink()
@@ -38,6 +45,8 @@ def check_writable(path: str | Path, name: str) -> None:
             Path(path).open("ab").close()
         elif not os.access(path, os.W_OK):  # opening a pipe may wait for its reader
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OptionError:
+        raise
     except (OSError, ValueError) as error:
         raise OptionError(
             f"{name}: expected a file that can be written, got {path}: "

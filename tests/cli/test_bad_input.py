@@ -210,3 +210,24 @@ def test_errors_are_also_the_builtin_ones():
     assert issubclass(InstanceError, ValueError)
     assert issubclass(OptionError, ValueError)
     assert not issubclass(ClusterError, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (("solve", "shop.csv", "--output", "shop.csv"), "--output"),
+        (("solve", "shop.csv", "--certificate", "./shop.csv"), "--certificate"),
+        (("solve", "shop.csv", "--output", "a", "--certificate", "a"), "--output"),
+        (("heuristic", "shop.csv", "--output", "shop.csv"), "--output"),
+        (("evaluate", "shop.csv", "door,frame", "--output", "shop.csv"), "--output"),
+    ],
+)
+def test_no_file_that_is_read_is_written_to(
+    arguments, option, dpbb, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shop.csv").write_text(SHOP)
+    ran = dpbb(*arguments)
+    assert ran.code == 2
+    assert f"{option}: expected another file than" in ran.err
+    assert (tmp_path / "shop.csv").read_text() == SHOP
