@@ -280,11 +280,10 @@ def verify(
                     *(books, parts, again, seed, budget, most, draws, say)
                 )
 
-            audit = audit_of(content)
             began = time.monotonic()
             try:
                 if finer is None:
-                    verdict, found = audit.run(everything)
+                    verdict, found = audit_of(content).run(everything)
                 else:
                     fine, verdict, found = _made_finer(
                         *(audit_of, content, problem, finer, most_nodes)
