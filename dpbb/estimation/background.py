@@ -4,8 +4,6 @@ What is left of a run is estimated while it goes on, in a process that does not 
 scheduler's interpreter up, and may be of lower priority than the run's own.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
@@ -19,18 +17,16 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dpbb.errors import DpbbError
+from dpbb.estimation.roots import RootSample
 from dpbb.options import TreeOptions
 from dpbb.own_process import command_of
 from dpbb.problem import Problem
 from dpbb.problems import decoded, encoded
-
-if TYPE_CHECKING:
-    from dpbb.estimation.roots import RootSample
 
 PROBES = 4
 LOOK_S = 0.05
@@ -68,10 +64,7 @@ def encode(
 ) -> bytes:
     """Return what the process is to estimate, as the bytes that it reads.
 
-    Parameters
-    ----------
-    seconds
-        Processor time for the sampling.
+    ``seconds``: processor time for the sampling.
     """
     header = {**tree_to_json(problem, tree, ub), "seconds": seconds, "seed": seed}
     file = io.BytesIO()
@@ -100,10 +93,7 @@ def estimate_apart(
 ) -> Remainder | None:
     """Run the process; blocks. None if the estimate was not wanted any more.
 
-    Raises
-    ------
-    DpbbError
-        The process failed; says how.
+    DpbbError: the process failed; says how.
     """
     out = answer_apart("dpbb.estimation.background", niceness, request, is_wanted)
     if out is None:
@@ -122,10 +112,7 @@ def answer_apart(
 
     Blocks. None if it was not wanted any more.
 
-    Raises
-    ------
-    DpbbError
-        The process failed; says how.
+    DpbbError: the process failed; says how.
     """
     command = command_of(module, str(niceness), str(os.getpid()))
     # A file, no pipe: of what is longer than a pipe's buffer, communicate() of Python

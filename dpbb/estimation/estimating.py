@@ -98,6 +98,9 @@ def estimate(
     probes = kinds.whole(2, 64).check(probes, "probes")
     seed = kinds.whole(0).check(seed, "seed")
     gpus = kinds.whole(1).check(gpus, "gpus")
+    kinds.flag().check(measure, "measure")
+    kinds.FUNCTION.check(should_stop, "should_stop")
+    kinds.optional(kinds.is_a(WorkUnit, "a WorkUnit")).check(roots, "roots")
     problem = with_bound(read_problem(instance), chosen.bound)
     ub = _upper_bound(problem, upper_bound)
     if roots is not None and roots.n_jobs != problem.n_jobs:

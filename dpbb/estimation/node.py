@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from dpbb.kernels import models
 from dpbb.kernels.compiling import helper, int64
 from dpbb.kernels.pairs import (
-    GROUP_JOBS,
     EqualJobs,
     Room,
     Rule,
     best_side,
     bound_children,
     close_copies,
+    groups_of,
 )
 from dpbb.kernels.pointers import pointer_of
 from dpbb.options import TreeOptions
@@ -103,8 +103,7 @@ def decompose(tables: Tables, level: Level, node: int, depth: int, room: Room) -
     nodes = pointer_of(level.nodes)
     at = node * model.node_lanes
     least = bound_children(model, nodes, at, room, r, tables.largest)
-    groups = (r + GROUP_JOBS - 1) // GROUP_JOBS
-    side = int64(best_side(tables.rule, depth, room, groups, least))
+    side = int64(best_side(tables.rule, depth, room, groups_of(r), least))
     close_copies(tables.equal, room, r, tables.largest)
     if models.tightens(model, depth + 1) and least < tables.ub:
         tighten_children(tables, level, node, depth, side, room)

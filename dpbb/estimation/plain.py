@@ -10,7 +10,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpbb.engines.registry import get_engine
 from dpbb.errors import OptionError
 from dpbb.estimation.probe import MOST_STRATA, MOST_WEIGHT, Found
+from dpbb.estimation.roots import RootSample
 from dpbb.estimation.sampling import (
     FIRST_SAMPLES,
     GROWTH,
@@ -30,9 +31,6 @@ from dpbb.estimation.sampling import (
 from dpbb.options import TreeOptions
 from dpbb.problem import Problem, Tightens, root_bound
 from dpbb.tree.branching import bound_children, refusal
-
-if TYPE_CHECKING:
-    from dpbb.estimation.roots import RootSample
 
 MOST_ROOTS = 32
 """Roots of one depth that each probe walks to; of more, it draws this many."""
@@ -53,10 +51,8 @@ def sampler_of(
 ) -> Sampler | PlainSampler:
     """Return the fast sampler if the CPU engine takes the problem, else this one.
 
-    Raises
-    ------
-    OptionError
-        The problem has no such tree: another bound, or a rule that does not fit it.
+    OptionError: the problem has no such tree: another bound, or a rule that does not
+    fit it.
     """
     reason = refusal(problem, tree)
     if reason is not None:
@@ -70,10 +66,8 @@ def sampler_of(
 class PlainSampler:
     """Estimates the number of nodes of a tree, or below some of its roots.
 
-    Parameters
-    ----------
-    problem, tree, ub, roots
-        As of ``dpbb.estimation.sampling.Sampler``.
+    ``problem``, ``tree``, ``ub``, ``roots``: as of
+    ``dpbb.estimation.sampling.Sampler``.
     """
 
     def __init__(
@@ -240,10 +234,7 @@ def thin(weights: list[float], samples: int, offset: float) -> list[float]:
     Systematic sampling, as ``dpbb.estimation.probe.choose`` has it: every weight is on
     average what it was.
 
-    Parameters
-    ----------
-    offset
-        A random number in [0, 1).
+    ``offset``: a random number in [0, 1).
     """
     ends = np.minimum(np.cumsum(weights), MOST_WEIGHT)
     step = float(ends[-1]) / samples

@@ -210,11 +210,10 @@ def choose(
     return chosen[:kept], weights[:kept], thinned
 
 
-@entry
-def probe(
-    tables_in: Tables,
-    room_in: Room,
-    lane: np.signedinteger[Any],
+@helper
+def probe_all(
+    tables: Tables,
+    room: Room,
     entries: Level,
     starts: NDArray[np.int64],
     ub: int,
@@ -228,8 +227,8 @@ def probe(
 
     Parameters
     ----------
-    tables_in, room_in, lane
-        Tables and room with addresses, and any integer of their lanes' type.
+    tables, room
+        Tables and room with pointers.
     entries : Level, jobs padded to n_jobs
         The roots with their weights, ordered by depth.
     starts : ndarray of int64, shape (n_jobs + 1,)
@@ -249,8 +248,6 @@ def probe(
     -------
     The fields of ``Found``.
     """
-    tables = pointers(tables_in, lane)
-    room = pointers(room_in, lane)
     n = tables.n_jobs
     decomposed = 0.0
     leaves = 0.0
@@ -300,6 +297,93 @@ def probe(
             below.stratum[at] = min(level.stratum[node], children.stratum[child])
         level = below
     return decomposed, leaves, visited, thinned, widest
+
+
+@entry
+def probe(
+    tables_in: Tables,
+    room_in: Room,
+    lane: np.signedinteger[Any],
+    entries: Level,
+    starts: NDArray[np.int64],
+    ub: int,
+    width: int,
+    n_strata: int,
+    samples: int,
+    state: NDArray[np.uint64],
+    sizes: NDArray[np.float64],
+) -> tuple[float, float, int, int, int]:
+    """Estimate the number of nodes below some roots; see ``probe_all``.
+
+    Parameters
+    ----------
+    tables_in, room_in, lane
+        Tables and room with addresses, and any integer of their lanes' type.
+    """
+    return probe_all(
+        pointers(tables_in, lane),
+        pointers(room_in, lane),
+        entries,
+        starts,
+        int64(ub),
+        int64(width),
+        int64(n_strata),
+        int64(samples),
+        state,
+        sizes,
+    )
+
+
+@entry
+def probe_each(
+    tables_in: Tables,
+    room_in: Room,
+    lane: np.signedinteger[Any],
+    entries: Level,
+    depths: NDArray[np.int64],
+    ub: int,
+    width: int,
+    n_strata: int,
+    samples: int,
+    state: NDArray[np.uint64],
+    nodes: NDArray[np.float64],
+) -> None:
+    """Estimate the number of nodes below each of some roots.
+
+    Parameters
+    ----------
+    tables_in, room_in, lane, ub, width, n_strata, samples, state
+        As of ``probe`` and ``probe_all``.
+    entries : Level, jobs padded to n_jobs
+        The roots, of weight 1.
+    depths : ndarray of int64, shape (rows,)
+        Of them.
+    nodes : ndarray of float64, shape (rows,)
+        Estimates, written here.
+    """
+    tables = pointers(tables_in, lane)
+    room = pointers(room_in, lane)
+    n = tables.n_jobs
+    sizes = np.empty(n_strata)  # nobody asks for them
+    starts = np.empty(n + 1, np.int64)
+    one = make_level(entries, 1, n)
+    for row in range(depths.size):
+        copy_node(entries, row, one, 0)
+        for depth in range(n + 1):
+            starts[depth] = depth > depths[row]
+        found = probe_all(
+            tables,
+            room,
+            one,
+            starts,
+            int64(ub),
+            int64(width),
+            int64(n_strata),
+            int64(samples),
+            state,
+            sizes,
+        )
+        nodes[row] = found[0] + found[1]
 
 
 @entry

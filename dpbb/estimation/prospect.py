@@ -77,16 +77,16 @@ class Prospect:
         """For people."""
         if self.bound == LB1:
             return "there is no pair of machines that prunes"
-        part = self.others / max(self.nodes, 1.0)
-        return f"the best cascade may take {part:.0%} of its time, by estimates"
+        times = self.others / max(self.nodes, 1.0)
+        part = f"{times:.0%} of" if times < 10 else f"{min(times, 1000):.0f} times"
+        more = "" if times <= 1000 else "more than "
+        return f"the best cascade may take {more}{part} its time, by estimates"
 
     def pays(self, explored: int, seconds: float) -> bool:
         """Whether the tree should begin anew with the cascade.
 
-        Parameters
-        ----------
-        explored, seconds
-            Nodes so far with LB1, at least one, and the time that they took.
+        ``explored``, ``seconds``: nodes so far with LB1, at least one, and the time
+        that they took.
         """
         start = self.start_s * explored / seconds
         left = self.nodes - explored
@@ -104,10 +104,7 @@ def prospect_apart(
 ) -> Prospect | None:
     """As ``prospect_of``, in a process of its own; None if not wanted any more.
 
-    Raises
-    ------
-    DpbbError
-        The process failed; says how.
+    DpbbError: the process failed; says how.
     """
     values = {**tree_to_json(problem, tree, ub), "engine": engine, "seed": seed}
     request = json.dumps(values).encode()

@@ -16,13 +16,12 @@ MEASURE_S = {"cpu": 0.4, "cuda": 2.0}
 """Seconds that a rate is measured for, by kind of device: a GPU takes its time to
 get all its explorers to work."""
 
-H100_NODES_PER_S = {20: 12.1e9, 50: 7.2e9, 100: 3.1e9, 200: 2.0e9}
+H100_NODES_PER_S = {20: 12.7e9, 50: 7.5e9, 100: 3.3e9, 200: 2.1e9}
 """Decomposed nodes a second of one NVIDIA H100 SXM, by number of jobs, 20 machines.
 
 Measured on an H200, which has as many cores: a 20 x 20 shop of Taillard's generator
 (seed 13) at 2320, ta056 at 3679, ta081 at 6150 and ta101 at 11200, the first second of
-each, with blocks of 512 threads, which runs of some seconds try by themselves. Trees of
-a tenth of a second are explored at about nine tenths of it.
+each. Trees of a tenth of a second are explored at about nine tenths of it.
 """
 
 GPUS_EFFICIENCY = 0.9

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import psutil
@@ -20,16 +20,14 @@ from numpy.typing import NDArray
 
 from dpbb.errors import OptionError
 from dpbb.estimation.node import Level, make_tables, root_level
-from dpbb.estimation.probe import MOST_STRATA, Found, probe, walk
+from dpbb.estimation.probe import MOST_STRATA, Found, probe, probe_each, walk
 from dpbb.estimation.result import MOST_NODES
+from dpbb.estimation.roots import RootSample
 from dpbb.kernels.pairs import Room
 from dpbb.kernels.pointers import addresses
 from dpbb.options import TreeOptions
 from dpbb.problem import Problem
 from dpbb.problems import model_of
-
-if TYPE_CHECKING:
-    from dpbb.estimation.roots import RootSample
 
 FIRST_SAMPLES = 4
 """Samples of the first round."""
@@ -199,8 +197,6 @@ class Strata:
     ----------
     width
         How many values of UB - LB make a stratum.
-    count
-        Number of strata.
     above
         How far the UB that was asked for is above the trivial one.
     """
@@ -291,8 +287,6 @@ class Sampler:
 
     Parameters
     ----------
-    problem, tree
-        The tree.
     ub
         Nodes with LB >= ub are pruned.
     roots
@@ -400,6 +394,34 @@ class Sampler:
         )
         return Found(*found, drawn=drawn), sizes
 
+    def each(
+        self, roots: RootSample, samples: int, seed: np.random.SeedSequence
+    ) -> NDArray[np.float64]:
+        """Estimate the nodes below each root by one probe; from any thread.
+
+        Returns
+        -------
+        ndarray of float64, shape (r,)
+            0 where the path of the root is pruned.
+        """
+        entries, alive = self._walked(roots)
+        nodes = np.zeros(len(alive))
+        room = self._room()
+        probe_each(
+            self._tables_at,
+            addresses(room),
+            self._lane,
+            entries,
+            roots.depths,
+            self._ub,
+            self._strata.width,
+            self._strata.count,
+            samples,
+            seed.generate_state(1, np.uint64).astype(np.uint64),
+            nodes,
+        )
+        return np.where(alive, nodes, 0.0)
+
     def _room(self) -> Room:
         """Room for the children of a node; one per thread."""
         tables = self._tables
@@ -416,24 +438,28 @@ class Sampler:
             starts[0] = 0
             return root, starts, False
         drawn = self._roots.drawn(MOST_ROOTS, np.random.default_rng(seed))
-        depths, digits = drawn.depths, drawn.digits
-        room = self._room()
-        entries, alive = walk(
-            self._tables_at,
-            addresses(room),
-            self._lane,
-            root,
-            depths,
-            digits,
-            drawn.order(),
-            self._ub,
-            self._strata.width,
-        )
+        depths = drawn.depths
+        entries, alive = self._walked(drawn)
         entries = Level(*[part[alive] for part in entries])  # type: ignore[arg-type]
         entries.weight[:] = drawn.weights[alive]
         starts = np.searchsorted(depths[alive], np.arange(n_jobs + 1))
         rest = bool((drawn.weights != 1).any())
         return entries, starts.astype(np.int64), rest
+
+    def _walked(self, roots: RootSample) -> tuple[Level, NDArray[np.bool_]]:
+        """Walk to roots; see ``walk``."""
+        room = self._room()
+        return walk(
+            self._tables_at,
+            addresses(room),
+            self._lane,
+            root_level(self._tables),
+            roots.depths,
+            roots.digits,
+            roots.order(),
+            self._ub,
+            self._strata.width,
+        )
 
 
 def most_strata(n_jobs: int, height: int, seconds: float) -> int:

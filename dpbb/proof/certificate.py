@@ -40,6 +40,5 @@ class Certificate:
         try:
             return cls(checker.read(str(path)))
         except (OSError, ValueError) as error:
-            raise OptionError(
-                f"{path}: expected a certificate, got: {error}"
-            ) from error
+            got = error.strerror if isinstance(error, OSError) else error
+            raise OptionError(f"{path}: expected a certificate, got: {got}") from error

@@ -1,11 +1,11 @@
-"""Check a certificate of dpbb: this file alone, with Python's standard library.
+"""Check a certificate of dpbb: this file alone, with Python; Numba makes it fast.
 
     python checker.py certificate.json.gz [--nodes 2000000] [--all] [--seed N]
 
 It shares no code with the solver. It recomputes the makespan of the schedules, adds up
 the books of the run, and explores the tree again, or parts of it, with a bound and a
-branching rule of its own, which must give the same counts to the last node: one node at
-a time, or, where NumPy is installed, blocks of them, fifty times as fast.
+branching rule of its own, which must give the same counts to the last node. Where Numba
+is installed and much is to be explored, that is compiled: hundreds of times as fast.
 ``docs/proof.md`` says what that proves, and what it does not. Exit codes: 0 proved
 again, or audited; 1 it does not hold; 2 no certificate; 3 not checked enough; 4 only
 sampled.
@@ -17,29 +17,21 @@ import gzip
 import hashlib
 import json
 import math
-import multiprocessing
 import os
 import random
 import re
 import struct
 import sys
-import threading
 import zlib
 from bisect import bisect_right
-from collections import Counter, defaultdict, namedtuple
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, as_completed, wait
-from concurrent.futures.process import BrokenProcessPool
+from collections import Counter, defaultdict, deque, namedtuple
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, cycle, product
 from math import inf
-from operator import lt, sub
+from operator import add, lt, sub
 from statistics import fmean, variance
 from time import monotonic
-
-try:
-    import numpy as np
-except ImportError:
-    np = None
 
 FORMAT, PLAIN_RULES, EQUAL_JOBS_RULES = "dpbb-certificate", 1, 2
 SCHEMA, OLD_SCHEMA = 2, 1  # the old one has no bounds, and lists 64 roots at most
@@ -55,10 +47,11 @@ PAIR = r"\d{1,4}-\d{1,4}"
 CASCADE = re.compile(rf"cascade:(\d{{1,4}})-(\d{{1,4}}):({PAIR}(?:,{PAIR})*)")
 MOST_JOBS = MOST_MACHINES = 1024
 MOST_TIME = 2**30  # of all operations together
-BLOCK = 2**16  # jobs of all nodes in a block of ``Blocks``
-SLICE_S = 2.0  # a process explores so long before it says what is left
-ROOTS_AT_A_TIME = 1024
-FEW_BY_BLOCKS, FEW_ONE_BY_ONE = 2_000_000, 40_000  # nodes: not worth processes
+PATIENCE_S = 3.0  # of exploring in plain Python; then a compiler is worth while
+SLOW = "Numba is not installed, or cannot be used: plain Python explores"
+SLOW += ", about 20,000 nodes a second or fewer"
+VECTOR = 32  # jobs whose bounds are computed at once, where that is compiled
+SLICE = 2**32  # steps of children's bounds: then a thread says what is left
 LANE = 32  # bits for each job in ``Lanes``: a value below 2 * MOST_TIME, and a guard
 RULES = ("minmin", "minbranch", "maxsum", "alternate", "front", "back")
 MOST_BYTES = 2**27  # of a certificate that is not compressed
@@ -108,11 +101,11 @@ def read(path):
             text = file.read(MOST_BYTES + 1)
         certificate = json.loads(text) if len(text) <= MOST_BYTES else "a huge file"
     except DAMAGED as error:
-        raise ValueError(f"{path}: no certificate, or a damaged one: {error}") from None
+        raise ValueError(f"another file, or a damaged one: {error}") from None
     if not isinstance(certificate, dict) or certificate.get("format") != FORMAT:
-        raise ValueError(f"{path}: expected a certificate of dpbb")
+        raise ValueError("another file")
     if certificate.get("schema") not in (SCHEMA, OLD_SCHEMA, ROOT_SCHEMA):
-        raise ValueError(f"{path}: expected schema {OLD_SCHEMA} to {ROOT_SCHEMA}")
+        raise ValueError(f"one of another schema than {OLD_SCHEMA} to {ROOT_SCHEMA}")
     return certificate
 
 
@@ -126,9 +119,8 @@ def maybe(form):
 
 def roots_form(value):
     """Form of the roots of a unit: paths, packed paths, or null."""
-    return (
-        None if value is None else misfit(value, str if type(value) is str else [[int]])
-    )
+    form = str if type(value) is str else [[int]]
+    return None if value is None else misfit(value, form)
 
 
 COUNTS = {"decomposed": int, "leaves": int, "closed": [(int, int)]}
@@ -144,24 +136,18 @@ OTHER = {  # of another kind: what its books need; the family knows the rest
     "instance": {"kind": str, "digest": str, "*": None},
     "tree": TREE | {"n_jobs": int, "trivial_ub": int},
 }
-FORM = {
-    "format": str,
-    "schema": int,
-    "result": {"status": str, "makespan": maybe(int), "permutation": maybe([int])}
-    | {"lower_bound": int, "ub": int, "all_optima": bool, "objective?": str}
-    | {"seconds?": float, "engine?": str, "versions?": [(str, str)]},
+HEAD = {"format": str, "schema": int}
+RESULT = {"versions?": [(str, str)], "objective?": str, "engine?": str}
+RESULT |= {"status": str, "lower_bound": int, "seconds?": float}
+FORM = HEAD | {
+    "result": {"makespan": maybe(int), "permutation": maybe([int])}
+    | {"ub": int, "all_optima": bool, **RESULT},
     "totals": COUNTS,
     "units": [(int, int, str, int, roots_form)],  # id, parent, leaves, number, roots
     "leases": [LEASE],  # unit, attempt, seat, engine, counts, UBs, alone, version
     "rest": COUNTS,
 }
-ROOT_FORM = {
-    "format": str,
-    "schema": int,
-    "result": {"status": str, "makespan": int, "permutation": [int]}
-    | {"lower_bound": int, "objective?": str}
-    | {"seconds?": float, "engine?": str, "versions?": [(str, str)]},
-}
+ROOT_FORM = HEAD | {"result": {"makespan": int, "permutation": [int], **RESULT}}
 BOUNDS = {"bounds": [(int, maybe([int]))]}  # pruned at, and the schedule that it is of
 
 
@@ -221,21 +207,20 @@ def size_of(certificate):
 def check_form(certificate):
     """Nothing is too large; everything is there, of its type, and nothing else is."""
     check_sizes(certificate)
-    shop = kind_of(certificate) == KIND
-    if is_of_root(certificate):
-        known = SHOP if shop else OTHER
-        where = misfit(certificate, ROOT_FORM | {"instance": known["instance"]})
-        expect(where is None, f"{where} is missing, unknown, or of another type")
-        expect(certificate["format"] == FORMAT, f"expected the format {FORMAT}")
-        return
-    form = FORM | (SHOP if shop else OTHER)
+    own, at_root = (
+        SHOP if kind_of(certificate) == KIND else OTHER,
+        is_of_root(certificate),
+    )
+    form = ROOT_FORM | {"instance": own["instance"]} if at_root else FORM | own
     if certificate.get("schema") == SCHEMA:
         form |= BOUNDS
     where = misfit(certificate, form)
     expect(where is None, f"{where} is missing, unknown, or of another type")
     known = certificate["format"], certificate["schema"]
-    allowed = (FORMAT, SCHEMA), (FORMAT, OLD_SCHEMA)
+    allowed = [(FORMAT, schema) for schema in (SCHEMA, OLD_SCHEMA, ROOT_SCHEMA)]
     expect(known in allowed, f"expected {FORMAT} {SCHEMA}, got {known}")
+    if at_root:
+        return
     jobs = size_of(certificate)[0]
     expect(0 < jobs <= MOST_JOBS, f"expected 1 to {MOST_JOBS} jobs, got {jobs}")
     for row in certificate["units"]:
@@ -487,23 +472,14 @@ J46|PmzRCsT>Q$C(CVkV>cr4n|i4Rry0G1wj)Dr+2s<;v09qg=!{A<#nOJpxyP~ZQwqy-)Op~7*>H=#v
 HpLQ9IsV%XNXs@%x3wA%S3(|0Wu|@)oH$i8g3Ls>Fe`B#o`nj?oV;=6yWv|q%v2S{MqC=1*Qek=aGApr}&-i+$PV
 c0YPEQ46vKM-Z;;U3GyLSV8C>F5z
 """
-SMALL, LARGE = (
-    (range(10, 61, 10), range(5, 21, 5)),
-    (range(100, 801, 100), (20, 40, 60)),
+SMALL = product(range(10, 61, 10), range(5, 21, 5), range(1, 11))
+LARGE = product(range(100, 801, 100), (20, 40, 60), range(1, 11))
+NAMES = [f"ta{number:03}" for number in range(1, 121)]
+NAMES += ["VFR{}_{}_{}".format(*name) for name in (*SMALL, *LARGE)]
+KNOWN_ROWS = struct.iter_unpack(
+    ">8s4sH", base64.b85decode(BENCHMARKS.replace("\n", ""))
 )
-NAMES = [f"ta{number:03}" for number in range(1, 121)] + [
-    f"VFR{jobs}_{machines}_{number}"
-    for many, widths in (SMALL, LARGE)
-    for jobs in many
-    for machines in widths
-    for number in range(1, 11)
-]
-BEST_KNOWN = dict(
-    zip(
-        NAMES,
-        struct.iter_unpack(">8s4sH", base64.b85decode(BENCHMARKS.replace("\n", ""))),
-    )
-)
+BEST_KNOWN = dict(zip(NAMES, KNOWN_ROWS))
 
 
 def check_name(certificate):
@@ -533,7 +509,7 @@ Node = namedtuple("Node", "jobs prefix suffix front back remain")
 class Tree:
     """The search tree: its bounds, and the branching rules, by their definitions."""
 
-    def __init__(self, certificate, processes=1):
+    def __init__(self, certificate, threads=1, say=None):
         tree = certificate["tree"]
         self.shop = shop = Shop(certificate)
         self.times, self.mirror = shop.times, shop.mirror
@@ -549,84 +525,34 @@ class Tree:
         self.depths, pairs = cascade_of(tree["bound"], self.n_jobs, n_machines)
         sums = [[0, *accumulate(row)] for row in self.times]
         self.pairs = [(u, v, johnson(self.times, sums, u, v)) for u, v in pairs]
-        self.blocks = np and Blocks(self)
-        self.crew = Crew(certificate, processes)
+        self.threads, self.patience, self.compiled = threads, PATIENCE_S, None
+        self.say = say or (lambda _text: None)
 
-    def explore(self, roots, ub, most, at_claim=True):
-        """Explore subtrees to their end at a fixed upper bound.
+    def explore(self, roots, ub, most, at_claim=True, end=inf):
+        """Explore subtrees to their end at a fixed upper bound, in plain Python.
 
         Returns decomposed nodes, leaves and closed subtrees by depth; None if there
         are more than ``most`` nodes. ``at_claim``: no better schedule may be found.
+        TimeoutError at a time ``end``.
         """
-        found, *_ = self.explore_for(inf, roots, [], ub, most, at_claim)
-        return None if found[0] + found[1] > most else (*found[:2], dict(+found[2]))
-
-    def explore_for(self, seconds, roots, nodes, ub, most, at_claim=True):
-        """Explore for so long below roots and nodes, until there are too many.
-
-        Nodes are as ``Blocks`` has them, if it explores. Returns what was counted, and
-        the roots and nodes that are left.
-        """
-        end, found = monotonic() + seconds, (0, 0, Counter())
-        while roots or nodes:
-            if not nodes:
-                counts, nodes = self.begun(roots[:ROOTS_AT_A_TIME], ub)
-                roots, found = roots[ROOTS_AT_A_TIME:], plus(found, counts)
-            explore = self.blocks.explore if self.blocks else self.one_by_one
-            left = most - found[0] - found[1]
-            counts, nodes = explore(nodes, ub, left, at_claim, end)
-            found = plus(found, counts)
-            if found[0] + found[1] > most or monotonic() >= end:
-                break
-        return found, roots, nodes
-
-    def begun(self, roots, ub):
-        """Walk to roots; returns what is counted above them, and nodes not pruned."""
-        above, closed, nodes = 0, Counter(), []
-        for path in roots:
-            # ancestors from this depth on have their first leaf below path
-            owned_from = len(path) - trailing_zeros(path)
-            node = self.root
-            for depth, digit in enumerate(path):
-                above += depth >= owned_from
-                side, lower = self.children(node, ub)
-                if lower[digit] >= ub:
-                    closed[len(path)] += 1
-                    break
-                node = self.child(node, digit, side)
-            else:
-                nodes.append(self.blocks.column(node) if self.blocks else node)
-        return (above, 0, closed), nodes
-
-    def split(self, roots, nodes, wanted):
-        """Split what is left into so many parts, or fewer, with about as many nodes."""
-        parts = []
-        for first in range(wanted):
-            share, before = nodes[first::wanted], 0
-            if self.blocks:
-                share = []
-                for depth, block in nodes:
-                    columns = block[:, (first - before) % wanted :: wanted]
-                    before += block.shape[1]
-                    if columns.size:
-                        share.append((depth, columns))
-            if share or roots[first::wanted]:
-                parts.append((roots[first::wanted], share))
-        return parts
-
-    def one_by_one(self, stack, ub, most, at_claim, end):
-        """Explore below nodes until a time; returns counts, and nodes left."""
         decomposed, leaves, closed = 0, 0, Counter()
-        while stack and decomposed + leaves <= most:
-            node = stack.pop()
-            jobs = node.jobs
-            depth = self.n_jobs - len(jobs)
-            if len(jobs) == 1:
-                leaves += 1
-                closed[depth] += 1
-                if at_claim:
-                    self.expect_no_better(node.prefix + node.jobs + node.suffix, ub)
-            else:
+        for path in roots:
+            node, above = self.node_at(path, ub)
+            decomposed += max(0, above - len(path) + trailing_zeros(path))
+            closed[len(path)] += node is None
+            stack = [node] if node else []
+            while stack and decomposed + leaves <= most:
+                if monotonic() >= end:
+                    raise TimeoutError
+                node = stack.pop()
+                jobs = node.jobs
+                depth = self.n_jobs - len(jobs)
+                if len(jobs) == 1:
+                    leaves += 1
+                    closed[depth] += 1
+                    if at_claim:
+                        self.expect_no_better(node.prefix + jobs + node.suffix, ub)
+                    continue
                 decomposed += 1
                 side, lower = self.children(node, ub)
                 closed[depth + 1] += sum(bound >= ub for bound in lower)
@@ -635,23 +561,49 @@ class Tree:
                     for digit in reversed(range(len(jobs)))
                     if lower[digit] < ub
                 ]
-            if monotonic() >= end:
-                break
-        return (decomposed, leaves, closed), stack
+            if decomposed + leaves > most:
+                return None
+        return decomposed, leaves, dict(+closed)
 
     def explore_all(self, jobs):
-        """Explore several; yields the number of each, and what ``explore`` returns."""
-        return self.crew.explore_all(self, jobs)
+        """Explore several; yields the number of each, and what ``explore`` returns.
+
+        What takes plain Python more than a few seconds is compiled.
+        """
+        begun, jobs, index = monotonic(), [*jobs], 0
+        end = begun + self.patience
+        for index, job in enumerate(jobs if self.compiled is None else ()):
+            try:
+                found = self.explore(*job, end=end)
+            except TimeoutError:
+                if self.compile():
+                    break
+                self.say(SLOW)
+                self.patience = end = inf
+                found = self.explore(*job)
+            yield index, found
+        self.patience -= monotonic() - begun
+        if self.compiled is not None:
+            left = self.compiled.explore_all(jobs[index:])
+            yield from ((index + number, found) for number, found in left)
+
+    def compile(self):
+        """Compile what explores; returns whether that went well."""
+        try:
+            self.compiled = Compiled(self) if compiler() else None
+        except Exception:  # noqa: BLE001 - plain Python goes on, whatever Numba lacks
+            return False
+        return self.compiled is not None
 
     def reach_all(self, jobs):
         """Whether there are so many nodes, or None if that is not known; likewise."""
         less = [(roots, ub, count - 1, False) for roots, ub, count in jobs]
-        for index, found in self.crew.explore_all(self, less):
+        for index, found in self.explore_all(less):
             yield index, found is None
 
     def estimate_all(self, jobs):
         """As ``explore_all``, with what ``estimate`` returns."""
-        return self.crew.run(self, "estimate", jobs)
+        yield from enumerate(self.estimate(*job) for job in jobs)
 
     def descend(self, rng, ub, start=()):
         """Walk down to a root, then at every node to a random child not pruned.
@@ -688,7 +640,7 @@ class Tree:
         for depth in range(self.n_jobs):
             paths = entering[depth]
             for path in rng.sample(paths, min(len(paths), ROOTS)):
-                node = self.node_at(path, ub)
+                node, _ = self.node_at(path, ub)
                 if node is not None:
                     level.append((max(1, len(paths) / ROOTS), n_strata - 1, node))
             strata = defaultdict(list)
@@ -711,14 +663,14 @@ class Tree:
         return total
 
     def node_at(self, path, ub):
-        """Return the node at a path; None if it is pruned, or one before it."""
+        """Return the node at a path, None if one is pruned; and nodes before that."""
         node = self.root
-        for digit in path:
+        for above, digit in enumerate(path, 1):
             side, lower = self.children(node, ub)
             if lower[digit] >= ub:
-                return None
+                return None, above
             node = self.child(node, digit, side)
-        return node
+        return node, len(path)
 
     def expect_no_better(self, order, ub):
         """Check the schedule of a leaf; of all optima one of ub - 1 is known."""
@@ -820,301 +772,336 @@ class Lanes:
         return two ^ ((one ^ two) & (not_less - (not_less >> LANE - 1)))
 
 
-class Blocks:
-    """Explores some thousand nodes at a time, with NumPy: the same tree.
+@cache
+def compiler():
+    """Return Numba and NumPy, which comes with it; None if they cannot be used."""
+    try:
+        import numba
+        import numpy
+    except Exception:  # noqa: BLE001 - not only ImportError: a wrong setting, too
+        return None
+    return None if numba.config.DISABLE_JIT else (numba, numpy)
 
-    A block is a matrix with a column for each node, all of one depth. Its rows: when
-    machines are free after the prefix; the same of the suffix, by the machines in
-    reverse; the work left for each machine; the number of jobs in the prefix; and of
-    each job, in root order, its place: 1, 2, ... from the front, -1, -2, ... from the
-    back, 0 if it has none yet. Where there is no prefix or suffix yet, the bounds of
-    ``Tree.children`` stand for it. Children wait as numbers of jobs and parents, and
-    become columns when it is their turn.
-    """
+
+class Compiled:
+    """Explores in threads, with a compiled function: the same tree."""
 
     def __init__(self, tree):
-        self.tree, self.shop = tree, tree.shop
+        _, np = compiler()
+        self.tree, self.threads, shop = tree, tree.threads, tree.shop
         self.n_jobs, self.n_machines = n, m = len(tree.times), len(tree.times[0])
         # a path of operations to a machine, and through a job, and on to the end
-        longest = len(self.shop.all_times) + 2 * m + 4
-        top = longest * max(map(max, self.shop.all_times))
+        top = (len(shop.all_times) + 2 * m + 4) * max(map(max, shop.all_times))
         kinds = np.int16, np.int32, np.int64
-        self.kind = next(kind for kind in kinds if top < np.iinfo(kind).max)
-        self.none = int(np.iinfo(self.kind).max)  # bound of what is no child
-        self.times = [
-            np.array([rows[job] for job in tree.order], self.kind).T.copy()
-            for rows in (tree.times, tree.mirror)
-        ]
-        self.starts = [
-            np.array(start, self.kind)[:, None]
-            for start in (self.shop.begin, self.shop.follow)
-        ]
-        rows = [tree.times[job] for job in tree.order]
-        self.alike = [at > 0 and rows[at] == rows[at - 1] for at in range(n)]
-        place = {job: at for at, job in enumerate(tree.order)}
-        self.pairs = [
-            (u, v, [(*times, place[job]) for *times, job in order])
-            for u, v, order in tree.pairs
-        ]
-        self.width = max(64, BLOCK // n)
-        self.room = [np.empty(n * self.width, self.kind) for _ in range(4)]
+        self.kind = kind = next(kind for kind in kinds if top < np.iinfo(kind).max)
+        self.none = int(np.iinfo(kind).max)  # bound of what is no child
+        self.lanes = -(-n // VECTOR) * VECTOR
+        rows = [[shop.times[job], shop.mirror[job]] for job in tree.order]
+        rows = np.array(rows).transpose(1, 0, 2)
+        times = np.zeros((2, m, self.lanes), kind)
+        times[:, :, :n] = rows.transpose(0, 2, 1)
+        changes = (rows[0, 1:] != rows[0, :-1]).any(axis=1)
+        groups = np.array([0, *changes.cumsum()])  # of equal jobs
+        orders = np.array([pair[2] for pair in tree.pairs], np.int64).reshape(-1, n, 4)
+        orders[:, :, 3] = np.argsort(tree.order)[orders[:, :, 3]]
+        machines = np.array([pair[:2] for pair in tree.pairs], np.int64).reshape(-1, 2)
+        self.tables = times, rows.astype(kind, "C"), groups, machines, orders
+        limit = min(tree.branching_ub, self.none) if tree.rule == "minbranch" else 0
+        self.options = RULES.index(tree.rule), kind(limit), tree.skips_copies
+        self.options += tree.depths.start, tree.depths.stop
+        self.run = explorer(kind, self.lanes, m)
+        Search(self, [[]]).explore(0, 0, False)  # a node: what fails, fails here
 
-    def explore(self, blocks, ub, most, at_claim, end):
-        """Explore below nodes until a time; returns counts, and blocks that are left.
-
-        The deepest children of which there is a whole block go first; if there is none,
-        those of the depth that has the most. Blocks come with their depth.
-        """
-        waiting, number = defaultdict(list), Counter()  # by depth
-        for depth, block in blocks:
-            waiting[depth].append((block, None, (), ()))
-            number[depth] += block.shape[1]
-        decomposed, leaves, closed = 0, 0, Counter()
-        while number and decomposed + leaves <= most:
-            full = [depth for depth, many in number.items() if many >= self.width]
-            depth = max(full) if full else max(number, key=number.get)
-            block = self.next_block(waiting[depth], depth)
-            size = block.shape[1]
-            number[depth] -= size
-            if not number[depth]:
-                del number[depth]
-            if depth == self.n_jobs - 1:
-                leaves += size
-                closed[depth] += size
-                if at_claim:
-                    self.expect_no_better(block, ub)
-                continue
-            decomposed += size
-            back, lower = self.children(block, depth)
-            jobs, parents = np.nonzero(lower < min(ub, self.none))
-            closed[depth + 1] += size * (self.n_jobs - depth)
-            for side in (0, 1):
-                here = back[parents] == side
-                piece = block, side, jobs[here], parents[here]
-                if depth + 1 in self.tree.depths:
-                    piece = self.tightened(piece, ub, depth)
-                born = len(piece[2])
-                closed[depth + 1] -= born
-                if 0 < born < self.width // 4:  # a few do not keep all parents
-                    piece = self.born(piece, depth), None, (), ()
-                if born:
-                    waiting[depth + 1].append(piece)
-                    number[depth + 1] += born
-            if monotonic() >= end:
-                break
-        left = []
-        for depth, pieces in waiting.items():
-            while pieces:
-                left.append((depth, self.next_block(pieces, depth)))
-        return (decomposed, leaves, closed), left
-
-    def column(self, node):
-        """Return the depth of a node, and it as a block of one."""
-        places = dict.fromkeys(self.tree.order, 0)
-        places |= {job: at for at, job in enumerate(node.prefix, 1)}
-        places |= {job: -at for at, job in enumerate(reversed(node.suffix), 1)}
-        front = node.front if node.prefix else self.shop.heads
-        back = node.back if node.suffix else self.shop.tails
-        rows = [*front, *back, *node.remain, len(node.prefix), *places.values()]
-        depth = self.n_jobs - len(node.jobs)
-        return depth, np.array(rows, self.kind)[:, None]
-
-    def next_block(self, pieces, depth):
-        """Make a block of the last pieces, and leave what is more than one."""
-        blocks, room = [], self.width
-        while pieces and room:
-            block, side, jobs, parents = pieces.pop()
-            if side is not None:
-                if len(jobs) > room:
-                    pieces.append((block, side, jobs[room:], parents[room:]))
-                block = self.born((block, side, jobs[:room], parents[:room]), depth - 1)
-            elif block.shape[1] > room:
-                pieces.append((block[:, room:], None, (), ()))
-                block = block[:, :room]
-            blocks.append(block)
-            room -= block.shape[1]
-        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
-
-    def born(self, piece, depth):
-        """Return children: columns with one job more, of parents of a depth."""
-        block, side, jobs, parents = piece
-        m = self.n_machines
-        block = block.take(parents, axis=1)
-        free, work = block[side * m : (side + 1) * m], block[2 * m : 3 * m]
-        front, place = block[3 * m], block[3 * m + 1 :]
-        placed = depth - front if side else front.copy()
-        front += not side
-        place[jobs, np.arange(len(jobs))] = (-1 if side else 1) * (placed + 1)
-        if not placed.all():  # what is there for no job at all is only a bound
-            free[:] = np.where(placed, free, self.starts[side])
-        before = 0
-        for ends, time in zip(free, self.times[side].take(jobs, axis=1)):
-            np.maximum(ends, before, out=ends)
-            ends += time
-            before = ends
-        work -= self.times[0].take(jobs, axis=1)
-        return block
-
-    def children(self, block, depth):
-        """Return whether nodes take the back side, and bounds of the children there.
-
-        They are those of ``Tree.children``, with a row for every job: ``none`` of jobs
-        that are scheduled, and of copies.
-        """
-        m, shape = self.n_machines, (self.n_jobs, block.shape[1])
-        end, sums, *bounds = (
-            room[: shape[0] * shape[1]].reshape(shape) for room in self.room
-        )
-        work, place = block[2 * m : 3 * m], block[3 * m + 1 :]
-        gone = (place != 0) * self.kind(self.none)
-        frees = block[:m], block[m : 2 * m]
-        rests = work + frees[1][::-1], work[::-1] + frees[0][::-1]
-        for bound, free, rest, times in zip(bounds, frees, rests, self.times):
-            bound[:], end[:] = gone, 0
-            for ready, after, time in zip(free, rest, times):
-                np.maximum(end, ready, out=end)
-                np.add(end, after, out=sums)
-                np.maximum(bound, sums, out=bound)
-                np.add(end, time[:, None], out=end)
-        back = self.back_is_taken(*bounds, depth)
-        lower = np.where(back, bounds[1], bounds[0])
-        if self.tree.skips_copies:
-            before = False  # whether an equal job before it is unscheduled, too
-            for job, alike in enumerate(self.alike):
-                before = alike and before | (place[job - 1] == 0)
-                lower[job] = np.where(before, self.none, lower[job])
-        return back, lower
-
-    def back_is_taken(self, ahead, behind, depth):
-        """Whether nodes take the back side; see ``Tree.back_is_taken``."""
-        rule, size = self.tree.rule, ahead.shape[1]
-        if rule in ("front", "back", "alternate"):
-            return np.full(size, self.tree.back_is_taken([], [], depth))
-        difference = np.zeros(size, np.int16)
-        if rule == "minmin":
-            least = np.minimum(ahead.min(axis=0), behind.min(axis=0))
-            difference = number(behind == least) - number(ahead == least)
-        elif rule == "minbranch":
-            limit = min(self.tree.branching_ub, self.none)
-            difference = number(behind < limit) - number(ahead < limit)
-        larger = (behind - ahead).sum(axis=0, dtype=np.int64) > 0
-        return np.where(difference, difference < 0, larger)
-
-    def tightened(self, piece, ub, depth):
-        """Return the children that two-machine bounds do not prune, either."""
-        m, (block, side, jobs, parents) = self.n_machines, piece
-        found = self.born(piece, depth)
-        for u, v, order in self.pairs:
-            if not len(jobs):
-                break
-            first, second = found[u].astype(np.int64), found[v].astype(np.int64)
-            for one, lag, two, job in order:
-                here = found[3 * m + 1 + job] == 0
-                first += one * here
-                later = np.maximum(second, first + lag) + two
-                second = np.where(here, later, second)
-            below = second + found[2 * m - 1 - v] < ub
-            found, jobs, parents = found[:, below], jobs[below], parents[below]
-        return block, side, jobs, parents
-
-    def expect_no_better(self, block, ub):
-        """Check the schedules of leaves."""
-        place = block[3 * self.n_machines + 1 :].astype(np.int64)
-        ends = np.where(place < 0, 2 * self.n_jobs, self.n_jobs) + place
-        for row in np.where(place > 0, place, ends).argsort(axis=0).T.tolist():
-            self.tree.expect_no_better([self.tree.order[at] for at in row], ub)
-
-
-def number(found):
-    """How many are true in each column."""
-    return found.sum(axis=0, dtype=np.int16)
-
-
-class Crew:
-    """Processes that explore parts of a tree at the same time."""
-
-    def __init__(self, certificate, processes):
-        self.certificate, self.processes = certificate, processes
-        self.executor = None
-
-    def explore_all(self, tree, jobs):
+    def explore_all(self, jobs):
         """Explore as ``Tree.explore_all`` does.
 
-        Each process explores for some seconds; what it leaves is split while there are
-        too few parts for all of them. Counts of disjoint parts add up.
+        While there are too few parts for all threads, what one leaves is shared out.
+        Counts of disjoint parts add up.
         """
-        total = sum(job[2] for job in jobs)
-        few = FEW_BY_BLOCKS if tree.blocks else FEW_ONE_BY_ONE
-        if self.processes == 1 or total < few:
-            yield from enumerate(tree.explore(*job) for job in jobs)
-            return
-        sums, calls = [(0, 0, Counter())] * len(jobs), {}
-        left = [1] * len(jobs)
-        try:
-            for index, (roots, *limits) in enumerate(jobs):
-                calls[self.call("explore_for", SLICE_S, roots, [], *limits)] = index
-            while calls:
-                ended, _ = wait(calls, return_when=FIRST_COMPLETED)
-                for call in ended:
-                    index = calls.pop(call)
+        waiting = deque((at, Search(self, job[0])) for at, job in enumerate(jobs))
+        sums, parts, calls = [(0, 0, Counter())] * len(jobs), [1] * len(jobs), {}
+        with ThreadPoolExecutor(self.threads) as pool:
+            while waiting or calls:
+                while waiting and len(calls) < self.threads:
+                    index, search = waiting.popleft()
+                    if sums[index] is not None:
+                        call = pool.submit(search.explore, *jobs[index][1:])
+                        calls[call] = index, search
+                for call in wait(calls, return_when=FIRST_COMPLETED).done:
+                    index, search = calls.pop(call)
+                    counts = call.result()
                     if sums[index] is None:
                         continue  # too many nodes: that is known
-                    counts, roots, nodes = call.result()
-                    sums[index] = found = plus(sums[index], counts)
-                    limits = jobs[index][1:]
-                    if found[0] + found[1] > limits[1]:
+                    sums[index] = found = [*map(add, sums[index], counts)]
+                    if found[0] + found[1] > jobs[index][2]:
                         sums[index] = None
                         yield index, None
                         continue
-                    wanted = max(1, 2 * self.processes - len(calls))
-                    parts = tree.split(roots, nodes, wanted)
-                    left[index] += len(parts) - 1
-                    for part in parts:
-                        calls[self.call("explore_for", SLICE_S, *part, *limits)] = index
-                    if not left[index]:
-                        yield index, (*found[:2], dict(+found[2]))
-        finally:
-            for call in calls:
-                call.cancel()
+                    if search.ended:
+                        parts[index] -= 1
+                    else:
+                        waiting.appendleft((index, search))
+                        few = len(waiting) + len(calls) < self.threads
+                        if given := few and search.shared():
+                            waiting.append((index, given))
+                            parts[index] += 1
+                    if not parts[index]:
+                        yield index, (*found[:2], dict(found[2]))
 
-    def run(self, tree, name, jobs):
-        """Call a method of the tree for each; yields numbers and what it returns."""
-        if self.processes == 1 or len(jobs) == 1:
-            yield from enumerate(getattr(tree, name)(*job) for job in jobs)
-            return
-        calls = {self.call(name, *job): number for number, job in enumerate(jobs)}
-        for call in as_completed(calls):
-            yield calls[call], call.result()
 
-    def call(self, name, *arguments):
-        """Have a process call a method of its tree."""
-        if self.executor is None:
-            self.executor = ProcessPoolExecutor(
-                self.processes, initializer=enlist, initargs=(self.certificate,)
+class Search:
+    """What one thread explores: roots, and what is left of the one that was begun.
+
+    Of each depth on the way to the current node there are: the jobs of the children
+    that are not pruned, and how many they are; how many of them were taken, -1 if the
+    bounds are not known yet; whether they go to the back; when machines are free after
+    the prefix, and of the suffix, by the machines in reverse; and the work in between.
+    """
+
+    def __init__(self, compiled, roots, shares=False):
+        self.compiled, self.roots = compiled, deque(roots)
+        self.shares = shares  # roots are jobs then, and what is above counts elsewhere
+        self.state, self.depth = None, -1
+
+    @property
+    def ended(self):
+        """Whether all is explored."""
+        return self.depth < 0 and not self.roots
+
+    def begin(self):
+        """Begin with the next root."""
+        _, np = compiler()
+        known, shop = self.compiled, self.compiled.tree.shop
+        n, m, kind = known.n_jobs, known.n_machines, known.kind
+        if self.state is None:
+            self.kids = np.zeros((n, known.lanes), np.int16)
+            # rows before and after: no thread writes to memory next to another's
+            _, *marks, _ = np.zeros((5, n + VECTOR), np.int16)
+            self.many, self.taken, self.sides = marks
+            self.gone = np.full((3, known.lanes), known.none, kind)[1]
+            ends, work = np.zeros((n, 2, m), kind), np.zeros((n, m), kind)
+            # of no jobs: the bounds that stand for them, from which the same follows
+            ends[0], work[0] = (shop.heads, shop.tails), known.tree.root.remain
+            self.state = self.kids, self.many, self.taken, self.sides
+            self.state += self.gone, ends, work
+        path, left = self.roots.popleft(), [*range(n)]
+        self.owned = len(path) - (0 if self.shares else trailing_zeros(path))
+        path = path if self.shares else [left.pop(digit) for digit in path]
+        self.path = np.array(path, np.int16)
+        self.gone[:n], self.taken[0], self.depth = 0, -1, 0
+
+    def explore(self, ub, most, at_claim=True):
+        """Explore for a slice, or until there are too many nodes; returns counts."""
+        _, np = compiler()
+        known = self.compiled
+        closed, nodes, leaves = np.zeros((3, known.n_jobs), np.int64)[1], 0, 0
+        steps = known.n_machines + len(known.tree.pairs) * known.n_jobs  # of a child
+        most = min(most, max(1, SLICE // (known.n_jobs * steps)))
+        floor = ub - known.tree.all_optima if at_claim else -1
+        while nodes + leaves <= most and not self.ended:
+            if self.depth < 0:
+                self.begin()
+            self.depth, *counts, better = known.run(
+                *(known.tables, known.options, self.state, self.depth, self.path),
+                *(self.owned, ub, floor, most - nodes - leaves, closed),
             )
-        return self.executor.submit(serve, name, arguments)
+            nodes, leaves = nodes + counts[0], leaves + counts[1]
+            if better:
+                order = [int(self.gone.argmin())]
+                for depth in reversed(range(self.depth)):
+                    job = self.kids[depth, self.taken[depth] - 1]
+                    order.insert(self.sides[depth] * len(order), job)
+                known.tree.expect_no_better([known.tree.order[at] for at in order], ub)
+        return nodes, leaves, Counter(dict(enumerate(closed.tolist())))
+
+    def shared(self):
+        """Give about half away: roots, or what is left at the least depth, if any."""
+        if len(self.roots) > 1:
+            roots = [*self.roots]
+            self.roots = deque(roots[::2])
+            return Search(self.compiled, roots[1::2], self.shares)
+        for depth in range(len(self.path), self.depth + 1):
+            taken, many = self.taken[depth], int(self.many[depth])
+            if 0 <= taken < many:
+                self.many[depth] = taken
+                way = [self.kids[at, self.taken[at] - 1] for at in range(depth)]
+                roots = [[*way, job] for job in self.kids[depth, taken:many]]
+                return Search(self.compiled, roots, shares=True)
+        return None
 
 
-def enlist(certificate):
-    """Begin a process of a crew, which ends with the one that began it."""
-    threading.Thread(target=follow, daemon=True).start()
-    Crew.tree = Tree(certificate)
+@cache
+def bounds_of(lanes, n_machines):
+    """Return the function for Numba that computes the bounds of a node's children.
+
+    It is ``Lanes.bounds`` of both sides, for ``VECTOR`` jobs at once in instructions
+    that Numba does not find in such loops by itself: that makes all of the exploring
+    three times as fast. It returns how many more children the back has at a limit: with
+    the least bound of all, or below the given one.
+    """
+    numba, _ = compiler()
+    from llvmlite import ir
+    from numba.core import cgutils, types
+
+    word = ir.IntType(64)
+
+    def write(context, builder, signature, arguments):
+        vector = ir.VectorType(context.get_value_type(signature.args[0].dtype), VECTOR)
+
+        def at(argument, *indices):
+            kind, value = signature.args[argument], arguments[argument]
+            array = context.make_array(kind)(context, builder, value)
+            indices = [word(i) if type(i) is int else i for i in indices]
+            return cgutils.get_item_pointer(context, builder, kind, array, indices)
+
+        def many_at(*place):
+            return builder.bitcast(at(*place), vector.as_pointer())
+
+        def everywhere(value):
+            one = builder.insert_element(vector(ir.Undefined), value, word(0))
+            zeros = ir.VectorType(ir.IntType(32), VECTOR)(None)
+            return builder.shuffle_vector(one, one, zeros)
+
+        def of_two(which, one, two):
+            return builder.select(builder.icmp_signed(which, one, two), one, two)
+
+        times, ends, work, gone, found = range(5)
+        depth, by_least, limit = arguments[5:]
+        bounds, least = [], vector([2 ** (vector.element.width - 1) - 1] * VECTOR)
+        for first, side in product(range(0, lanes, VECTOR), range(2)):
+            end = cgutils.alloca_once_value(builder, vector(None))
+            bound = builder.load(many_at(gone, first), align=1)
+            bound = cgutils.alloca_once_value(builder, bound)
+            with cgutils.for_range(builder, word(n_machines)) as loop:
+                mirrored = builder.sub(word(n_machines - 1), loop.index)
+                machine = mirrored if side else loop.index
+                free = builder.load(at(ends, depth, side, loop.index))
+                other = builder.load(at(ends, depth, 1 - side, mirrored))
+                after = builder.add(other, builder.load(at(work, depth, machine)))
+                begin = of_two(">", builder.load(end), everywhere(free))
+                value = builder.add(begin, everywhere(after))
+                builder.store(of_two(">", value, builder.load(bound)), bound)
+                time = builder.load(many_at(times, side, loop.index, first), align=1)
+                builder.store(builder.add(begin, time), end)
+            bounds.append(builder.load(bound))
+            builder.store(bounds[-1], many_at(found, side, first), align=1)
+            least = of_two("<", bounds[-1], least)
+        reduce = cgutils.get_or_insert_function(
+            *(builder.module, ir.FunctionType(vector.element, [vector])),
+            f"llvm.vector.reduce.smin.v{VECTOR}i{vector.element.width}",
+        )
+        least = builder.add(builder.call(reduce, [least]), vector.element(1))
+        limit = everywhere(builder.select(by_least, least, limit))
+        more = ir.IntType(VECTOR)(0)
+        for bound, count in zip(bounds, cycle((builder.sub, builder.add))):
+            below = builder.icmp_signed("<", bound, limit)
+            more = count(more, builder.ctpop(builder.bitcast(below, more.type)))
+        return builder.sext(more, word)
+
+    @numba.extending.intrinsic
+    def bounds(_, times, ends, work, gone, found, depth, by_least, limit):
+        kinds = times, ends, work, gone, found, depth, types.boolean, times.dtype
+        return types.int64(*kinds), write
+
+    return bounds
 
 
-def follow():
-    """End with the process that began this one, however it ended."""
-    multiprocessing.parent_process().join()
-    os._exit(1)
+@cache
+def explorer(kind, lanes, n_machines):
+    """Compile the function that explores, for times of a kind, jobs and machines."""
+    numba, np = compiler()
+    njit, none = numba.njit(nogil=True), np.iinfo(kind).max
+    bounds = bounds_of(lanes, n_machines)
 
+    @njit
+    def is_closed(machines, orders, ends, gone, depth, job, ub):
+        """Whether two-machine bounds close a child that has a job more than gone."""
+        for pair in range(len(machines)):
+            u, v = machines[pair]
+            one, two = np.int64(ends[depth, 0, u]), np.int64(ends[depth, 0, v])
+            for first, lag, second, other in orders[pair]:
+                if gone[other] == 0 and other != job:
+                    one += first
+                    two = max(two, one + lag) + second
+            if two + ends[depth, 1, n_machines - 1 - v] >= ub:
+                return True
+        return False
 
-def serve(name, arguments):
-    """Call a method of the tree in a process of a crew."""
-    return getattr(Crew.tree, name)(*arguments)
+    @njit
+    def explore(tables, options, state, depth, path, owned, ub, floor, most, closed):
+        """Explore on from a state, until there are too many nodes.
 
+        The depth of the current node, nodes, leaves, and whether it is a leaf that is
+        better than it may be. The depth is -1 at the end.
+        """
+        times, rows, groups, machines, orders = tables
+        rule, limit, skips_copies, first, last = options
+        kids, many, taken, sides, gone, ends, work = state
+        n_jobs = len(work)
+        found, below = np.empty((2, lanes), kind), min(ub, none)
+        decomposed = leaves = 0
+        while depth >= 0 and decomposed + leaves <= most:
+            if taken[depth] < 0:  # it was not looked at yet
+                taken[depth] = many[depth] = kept = 0
+                if depth == n_jobs - 1:
+                    leaves += 1
+                    closed[depth] += 1
+                    job, value, end = gone.argmin(), 0, 0
+                    for k in range(n_machines):
+                        end = max(end, ends[depth, 0, k]) + rows[0, job, k]
+                        value = max(value, end + ends[depth, 1, n_machines - 1 - k])
+                    if value < floor:
+                        return depth, decomposed, leaves, True
+                    continue
+                decomposed += depth >= owned
+                more = bounds(times, ends, work, gone, found, depth, rule == 0, limit)
+                if more == 0:
+                    for job in range(lanes):
+                        more += found[0, job] - found[1, job]
+                if rule > 2:  # alternate, front, back
+                    more = -1 if rule == 5 or (rule == 3 and depth % 2 == 1) else 0
+                side = sides[depth] = 1 if more < 0 else 0
+                if skips_copies:
+                    before = -1
+                    for job in range(n_jobs):
+                        if not gone[job]:
+                            if groups[job] == before:
+                                found[side, job] = none
+                            before = groups[job]
+                if depth < len(path):
+                    kids[depth, 0] = path[depth]
+                    kept += found[side, path[depth]] < below
+                    closed[len(path)] += 1 - kept
+                else:
+                    for job in range(n_jobs):
+                        kids[depth, kept] = job
+                        kept += found[side, job] < below
+                    closed[depth + 1] += n_jobs - depth - kept
+                many[depth] = kept
+            if taken[depth] == many[depth]:
+                depth -= 1
+                if depth >= 0:
+                    gone[kids[depth, taken[depth] - 1]] = 0
+                continue
+            job, side, end = kids[depth, taken[depth]], sides[depth], 0
+            taken[depth] += 1
+            for k in range(n_machines):
+                end = max(end, ends[depth, side, k]) + rows[side, job, k]
+                ends[depth + 1, side, k] = end
+            for k in range(n_machines):
+                ends[depth + 1, 1 - side, k] = ends[depth, 1 - side, k]
+                work[depth + 1, k] = work[depth, k] - rows[0, job, k]
+            if first <= depth + 1 < last and is_closed(
+                machines, orders, ends, gone, depth + 1, job, ub
+            ):
+                closed[max(depth + 1, len(path))] += 1
+                continue
+            gone[job] = none
+            depth += 1
+            taken[depth] = -1
+        return depth, decomposed, leaves, False
 
-def plus(one, two):
-    """Add counts."""
-    return one[0] + two[0], one[1] + two[1], one[2] + two[2]
+    return explore
 
 
 def cascade_of(bound, n_jobs, n_machines):
@@ -1275,16 +1262,27 @@ def check_equal_jobs(certificate, times):
         expect(ok, "expected equal jobs side by side in the root order")
 
 
+def check_schedule(result, jobs, cost, objective):
+    """Check that there is a schedule, and that it costs what is claimed."""
+    ok = sorted(result["permutation"] or []) == [*jobs]
+    expect(ok, "the schedule is none of all jobs")
+    found, value = cost(result["permutation"]), result["makespan"]
+    expect(found == value, f"the schedule has {objective} {found}, not {value}")
+
+
+def check_objective(result, objective):
+    """Check what the cost is called, if it is called anything."""
+    called = result.get("objective", objective)
+    expect(called == objective, f"expected a cost called {objective}, got {called!a}")
+
+
 def check_claim(certificate, cost, objective):
     """Check that the schedule costs what is claimed, where the tree was pruned."""
     result, jobs = certificate["result"], list(range(size_of(certificate)[0]))
     status, value, order = result["status"], result["makespan"], result["permutation"]
-    called = result.get("objective", objective)
-    expect(called == objective, f"expected a cost called {objective}, got {called!a}")
+    check_objective(result, objective)
     if status == "optimal":
-        expect(sorted(order or []) == jobs, "the schedule is none of all jobs")
-        found = cost(order)
-        expect(found == value, f"the schedule has {objective} {found}, not {value}")
+        check_schedule(result, jobs, cost, objective)
         expect(result["ub"] == value, f"explored below {result['ub']}, not {value}")
     else:
         expect(status == "infeasible_cutoff", f"{status!r} is no claim of a proof")
@@ -1297,15 +1295,10 @@ def check_claim(certificate, cost, objective):
 def check_root_claim(certificate, n_jobs, cost, bound, objective):
     """Check that the schedule costs what is claimed, and no more than the bound."""
     result = certificate["result"]
-    value, order = result["makespan"], result["permutation"]
-    called = result.get("objective", objective)
-    expect(called == objective, f"expected a cost called {objective}, got {called!a}")
+    check_objective(result, objective)
     expect(result["status"] == "optimal", "expected the claim of an optimum")
-    ok = sorted(order) == list(range(n_jobs))
-    expect(ok, "the schedule is none of all jobs")
-    found = cost(order)
-    expect(found == value, f"the schedule has {objective} {found}, not {value}")
-    claimed = result["lower_bound"]
+    check_schedule(result, range(n_jobs), cost, objective)
+    claimed, value = result["lower_bound"], result["makespan"]
     expect(claimed == value, f"the bound {claimed} is not that of the schedule")
     expect(bound >= value, f"the root has the bound {bound}, below {value}")
 
@@ -1652,6 +1645,8 @@ class Audit:
         self.inside = self.inside_nodes = 0  # descents in units that are too large
         self.each = max(1, min(INSIDE, STEPS // size_of(certificate)[0]))
         self.ratios = [], []  # estimated over claimed nodes, where bounds fell to, from
+        self.parents = {row[1] for row in certificate["units"]}
+        self.own = set()  # numbers of those whose own parts were explored again
         self.homes = {}  # of a root: the last unit with it
         for part in parts.values():
             self.homes |= {tuple(path): part for path in part.roots or ()}
@@ -1667,8 +1662,8 @@ class Audit:
         # a mean of estimates without bias, of numbers above 0 (Markov's inequality)
         text = f"random descents say {mean} nodes: there are more than {self.claimed}"
         expect(mean <= SURE * self.claimed, text)
+        own = own_parts(self.certificate, self.parts)
         if everything or self.claimed <= self.left:
-            own = own_parts(self.certificate, self.parts)
             return PROVED, self.whole() if own is None else self.by_units(own)
         some = self.left // PART  # descents may say by far too little
         if mean <= some:
@@ -1676,9 +1671,13 @@ class Audit:
             ((_, found),) = self.tree.explore_all([([[]], self.floor, some)])
             if found is not None:
                 return PROVED, self.whole(found)
-        fallen = self.descend([(*descent, 0) for descent in descents], self.little)
+        self.explore_own(own or [])
+        homes = self.descend([(*descent, 0) for descent in descents], self.little)
+        fallen = len(homes)
         chosen = [self.weighted() for _ in range(self.draws - self.draws // 2)]
-        self.explore({part.number: part for part in chosen if part}.values())
+        # those that descents ended in, too: what is below these may be hidden there
+        wanted = [*(part for part in chosen if part), *homes]
+        self.explore({part.number: part for part in wanted}.values())
         checked = [part for part in chosen if part and self.again.get(part.number)]
         large = [part for part in chosen if part and not self.again.get(part.number)]
         self.sample(large)
@@ -1687,7 +1686,8 @@ class Audit:
             f"{len(descents)} random descents, were explored again: {self.found} "
             f"nodes, {self.found / max(1, self.claimed):.3%} of those claimed"
         )
-        if min(len(checked), fallen) >= LEAST_DRAWS and 2 * len(checked) >= len(chosen):
+        firm = sum(map(self.knows, homes))
+        if min(len(checked), firm) >= LEAST_DRAWS and 2 * len(checked) >= len(chosen):
             return AUDITED, text
         if not large:
             return TOO_LITTLE, text
@@ -1702,6 +1702,30 @@ class Audit:
         ok = ok and 2 * self.inside >= self.each * len(large)
         ok = ok and low <= 1 <= high <= WIDE * low
         return (SAMPLED if ok else TOO_LITTLE), text
+
+    def explore_own(self, own):
+        """Explore again what units gave nobody, where others were made from them.
+
+        Else a part of the tree that nobody explored could pass for a closed subtree of
+        such a unit, which has so many nodes that no descent is below too many.
+        """
+        parts = [part for part in own if part.number in self.parents]
+        parts = sorted(
+            (part for part in parts if part.nodes <= self.most),
+            key=lambda part: part.nodes,
+        )
+        ends = accumulate(part.nodes for part in parts)
+        parts = [part for part, end in zip(parts, ends) if 2 * end <= self.left]
+        self.say(f"explores what {len(parts)} units kept to themselves")
+        jobs = [(part.roots, part.least, part.nodes) for part in parts]
+        for index, found in self.tree.explore_all(jobs):
+            parts[index].check_again(found, parts[index].least)
+            self.left -= found[0] + found[1]
+            self.own.add(parts[index].number)
+
+    def knows(self, part):
+        """Whether a unit, or what it kept to itself, was explored again."""
+        return part.number in self.own or bool(self.again.get(part.number))
 
     def by_units(self, own):
         """Explore every unit, without those made from it; returns what was found.
@@ -1818,17 +1842,17 @@ class Audit:
                 descent = self.tree.descend(self.rng, self.floor, start)
                 starts.append((*descent, len(start)))
         before = self.left
-        self.inside = self.descend(starts, max(FEW, self.little // self.each))
+        self.inside = len(self.descend(starts, max(FEW, self.little // self.each)))
         self.inside_nodes = before - self.left
 
     def descend(self, descents, little):
-        """Explore below a node of each random descent; returns how many ended.
+        """Explore below a node of each random descent; returns the units of the ended.
 
         A descent has a path, sizes below its nodes, and the least depth of the node,
         which has about ``little`` nodes. What is found there lies in units that cannot
         have explored less. If it has more, the next node of the path follows.
         """
-        waiting, ended = [], 0
+        waiting, homes = [], []
         for path, sizes, least in descents:
             small = (8 * size <= little or size == 1 for size in sizes)
             waiting.append((path, max(least, [*small].index(True))))
@@ -1846,36 +1870,56 @@ class Audit:
                     continue
                 nodes = found[0] + found[1]
                 self.left -= nodes
-                ended += 1
                 ends = [tuple(path[:end]) for end in range(depth, -1, -1)]
                 part = next(self.homes[end] for end in ends if self.whole_home(end))
                 below = f"{nodes} below {path[:depth]}"
                 text = f"unit {part.number}: {part.nodes} nodes, but {below}"
                 expect(nodes <= part.nodes, text)
+                homes.append(part)
             waiting = again
-        return ended
+        return homes
 
     def whole_home(self, path):
         """Whether a unit that lists a root accounts for all of it."""
         return path in self.homes and self.homes[path].whole
 
 
+def say(text):
+    """Print what is explored."""
+    print(f"...      {text}", flush=True)
+
+
+def count_of(text):
+    """Return a whole number >= 0 of the command line."""
+    try:
+        if (value := int(text)) >= 0:
+            return value
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"expected a whole number >= 0, got {text}")
+
+
 def main():
     """Check a certificate; returns the exit code."""
-    parser = argparse.ArgumentParser(description="Check a certificate of dpbb.")
+    text = "Check a certificate of dpbb. Needs only Python; Numba makes it fast."
+    parser = argparse.ArgumentParser(description=text)
     parser.add_argument("certificate")
-    parser.add_argument("--nodes", type=int, default=2_000_000, help="to explore again")
-    parser.add_argument("--most-nodes", type=int, help="of a part (default: a tenth)")
+    text = "to explore again (default: %(default)s)"
+    parser.add_argument("--nodes", type=count_of, default=2_000_000, help=text)
+    text = "of a part (default: a tenth)"
+    parser.add_argument("--most-nodes", type=count_of, help=text)
     parser.add_argument("--all", action="store_true", help="explore the whole tree")
     parser.add_argument("--seed", default=random.SystemRandom().randrange(2**32))
     there = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
-    parser.add_argument("--processes", type=int, default=len(there(0)))
+    text = "that explore, where Numba is installed"
+    parser.add_argument("--threads", type=int, default=len(there(0)), help=text)
     args = parser.parse_args()
-    args.processes = max(1, args.processes)
+    args.threads = max(1, args.threads)
     try:
         certificate = read(args.certificate)
     except (OSError, ValueError, MemoryError) as error:
-        print(f"FAILED  {str(error) or 'there is too little memory'}")
+        got = getattr(error, "strerror", None) or str(error) or "too little memory"
+        print(f"FAILED  {args.certificate}: expected a certificate of dpbb, got: {got}")
         return 2
     try:
         if is_of_root(certificate):
@@ -1892,17 +1936,14 @@ def main():
         print(f"claim    {result['status']}: nothing below {result['lower_bound']}")
         print(f"seed     {args.seed}", flush=True)
         most = args.nodes // 10 if args.most_nodes is None else args.most_nodes
-        audit = Audit(
-            *(certificate, parts, Tree(certificate, args.processes), args.seed),
-            *(args.nodes, most, DRAWS),
-            lambda text: print(f"...      {text}", flush=True),
-        )
+        tree = Tree(certificate, args.threads, say)
+        audit = Audit(certificate, parts, tree, args.seed, args.nodes, most, DRAWS, say)
         verdict, text = audit.run(args.all)
     except (Failed, RecursionError) as error:
         print(f"FAILED  {error}")
         return 1
-    except (BrokenProcessPool, MemoryError) as error:
-        verdict, text = TOO_LITTLE, f"fewer --processes may need less memory: {error}"
+    except (MemoryError, KeyboardInterrupt) as error:
+        verdict, text = TOO_LITTLE, f"it was stopped: {type(error).__name__}"
     print(f"{verdict}: {text}")
     return EXIT[verdict]
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from queue import SimpleQueue
+from threading import Event
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +24,9 @@ from dpbb.tree.branching import bound_children
 from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
+
+    from numpy.typing import NDArray
 
     from dpbb.engines.base import Device, Engine, Session, Slice
     from dpbb.engines.driver import Exploration
@@ -170,6 +175,39 @@ class Explorer:
         return self._session
 
 
+def side_by_side(
+    explorers: Sequence[Explorer], tasks: Sequence[Task]
+) -> Generator[tuple[int, Found]]:
+    """Explore tasks, a thread for each explorer.
+
+    Yields the number of each and what was found, in any order.
+    """
+    if min(len(explorers), len(tasks)) == 1:
+        for index, task in enumerate(tasks):
+            yield index, explorers[0].explore(task)
+        return
+    free: SimpleQueue[Explorer] = SimpleQueue()
+    for explorer in explorers:
+        free.put(explorer)
+    over = Event()
+
+    def explore(task: Task) -> Found:
+        explorer = free.get()
+        try:
+            return explorer.explore(task, over.is_set)
+        finally:
+            free.put(explorer)
+
+    with ThreadPoolExecutor(len(explorers), "dpbb-again") as pool:
+        futures = {pool.submit(explore, task): at for at, task in enumerate(tasks)}
+        try:
+            for future in as_completed(futures):
+                yield futures.pop(future), future.result()
+        finally:
+            over.set()
+            pool.shutdown(cancel_futures=True)
+
+
 def expanded(
     problem: Problem[Any], tree: TreeOptions, task: Task, wanted: int
 ) -> list[tuple[int, ...]]:
@@ -178,59 +216,118 @@ def expanded(
     Only nodes that are not pruned are replaced: what is closed is closed at the depth
     at which any search closes it.
     """
-    roots, pruned = grown(problem, tree, task, wanted)
-    return sorted(roots + pruned)
-
-
-def grown(
-    problem: Problem[Any], tree: TreeOptions, task: Task, wanted: int
-) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
-    """Replace shallow roots by their children until so many are not pruned.
-
-    Returns
-    -------
-    tuple of list
-        Roots, in order, and what is pruned.
-    """
-    tightens = problem if isinstance(problem, Tightens) else None
+    number = count()  # nodes are not compared
+    growing = Growing(problem, tree, task.ub)
     done: list[tuple[int, ...]] = []
-    closed: list[tuple[int, ...]] = []
-    number = count()  # states are not compared
-    nodes: list[tuple[int, int, tuple[int, ...], Any, Any]] = []
+    nodes: list[tuple[int, int, Node]] = []
 
-    def children(jobs: Any, state: Any, depth: int) -> tuple[bool, Any]:
-        return bound_children(problem, tightens, tree, state, jobs, depth, task.ub)
-
-    def add(path: tuple[int, ...], jobs: Any, state: Any) -> None:
-        heapq.heappush(nodes, (len(path), next(number), path, jobs, state))
-
-    for root in task.roots:
-        jobs = np.array(tree.root_order or range(problem.n_jobs), np.intp)
-        state, pruned = problem.root_state(), False
-        for depth, digit in enumerate(root):
-            back, bounds = children(jobs, state, depth)
-            pruned = bool(bounds[digit] >= task.ub)
-            if pruned or len(jobs) <= 2:
-                break
-            state = problem.extend(state, int(jobs[digit]), back=back)
-            jobs = np.delete(jobs, digit)
-        path = tuple(map(int, root))
-        if pruned:
-            closed.append(path)
-        elif len(path) > problem.n_jobs - 2:
-            done.append(path)
-        else:
-            add(path, jobs, state)
-    while nodes and len(done) + len(nodes) < wanted:
-        depth, _, path, jobs, state = heapq.heappop(nodes)
-        back, bounds = children(jobs, state, depth)
-        for digit, bound in enumerate(bounds):
-            child = (*path, digit)
-            if bound >= task.ub:
-                closed.append(child)
-            elif len(jobs) <= 3:
-                done.append(child)
+    def add(found: Iterable[Node]) -> None:
+        for node in found:
+            if node.can_be_cut:
+                heapq.heappush(nodes, (len(node.path), next(number), node))
             else:
-                after = problem.extend(state, int(jobs[digit]), back=back)
-                add(child, np.delete(jobs, digit), after)
-    return sorted([*done, *(node[2] for node in nodes)]), closed
+                done.append(node.path)
+
+    add(growing.walked(task.roots))
+    while nodes and len(done) + len(nodes) < wanted:
+        add(growing.children(heapq.heappop(nodes)[2]))
+    open_nodes = (node.path for _, _, node in nodes)
+    return sorted([*done, *open_nodes, *growing.pruned])
+
+
+class Node(NamedTuple):
+    """A node that is not pruned.
+
+    Attributes
+    ----------
+    path
+        Digits.
+    jobs : ndarray of intp, shape (r,)
+        Unscheduled jobs, in root order.
+    above
+        State of its parent, the job that leads here, and its side; none of the root.
+    """
+
+    path: tuple[int, ...]
+    jobs: NDArray[np.intp]
+    above: tuple[Any, int, bool] | None
+
+    @property
+    def can_be_cut(self) -> bool:
+        """Whether more than two jobs are left: with fewer it has no inner child."""
+        return len(self.jobs) > 2
+
+
+class Growing:
+    """Nodes of a tree, and their children.
+
+    Attributes
+    ----------
+    pruned
+        Paths of all children that were.
+
+    Parameters
+    ----------
+    problem, tree, ub
+        Of the tree.
+    """
+
+    def __init__(self, problem: Problem[Any], tree: TreeOptions, ub: int) -> None:
+        self.pruned: list[tuple[int, ...]] = []
+        self._problem, self._tree, self._ub = problem, tree, ub
+        self._tightens = problem if isinstance(problem, Tightens) else None
+
+    def walked(self, roots: Iterable[Path]) -> list[Node]:
+        """Walk to roots; those that are pruned on the way are in ``pruned`` instead."""
+        order = np.array(self._tree.root_order or range(self._problem.n_jobs), np.intp)
+        found = []
+        for root in roots:
+            path = tuple(map(int, root))
+            node: Node | None = Node((), order, None)
+            for depth, digit in enumerate(path):
+                if node is None or (depth and not node.can_be_cut):
+                    break
+                node = self._child(node, digit)
+            if node is None:
+                self.pruned.append(path)
+            else:
+                found.append(node._replace(path=path))
+        return found
+
+    def children(self, node: Node) -> list[Node]:
+        """Children that are not pruned; the others are in ``pruned`` afterwards."""
+        state, back, bounds = self._bounded(node)
+        found = []
+        for digit, bound in enumerate(bounds):
+            if bound < self._ub:
+                found.append(_below(node, digit, state, back))
+            else:
+                self.pruned.append((*node.path, digit))
+        return found
+
+    def _child(self, node: Node, digit: int) -> Node | None:
+        state, back, bounds = self._bounded(node)
+        return _below(node, digit, state, back) if bounds[digit] < self._ub else None
+
+    def _bounded(self, node: Node) -> tuple[Any, bool, NDArray[Any]]:
+        """Return a node's state, the side that it takes, and its children's bounds."""
+        if node.above is None:
+            state = self._problem.root_state()
+        else:
+            before, job, side = node.above
+            state = self._problem.extend(before, job, back=side)
+        back, bounds = bound_children(
+            self._problem,
+            self._tightens,
+            self._tree,
+            state,
+            node.jobs,
+            len(node.path),
+            self._ub,
+        )
+        return state, back, bounds
+
+
+def _below(node: Node, digit: int, state: Any, back: bool) -> Node:
+    job = int(node.jobs[digit])
+    return Node((*node.path, digit), np.delete(node.jobs, digit), (state, job, back))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -20,7 +20,7 @@ from dpbb.estimation.plain import sampler_of
 from dpbb.estimation.roots import RootSample
 from dpbb.estimation.sampling import FIRST_SAMPLES, Sampler
 from dpbb.flowshop.family import read_problem
-from dpbb.options import LB1, TreeOptions
+from dpbb.options import LB1, TreeOptions, kinds
 from dpbb.problem import (
     Problem,
     Tightens,
@@ -32,9 +32,9 @@ from dpbb.problem import (
 from dpbb.problems import decoded, encoded, family_of, name_of_bound
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
-from dpbb.proof.finer import in_parts, least_part
-from dpbb.proof.pieces import Explorer, Found, Task
-from dpbb.text.files import check_writable
+from dpbb.proof.finer import Progress, in_parts, least_part
+from dpbb.proof.pieces import Explorer, Found, Task, side_by_side
+from dpbb.text.files import alone, check_writable
 from dpbb.tree.branching import bound_children
 from dpbb.tree.work_unit import WorkUnit
 
@@ -223,17 +223,19 @@ def verify(
     EngineUnavailable
         The engine cannot run here.
     """
-    if engine not in ("auto", *NODES):
-        raise OptionError(f"engine: expected auto, {', '.join(NODES)}, got {engine!r}")
-    limits = (("witnesses", witnesses), ("nodes", nodes), ("most_nodes", most_nodes))
-    for name, value in limits:
-        if value is not None and value < 0:
-            raise OptionError(f"{name}: expected at least 0, got {value}")
+    kinds.one_of("auto", *NODES).check(engine, "engine")
+    kinds.whole(0).check(witnesses, "witnesses")
+    limit = kinds.optional(kinds.whole(0))
+    limit.check(nodes, "nodes")
+    limit.check(most_nodes, "most_nodes")
+    kinds.optional(kinds.is_a(int, "an int")).check(seed, "seed")
+    kinds.flag().check(everything, "everything")
+    kinds.optional(kinds.FUNCTION).check(elsewhere, "elsewhere")
+    kinds.optional(kinds.FUNCTION).check(say, "say")
     if elsewhere is not None and not everything and finer is None:
         raise OptionError("scheduler: expected it with the whole tree (--all, --finer)")
     if finer is not None:
         check_writable(finer, "finer", source)
-        check_writable(_kept(finer), "finer", source)
     certificate = (
         source if isinstance(source, Certificate) else Certificate.read(source)
     )
@@ -285,11 +287,15 @@ def verify(
                 if finer is None:
                     verdict, found = audit_of(content).run(everything)
                 else:
-                    fine, verdict, found = _made_finer(
-                        *(audit_of, content, problem, finer, most_nodes)
-                    )
-                    Certificate(fine).write(finer)
-                    _kept(finer).unlink(missing_ok=True)
+                    lock = Path(f"{finer}.lock")
+                    with alone(lock, f"{finer}: expected one that no other call makes"):
+                        # it may make the file, which another call must not find
+                        check_writable(_kept(finer), "finer", source)
+                        fine, verdict, found = _made_finer(
+                            *(audit_of, content, problem, finer, most_nodes)
+                        )
+                        Certificate(fine).write(finer)
+                        _kept(finer).unlink(missing_ok=True)
             finally:
                 again.close()
             seconds = time.monotonic() - began
@@ -338,23 +344,25 @@ def _made_finer(
     """Return finer books, the verdict, and what was found.
 
     Books that go on from a file are audited: whoever can write there can make it up.
+    What does not fit is the file's fault then, but for a schedule that was missed:
+    there is one, whatever the file says.
     """
     audit, kept = audit_of(content), _kept(finer)
-    again, gone_on = audit.tree, kept.exists()
+    again, here = audit.tree, Progress(kept, content)
     try:
         fine, counts = in_parts(
             *(content, problem, _tree_of(content), again.explore_all),
             most_nodes or least_part(audit.claimed),
-            *(("dpbb verify", again.name), audit.say, kept),
+            *(("dpbb verify", again.name), audit.say, here),
         )
         found = audit.whole(counts)
-        if not gone_on:
+        if not here.went_on:
             return fine, checker.PROVED, found
         return fine, *audit_of(fine).run(False)
-    except OptionError:
+    except (OptionError, _Missed):
         raise
     except (checker.Failed, ValueError, ArithmeticError, LookupError) as error:
-        if not gone_on:
+        if not here.went_on:
             raise
         raise OptionError(
             f"finer: expected what is done of this tree in {kept}, which does not fit "
@@ -495,6 +503,10 @@ _STRUCTURE = dict(
 )
 
 
+class _Missed(checker.Failed):
+    """A schedule was found that is better than what is claimed."""
+
+
 class _Again:
     """Explores parts of the claim's tree, for ``checker.Audit``."""
 
@@ -510,11 +522,14 @@ class _Again:
         self._tightens = problem if isinstance(problem, Tightens) else None
         self._elsewhere = elsewhere
         self.name = engine if elsewhere is None else "a cluster"
-        self._here: Explorer | None = None
+        self._here: list[Explorer] = []
         if elsewhere is None:
             chosen = get_engine(engine)
-            device = next(iter(chosen.devices()), Device("cpu", "verify"))
-            self._here = Explorer(problem, self._tree, self._all_optima, chosen, device)
+            devices = chosen.devices() or [Device("cpu", "verify")]
+            self._here = [
+                Explorer(problem, self._tree, self._all_optima, chosen, device)
+                for device in devices
+            ]
 
     def explore(self, roots: list[list[int]], ub: int, most: int) -> Counts | None:
         """Explore roots; returns decomposed, leaves, closed by depth.
@@ -526,12 +541,12 @@ class _Again:
 
     def explore_all(
         self, jobs: Sequence[tuple[list[list[int]], int, int]]
-    ) -> Iterator[tuple[int, Counts | None]]:
+    ) -> Generator[tuple[int, Counts | None]]:
         """Explore several; yields the number of each, and what ``explore`` returns."""
         for index, found in self._found(jobs):
             _, ub, most = jobs[index]
             if found.best is not None and found.best < ub - self._all_optima:
-                raise checker.Failed(
+                raise _Missed(
                     f"a schedule of {objective_of(self._problem)} {found.best} below "
                     f"{ub} was missed"
                 )
@@ -561,14 +576,13 @@ class _Again:
             yield from self._elsewhere(
                 self._problem, self._tree, self._all_optima, tasks
             )
-        elif self._here is not None:
-            for index, task in enumerate(tasks):
-                yield index, self._here.explore(task)
+        else:
+            yield from side_by_side(self._here, tasks)
 
     def close(self) -> None:
         """Free the session."""
-        if self._here is not None:
-            self._here.close()
+        for explorer in self._here:
+            explorer.close()
 
     def descend(
         self, rng: Random, ub: int, start: Sequence[int] = ()

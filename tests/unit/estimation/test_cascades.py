@@ -92,6 +92,16 @@ def test_a_tree_begins_anew_where_it_pays(bound, others, explored, seconds, pays
     assert found.pays(explored, seconds) is pays
 
 
+@pytest.mark.parametrize(
+    ("others", "words"),
+    [(1.5e7, "150% of its"), (3e8, "take 30 times its"), (1e300, "more than 1000")],
+)
+def test_why_is_short(others, words):
+    why = Prospect("lb2", nodes=1e7, others=others, start_s=2.0).why
+    assert words in why
+    assert len(why) < 80
+
+
 def test_one_machine_has_no_pair():
     one = FlowShopProblem(FlowShopInstance("one", [[3], [4], [2]]))
     assert pair_bounds_of(one) is None

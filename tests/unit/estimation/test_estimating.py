@@ -15,7 +15,7 @@ from dpbb.tree.work_unit import WorkUnit
 
 
 def small(instance="ta005", **changes):
-    return dpbb.estimate(instance, measure=False, **{"samples": 20, **changes})
+    return dpbb.estimate(instance, **{"samples": 20, "measure": False, **changes})
 
 
 def test_a_small_tree_is_counted():
@@ -103,6 +103,9 @@ def test_of_many_jobs_no_upper_end_is_claimed():
         ({"probes": 1}, "probes: expected a whole number from 2 to 64"),
         ({"seed": -1}, "seed: expected"),
         ({"gpus": 0}, "gpus: expected"),
+        ({"roots": 3}, "roots: expected a WorkUnit, got 3"),
+        ({"should_stop": 3}, "should_stop: expected a function, got 3"),
+        ({"measure": "x"}, "measure: expected true or false, got 'x'"),
         ({"branching": "best"}, "branching: expected one of"),
         ({"time_limit_s": 3}, "time_limit_s: expected one of branching"),
         ({"roots": WorkUnit.whole(3)}, "roots: expected roots of a tree of 20 jobs"),

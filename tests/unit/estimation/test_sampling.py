@@ -25,6 +25,7 @@ from dpbb.estimation.sampling import (
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import BranchingRule, TreeOptions
+from dpbb.proof.pieces import Growing
 from dpbb.tree.work_unit import WorkUnit
 from tests import oracle
 from tests.intervals import unit_between
@@ -120,6 +121,27 @@ def test_the_estimate_is_unbiased(tree_of_11570):
     assert abs(last.mean - 12_205) < 4 * error
     leaves = np.array([one.leaves for one in last.found])
     assert abs(leaves.mean() - 256) < 4 * leaves.std(ddof=1) / np.sqrt(len(leaves))
+
+
+def test_each_root_is_estimated_by_itself(tree_of_11570):
+    """Exact where all is looked at, unbiased where not, 0 where a root is pruned."""
+    problem, tree, ub = tree_of_11570
+    growing = Growing(problem, tree, ub)
+    nodes = [*growing.children(growing.walked([()])[0])]
+    paths = sorted([node.path for node in nodes] + growing.pruned)
+    roots = RootSample.of(WorkUnit.from_paths(problem.n_jobs, paths))
+    sampler = Sampler(problem, tree, ub)
+
+    def each(samples, seed):
+        return sampler.each(roots, samples, np.random.SeedSequence(seed))
+
+    exact = each(ALL, 1)
+    assert exact.sum() == 12_205 - 1
+    assert [paths[at] for at in np.flatnonzero(exact)] == [node.path for node in nodes]
+    found = np.array([each(5, seed).sum() for seed in range(300)])
+    assert found.std() > 0.01 * found.mean()  # it does leave out
+    error = found.std(ddof=1) / np.sqrt(len(found))
+    assert abs(found.mean() - exact.sum()) < 4 * error
 
 
 def test_the_seed_alone_decides(tree_of_11570):

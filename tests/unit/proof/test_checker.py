@@ -241,11 +241,11 @@ def test_without_exploring_it_only_adds_up(dealt):
     found = verify(Certificate(dealt), witnesses=0)
     assert found.verdict == checker.TOO_LITTLE
     assert not found.ok
-    with pytest.raises(OptionError, match="witnesses: expected at least 0"):
+    with pytest.raises(OptionError, match="witnesses: expected a whole number >= 0"):
         verify(Certificate(dealt), witnesses=-1)
-    with pytest.raises(OptionError, match="most_nodes: expected at least 0"):
+    with pytest.raises(OptionError, match="most_nodes: expected a whole number >= 0"):
         verify(Certificate(dealt), most_nodes=-1)
-    with pytest.raises(OptionError, match="engine: expected auto, cpu, gpu, reference"):
+    with pytest.raises(OptionError, match="engine: expected one of auto, cpu, gpu"):
         verify(Certificate(dealt), engine="abacus")
 
 
@@ -311,11 +311,33 @@ def write(path, content):
 )
 def test_damaged_files_are_named(name, make, dealt, tmp_path, monkeypatch, capsys):
     path = write(tmp_path / name, make(json.dumps(dealt).encode()))
-    with pytest.raises(OptionError, match="expected a certificate, got"):
+    with pytest.raises(OptionError, match="expected a certificate, got") as refused:
         verify(path)
+    assert str(refused.value).count(str(path)) == 1
     monkeypatch.setattr(sys, "argv", ["", str(path)])
     assert checker.main() == 2
-    assert str(path) in capsys.readouterr().out
+    assert capsys.readouterr().out.count(str(path)) == 1
+
+
+@pytest.mark.parametrize("option", ["--nodes", "--most-nodes"])
+@pytest.mark.parametrize("value", ["-5", "1.5", "many", ""])
+def test_the_program_refuses_what_is_no_number_of_nodes(
+    option, value, monkeypatch, capsys
+):
+    monkeypatch.setattr(sys, "argv", ["", "missing.json", option, value])
+    with pytest.raises(SystemExit) as ended:
+        checker.main()
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert f"argument {option}: expected a whole number >= 0, got {value}" in said
+
+
+def test_the_program_says_that_numba_makes_it_fast(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["", "--help"])
+    with pytest.raises(SystemExit):
+        checker.main()
+    assert "Numba" in capsys.readouterr().out
+    assert "Numba" in checker.__doc__.splitlines()[0]
 
 
 VALUES = (None, True, False, 0, -1, 1, 2, 2**31, 2**63, 2**70, -(2**70), 1.5)

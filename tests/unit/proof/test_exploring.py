@@ -1,4 +1,4 @@
-"""The program of one file counts the same, one node at a time or by blocks of them."""
+"""The program of one file counts the same, in plain Python and compiled."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import random
 import subprocess
 import sys
 from itertools import combinations
+from math import inf
+from operator import add
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -20,8 +23,11 @@ def random_shop(seed):
     Returns the tree's certificate, an upper bound, and disjoint roots with holes.
     """
     rng = random.Random(seed)
-    n_jobs, machines = rng.randint(1, 8), rng.randint(1, 5)
-    n_given, largest = rng.choice([0, 0, 1, 2]), rng.choice([1, 9, 99, 5000, 2**24])
+    n_given, largest = (
+        rng.choice([0, 0, 1, 2]),
+        rng.choice([1, 9, 99, 99, 2**20, 2**24]),
+    )
+    n_jobs, machines = rng.randint(1, 8), 6 if largest > 99 else rng.choice([1, 6])
     times = [
         [rng.randint(0, largest) for _ in range(machines)]
         for _ in range(n_jobs + n_given)
@@ -47,7 +53,7 @@ def random_shop(seed):
         "instance": {"times": times, "front": front, "back": given[len(front) :]},
         "tree": {"branching": rng.choice(checker.RULES), "rule_version": version}
         | {"bound": bound, "root_order": [job for kind in kinds for job in kind]},
-        "result": {"ub": 0, "all_optima": False},
+        "result": {"ub": 0, "all_optima": rng.random() < 0.2},
     }
     shop = checker.Shop(content)
     least = min(shop.makespan(rng.sample(range(n_jobs), n_jobs)) for _ in range(30))
@@ -64,97 +70,98 @@ def random_shop(seed):
 
 def explored(tree, *job):
     try:
-        return tree.explore(*job)
+        ((_, found),) = tree.explore_all([job])
     except checker.Failed:
         return "a better schedule"
+    return found
 
 
-@pytest.mark.parametrize("first", range(0, 240, 40))
-def test_blocks_count_what_single_nodes_do(first, monkeypatch):
-    trees = limited = better = 0
-    for seed in range(first, first + 40):
+def trees(content, threads=1):
+    """Return a tree that is explored in plain Python, and one that is compiled."""
+    plain, compiled = checker.Tree(content), checker.Tree(content, threads)
+    plain.patience, compiled.patience = inf, 0.0
+    return plain, compiled
+
+
+def test_what_is_compiled_counts_what_plain_python_does(monkeypatch):
+    begun = limited = better = nodes = 0
+    for seed in range(240):
         content, ub, roots = random_shop(seed)
         rng = random.Random(seed)
-        monkeypatch.setattr(checker, "BLOCK", rng.choice([1, 1000, 2**16]))
-        blocks, single = checker.Tree(content), checker.Tree(content)
-        assert blocks.blocks.width >= 64
-        if seed % 2:  # blocks that are smaller than what is born in them
-            blocks.blocks.width = rng.randint(1, 5)
-        single.blocks = None
+        monkeypatch.setattr(checker, "SLICE", rng.choice([1, 5000, 2**32]))
+        plain, compiled = trees(content, rng.choice([1, 1, 2]))
         most = rng.choice([20_000, 20_000, rng.randint(0, 30)])
         for at_claim in (False, True):
-            found = explored(blocks, roots, ub, most, at_claim)
-            wanted = explored(single, roots, ub, most, at_claim)
+            wanted = explored(plain, roots, ub, most, at_claim)
+            found = explored(compiled, roots, ub, most, at_claim)
             if found != wanted:  # what comes first, too many nodes or a schedule
+                assert compiled.threads > 1, seed
                 assert {found, wanted} == {None, "a better schedule"}, seed
-            trees += isinstance(found, tuple) and sum(found[:2]) > 10
+            begun += isinstance(found, tuple) and sum(found[:2]) > 10
             limited += found is None
             better += found == "a better schedule"
-    assert min(trees, limited, better) > 0
+        nodes += compiled.compiled is not None
+    assert min(begun, limited, better) > 0
+    assert nodes > 100
 
 
-def test_pieces_that_processes_explore_count_what_one_does(dealt, monkeypatch):
-    monkeypatch.setattr(checker, "FEW_BY_BLOCKS", 10)
+def test_what_is_compiled_counts_what_the_engine_does(dealt, both, monkeypatch):
+    monkeypatch.setattr(checker, "PATIENCE_S", 0.0)
+    explorer = Mock(wraps=checker.explorer)
+    monkeypatch.setattr(checker, "explorer", explorer)
+    assert both(dealt, everything=True)[0]
+    explorer.assert_called_once()
+
+
+def test_parts_that_threads_explore_count_what_one_does(dealt, monkeypatch):
+    monkeypatch.setattr(checker, "SLICE", 5000)
     ub = dealt["result"]["ub"]
-    tree, crew = checker.Tree(dealt), checker.Tree(dealt, processes=2)
+    tree, threads = trees(dealt, 3)
     roots = [[[]], [[0], [2, 0], [2, 3]], [[1, 0, 0]], [[digit] for digit in range(4)]]
     counts = [tree.explore(one, ub, 10**6) for one in roots]
     nodes = [sum(one[:2]) for one in counts]
     jobs = [(one, ub, most) for one, most in zip(roots, nodes, strict=True)]
-    assert dict(crew.explore_all(jobs)) == dict(enumerate(counts))
+    assert dict(threads.explore_all(jobs)) == dict(enumerate(counts))
+    assert threads.compiled
     jobs = [(one, ub, most - 1) for one, most in zip(roots, nodes, strict=True)]
-    assert dict(crew.explore_all(jobs)) == dict.fromkeys(range(4))
+    assert dict(threads.explore_all(jobs)) == dict.fromkeys(range(4))
     for more, enough in ((0, True), (1, False)):
         jobs = [(one, ub, most + more) for one, most in zip(roots, nodes, strict=True)]
-        assert dict(crew.reach_all(jobs)) == dict.fromkeys(range(4), enough)
-    walks = [(one, ub, random.Random(3), 10**6) for one in roots]
-    estimates = dict(crew.estimate_all(walks))
-    assert estimates == {
-        index: tree.estimate(*job[:2], random.Random(3), 10**6)
-        for index, job in enumerate(walks)
-    }
+        assert dict(threads.reach_all(jobs)) == dict.fromkeys(range(4), enough)
     with pytest.raises(checker.Failed, match="was missed"):
-        dict(crew.explore_all([([[]], 2 * ub, 10**6)]))
-    crew.crew.executor.shutdown()
+        dict(threads.explore_all([([[]], 2 * ub, 10**6)]))
 
 
-def die(*_):
-    os._exit(9)
-
-
-def test_a_process_that_dies_is_no_forgery(dealt, tmp_path, monkeypatch, capsys):
-    """As if memory were short."""
-    monkeypatch.setattr(checker, "FEW_BY_BLOCKS", 10)
-    monkeypatch.setattr(checker, "serve", die)
-    path = tmp_path / "certificate.json"
-    path.write_text(checker.json.dumps(dealt))
-    monkeypatch.setattr(sys, "argv", ["", str(path), "--all", "--processes", "2"])
-    assert checker.main() == checker.EXIT[checker.TOO_LITTLE]
-    assert "fewer --processes may need less memory" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("single", [False, True])
-@pytest.mark.parametrize("wanted", [1, 2, 7])
 @pytest.mark.parametrize("roots", [[[]], [(3,)], [(0, 1), (2,), (5, 0)]])
-def test_what_is_split_again_and_again_counts_the_same(
-    roots, wanted, single, dealt, monkeypatch
-):
-    monkeypatch.setattr(checker, "ROOTS_AT_A_TIME", 2)
+def test_what_is_shared_again_and_again_counts_the_same(roots, dealt, monkeypatch):
+    monkeypatch.setattr(checker, "SLICE", 500)
     tree, ub = checker.Tree(dealt), dealt["result"]["ub"]
-    tree.blocks = None if single else tree.blocks
-    if tree.blocks:
-        tree.blocks.width = 3
-    whole = tree.explore(roots, ub, 10**6)
-    parts, found, splits = [(roots, [])], (0, 0, checker.Counter()), 0
-    while parts:
-        counts, *left = tree.explore_for(0.0, *parts.pop(), ub, 10**6)
-        found = checker.plus(found, counts)
-        more = tree.split(*left, wanted)
-        assert len(more) <= wanted
-        parts += more
-        splits += len(more) > 1
-    assert (*found[:2], dict(+found[2])) == whole
-    assert (splits > 3) == (wanted > 1)
+    compiled = checker.Compiled(tree)
+    searches = [checker.Search(compiled, roots)]
+    found, shares = (0, 0, checker.Counter()), 0
+    while searches:
+        search = searches.pop()
+        found = [*map(add, found, search.explore(ub, 10**6))]
+        if not search.ended:
+            given = search.shared()
+            shares += given is not None
+            searches += [search, given] if given else [search]
+    assert (*found[:2], dict(found[2])) == tree.explore(roots, ub, 10**6)
+    assert shares > 3
+
+
+@pytest.mark.parametrize("bound", ["lb1", "cascade:2-4:0-1,2-5", "lb2"])
+def test_a_slice_is_shorter_with_more_pairs(bound, dealt, monkeypatch):
+    content = {**dealt, "tree": dealt["tree"] | {"bound": bound}}
+    compiled = checker.Compiled(checker.Tree(content))
+    n_jobs, machines = compiled.n_jobs, compiled.n_machines
+    node = n_jobs * (machines + len(compiled.tree.pairs) * n_jobs)
+    for slice_, nodes in ((10 * node, 10), (node - 1, 1)):
+        monkeypatch.setattr(checker, "SLICE", slice_)
+        search = checker.Search(compiled, [[]])
+        found = search.explore(dealt["result"]["ub"], 10**6)
+        assert sum(found[:2]) == nodes + 1
+        assert not search.ended
 
 
 def test_values_choose_the_integers():
@@ -165,22 +172,72 @@ def test_values_choose_the_integers():
     # (3 jobs + 2 * 2 machines + 4) times the longest operation has to be below
     for longest in (2978, 2979, (2**31 - 2) // 11, 2**28):
         content["instance"]["times"][0][1] = longest
-        kinds.append(checker.Tree(content).blocks.kind)
+        kinds.append(checker.Compiled(checker.Tree(content)).kind)
     assert kinds == [np.int16, np.int32, np.int32, np.int64]
 
 
-def test_without_numpy_it_says_the_same(tmp_path, dealt):
-    """As a program of its own, in a Python that cannot import NumPy."""
+def said_by_the_program(path, code="", **environment):
+    """Last line of the program, run on its own with --all; and the other ones."""
+    run = f"import sys; {code}\nimport runpy; sys.argv[1:] = {[str(path), '--all']}; "
+    run += f"runpy.run_path({checker.__file__!r}, run_name='__main__')"
+    ended = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", run],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert ended.returncode == 0, ended.stderr
+    *lines, verdict = ended.stdout.splitlines()
+    return verdict, lines
+
+
+def test_without_numba_it_says_the_same(tmp_path, dealt):
+    """As a program of its own, in a Python that cannot import Numba."""
     path = tmp_path / "certificate.json"
     path.write_text(checker.json.dumps(dealt))
-    said = []
-    for code in ("", "import sys; sys.modules['numpy'] = None; "):
-        run = f"{code}import runpy, sys; sys.argv[1:] = {[str(path), '--all']}; "
-        run += f"runpy.run_path({checker.__file__!r}, run_name='__main__')"
-        ended = subprocess.run(  # noqa: S603
-            [sys.executable, "-c", run], capture_output=True, text=True, timeout=100
-        )
-        assert ended.returncode == 0, ended.stderr
-        said.append(ended.stdout.splitlines()[-1])
-    assert said[0] == said[1]
-    assert said[0].startswith("proved again: the whole tree, unit by unit")
+    said = said_by_the_program(path)[0]
+    assert said_by_the_program(path, "sys.modules['numba'] = None")[0] == said
+    assert said.startswith("proved again: the whole tree, unit by unit")
+
+
+NO_PATIENCE = """import time
+from itertools import count
+time.monotonic = lambda ticks=count(step=10): next(ticks)
+"""
+
+
+@pytest.mark.parametrize(
+    "unusable", [{"NUMBA_DISABLE_JIT": "1"}, {"NUMBA_NUM_THREADS": "0"}]
+)
+def test_where_numba_cannot_be_used_plain_python_explores(unusable, tmp_path, dealt):
+    path = tmp_path / "certificate.json"
+    path.write_text(checker.json.dumps(dealt))
+    said, lines = said_by_the_program(path, NO_PATIENCE, **unusable)
+    assert said.startswith("proved again: the whole tree, unit by unit")
+    (line,) = (line for line in lines if "Numba" in line)
+    assert line.startswith("...      Numba is not installed, or cannot be used")
+
+
+def test_that_numba_is_missing_is_said_once(dealt, monkeypatch):
+    said, jobs = [], [([[digit]], dealt["result"]["ub"], 10**6) for digit in range(3)]
+    for usable in (True, False):
+        tree = checker.Tree(dealt, say=said.append)
+        tree.patience = 0.0
+        if not usable:
+            monkeypatch.setattr(checker, "compiler", lambda: None)
+        for _ in range(2):
+            assert len([*tree.explore_all(jobs)]) == 3
+        assert len(said) == (not usable)
+
+
+def test_where_compiling_fails_plain_python_goes_on(dealt, monkeypatch):
+    ub = dealt["result"]["ub"]
+    plain, compiled = trees(dealt)
+    failing = Mock(side_effect=RuntimeError("no code for this processor"))
+    monkeypatch.setattr(checker, "explorer", lambda *_: failing)
+    jobs = [([[digit]], ub, 10**6) for digit in range(3)]
+    assert [*compiled.explore_all(jobs)] == [*plain.explore_all(jobs)]
+    assert [*compiled.explore_all(jobs)] == [*plain.explore_all(jobs)]
+    failing.assert_called_once()
+    assert compiled.compiled is None

@@ -5,14 +5,23 @@ import gzip
 import hashlib
 import json
 import math
+from collections import Counter
+from concurrent.futures import CancelledError
+from pathlib import Path
 
 import pytest
 
-from dpbb.errors import OptionError
+from dpbb.engines.base import Device
+from dpbb.engines.registry import get_engine
+from dpbb.errors import DpbbError, OptionError
+from dpbb.estimation.sampling import Sampler
 from dpbb.proof import checker
+from dpbb.proof import verify as verifying
 from dpbb.proof.certificate import Certificate
+from dpbb.proof.finer import Progress, _Cutter
 from dpbb.proof.pieces import Explorer
 from dpbb.proof.verify import verify
+from dpbb.text.files import alone
 from tests.unit.proof.conftest import deal
 
 
@@ -26,8 +35,6 @@ def test_what_one_seat_explored_alone_can_be_audited_afterwards(
     optimal, both, tmp_path, monkeypatch
 ):
     """One large unit is not checked enough; parts of 100 nodes are."""
-    monkeypatch.setattr("dpbb.proof.finer.AT_FIRST", 10)
-    monkeypatch.setattr("dpbb.proof.finer.AGAIN", 20)
     coarse = deal(optimal, optimal["result"]["ub"])
     nodes = sum(coarse["totals"][key] for key in ("decomposed", "leaves"))
     limits = {"nodes": nodes - 1, "most": 100}
@@ -42,6 +49,268 @@ def test_what_one_seat_explored_alone_can_be_audited_afterwards(
     assert "\naudited: " in text
 
 
+def without(fine, numbers):
+    """Return books that call units closed which somebody left out."""
+    content = copy.deepcopy(fine)
+    gone = [row for row in content["units"] if row[0] in numbers]
+    content["units"] = [row for row in content["units"] if row[0] not in numbers]
+    content["leases"] = [row for row in content["leases"] if row[0] not in numbers]
+    first = content["leases"][0]
+    closed = Counter(dict(map(tuple, first[6])))
+    for path in (path for row in gone for path in row[4]):
+        closed[len(path)] += 1
+        first[4] += checker.trailing_zeros(path)
+    first[6] = [[depth, closed[depth]] for depth in sorted(closed)]
+    closed = Counter()
+    for row in content["leases"]:
+        closed.update(dict(map(tuple, row[6])))
+    content["totals"] = {
+        "decomposed": sum(row[4] for row in content["leases"]),
+        "leaves": sum(row[5] for row in content["leases"]),
+        "closed": [[depth, closed[depth]] for depth in sorted(closed)],
+    }
+    return content
+
+
+@pytest.mark.parametrize("kept", [1, 2])
+def test_parts_that_are_left_out_are_missed(kept, optimal, both, tmp_path):
+    """All sums hold: they are closed subtrees of the unit that the others are from."""
+    fine = finer(deal(optimal, optimal["result"]["ub"]), tmp_path / "a", most_nodes=20)
+    numbers = [row[0] for row in fine["units"][1:]]
+    content = without(fine, {number for number in numbers if number % 3 >= kept})
+    checker.check_units(content)
+    checker.check_sums(content)
+    left = sum(content["totals"][key] for key in ("decomposed", "leaves"))
+    holds, text = both(content, nodes=left - 1, most=100)
+    assert not holds
+    assert checker.AUDITED not in text
+
+
+def test_what_descents_end_in_is_explored_again(optimal, tmp_path):
+    """A part of many roots that claims little is hardly drawn by claimed nodes."""
+    fine = finer(deal(optimal, optimal["result"]["ub"]), tmp_path / "a", most_nodes=20)
+    parts = checker.check_sums(fine)
+    nodes = sum(fine["totals"][key] for key in ("decomposed", "leaves")) - 1
+    audit = checker.Audit(fine, parts, checker.Tree(fine), 1, nodes, 100, 40)
+    descend, found = audit.descend, []
+    audit.descend = lambda *descents: found.append(descend(*descents)) or found[-1]
+    assert audit.run()[0] == checker.AUDITED
+    assert len(found[0]) >= checker.LEAST_DRAWS
+    assert all(audit.knows(part) for part in found[0])
+
+
+def sizes(content):
+    return [row[4] + row[5] for row in content["leases"][1:]]
+
+
+@pytest.mark.parametrize("factor", [0.0, 1e-3, 1e3])
+def test_parts_do_not_rest_on_estimates(factor, optimal, tmp_path, monkeypatch):
+    """What was estimated at too little is cut until it is small."""
+    whole = deal(optimal, optimal["result"]["ub"])
+    each = Sampler.each
+    monkeypatch.setattr(Sampler, "each", lambda *args: factor * each(*args))
+    fine = finer(whole, tmp_path / "fine.json.gz", most_nodes=50)
+    assert fine["totals"] == whole["totals"]
+    assert max(sizes(fine)) <= 50
+
+
+def test_a_tree_that_is_not_estimated_is_cut_evenly(optimal, tmp_path, monkeypatch):
+    monkeypatch.setattr("dpbb.proof.finer.sampler_of", lambda *_: None)
+    whole = deal(optimal, optimal["result"]["ub"])
+    fine = finer(whole, tmp_path / "fine.json.gz", most_nodes=50)
+    assert fine["totals"] == whole["totals"]
+    assert max(sizes(fine)) <= 50
+
+
+def test_hardly_a_node_is_explored_twice(optimal, tmp_path, monkeypatch):
+    whole = deal(optimal, optimal["result"]["ub"])
+    explore, explored = Explorer.explore, []
+
+    def counting(self, task, *stop):
+        found = explore(self, task, *stop)
+        explored.append(found.nodes)
+        return found
+
+    monkeypatch.setattr(Explorer, "explore", counting)
+    finer(whole, tmp_path / "fine.json.gz", most_nodes=50)
+    nodes = sum(whole["totals"][key] for key in ("decomposed", "leaves"))
+    assert len(explored) > nodes / 50
+    assert sum(explored) <= 1.1 * nodes
+
+
+def test_all_devices_explore(optimal, tmp_path, monkeypatch):
+    whole = deal(optimal, optimal["result"]["ub"])
+    one = finer(whole, tmp_path / "1.json.gz", most_nodes=50)
+    engine = type(get_engine("reference"))
+    monkeypatch.setattr(engine, "devices", lambda *_: 3 * [Device("cpu", "test")])
+    assert finer(whole, tmp_path / "3.json.gz", most_nodes=50) == one
+
+
+def test_two_calls_do_not_make_one_file(optimal, tmp_path):
+    path = tmp_path / "fine.json.gz"
+    with (
+        alone(tmp_path / "fine.json.gz.lock", ""),
+        pytest.raises(DpbbError, match=r"no other call makes, got .* process \d+ on"),
+    ):
+        finer(optimal, path)
+    finer(optimal, path)
+    # the lock stays: whoever waits for the next one and this one would be alone, both
+    assert sorted(tmp_path.iterdir()) == [path, tmp_path / "fine.json.gz.lock"]
+
+
+def test_a_lock_that_somebody_removed_is_no_fault(optimal, tmp_path, monkeypatch):
+    write = Certificate.write
+
+    def removing(self, path):
+        (tmp_path / "fine.json.gz.lock").unlink()
+        write(self, path)
+
+    monkeypatch.setattr(Certificate, "write", removing)
+    finer(optimal, tmp_path / "fine.json.gz")
+
+
+def test_a_file_that_another_call_has_is_left_alone(optimal, tmp_path, monkeypatch):
+    checked = []
+    path, check = tmp_path / "fine.json.gz", verifying.check_writable
+    monkeypatch.setattr(
+        *(verifying, "check_writable"),
+        lambda *args: [checked.append(str(args[0])), check(*args)],
+    )
+    with alone(tmp_path / "fine.json.gz.lock", ""), pytest.raises(DpbbError):
+        finer(optimal, path)
+    assert checked == [str(path)]
+    finer(optimal, path)
+    assert checked[1:] == [str(path), f"{path}.part"]
+
+
+def test_the_end_of_a_file_that_was_cut_off_is_explored_again(
+    optimal, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("dpbb.proof.finer.KEEP_S", 0.0)
+    monkeypatch.setattr("dpbb.proof.finer._merged", lambda *_: 1 / 0)
+    path, kept = tmp_path / "fine.json.gz", tmp_path / "fine.json.gz.part"
+    whole = deal(optimal, optimal["result"]["ub"])
+    failed = verify(Certificate(whole), engine="reference", finer=path, most_nodes=50)
+    assert not failed.ok
+    monkeypatch.undo()
+    data = kept.read_bytes()
+    for left in (len(data) // 2, len(data) - 3):
+        kept.write_bytes(data[:left])
+        assert finer(whole, path, most_nodes=50, nodes=10**6)["units"]
+        assert Certificate.read(path).content["totals"] == whole["totals"]
+
+
+CONTENT = {"instance": {}, "tree": {}, "result": {}}
+CONTENT["totals"] = {"decomposed": 1000, "leaves": 0}
+CUT = [[0], [[10, [[0]]], [10, [[1]]], [10, [[2]]]], [[1, 3]], 1]
+
+
+def begun(path):
+    """A tree that was cut in three, of which one is done, but not written."""
+    here = Progress(path, CONTENT)
+    here.note("cut", CUT)
+    here.write()
+    here.note("done", [1, 5, 0, [[2, 3]]])
+    return here
+
+
+def read_again(path):
+    here = Progress(path, CONTENT)
+    return sorted(here.parts), here.done
+
+
+DONE = [2, 3], [([(0,)], (5, 0, {2: 3}))]
+
+
+def test_what_is_done_is_read_however_short_the_file_is(tmp_path):
+    path = tmp_path / "part"
+    begun(path).write()
+    data = path.read_bytes()
+    found = []
+    for left in range(len(data) + 1):
+        path.write_bytes(data[:left])
+        parts, _ = read_again(path)
+        assert read_again(path)[0] == parts
+        found.append(tuple(parts))
+    assert [*dict.fromkeys(found)] == [(0,), (1, 2, 3), (2, 3)]
+
+
+@pytest.mark.parametrize("tail", [bytes(512), b"garbage", b"\x1f\x8b\x08" + bytes(50)])
+def test_what_is_behind_the_last_whole_rows_is_removed(tail, tmp_path):
+    path = tmp_path / "part"
+    begun(path).write()
+    with path.open("ab") as file:
+        file.write(tail)
+    here = Progress(path, CONTENT)
+    assert sorted(here.parts) == DONE[0]
+    here.note("done", [2, 1, 0, []])
+    here.write()
+    assert read_again(path)[0] == [3]
+
+
+@pytest.mark.parametrize("part", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left")])
+def test_a_write_that_fails_can_be_done_again(part, error, tmp_path, monkeypatch):
+    """A full disk, or Ctrl-C, before, in, or right after it; then a last write."""
+    path = tmp_path / "part"
+    here = begun(path)
+    really = Path.open
+
+    class Failing:
+        def __init__(self, file):
+            self.file = file
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            self.file.close()
+
+        def truncate(self, size):
+            self.file.truncate(size)
+
+        def write(self, data):
+            self.file.write(data[: int(part * len(data))])
+            self.file.flush()
+            raise error
+
+    monkeypatch.setattr(Path, "open", lambda *args: Failing(really(*args)))
+    with pytest.raises(type(error)):
+        here.write()
+    monkeypatch.undo()
+    # one that nobody could finish is no worse than one that was cut off
+    kept = path.read_bytes()
+    assert read_again(path)[0] in ([1, 2, 3], [2, 3])
+    path.write_bytes(kept)
+    here.write()
+    assert read_again(path) == DONE
+
+
+def test_nobody_waits_for_a_cut_if_nothing_can_be_written(
+    optimal, tmp_path, monkeypatch
+):
+    waited = []
+
+    def cut(self, large):
+        if large[0][1] == [()]:
+            return [[10**6, [[0]]], [1, [[1]]]], [], 1
+        waited.append(self.over.wait(20))
+        raise CancelledError
+
+    def full(*_):
+        raise OSError(28, "No space left")
+
+    def explore(*_):
+        monkeypatch.setattr(Progress, "write", full)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_Cutter, "cut", cut)
+    monkeypatch.setattr(Explorer, "explore", explore)
+    with pytest.raises(OSError, match="No space left"):
+        finer(optimal, tmp_path / "fine.json.gz", most_nodes=50)
+    assert waited == [True]
+
+
 def test_finer_books_of_a_wrong_claim_are_refused(optimal, tmp_path):
     false = copy.deepcopy(deal(optimal, optimal["result"]["ub"]))
     one = next(row for row in false["leases"] if row[5])
@@ -53,15 +322,33 @@ def test_finer_books_of_a_wrong_claim_are_refused(optimal, tmp_path):
     assert not path.exists()
 
 
+def test_a_schedule_that_was_missed_is_found_by_a_call_that_goes_on(optimal, tmp_path):
+    """The claim is false then, whatever the file says of what is done."""
+    false = copy.deepcopy(deal(optimal, optimal["result"]["ub"]))
+    false["result"] |= {"status": "infeasible_cutoff", "makespan": None}
+    false["result"] |= {"permutation": None, "lower_bound": optimal["result"]["ub"] + 1}
+    false["result"]["ub"] += 1
+    false["bounds"] = [[false["result"]["ub"], None]]
+    for row in false["leases"]:
+        row[7] = [false["result"]["ub"]] * 2
+    path = tmp_path / "fine.json.gz"
+    for _ in range(2):
+        found = verify(
+            Certificate(false), engine="reference", finer=path, most_nodes=50
+        )
+        assert found.verdict == "does not hold", found.summary()
+        assert "was missed" in found.checks[-1].found
+        assert (tmp_path / "fine.json.gz.part").exists()
+        assert not path.exists()
+
+
 def test_a_tree_in_parts_goes_on_where_it_was_cut_off(optimal, tmp_path, monkeypatch):
-    monkeypatch.setattr("dpbb.proof.finer.AT_FIRST", 10)
-    monkeypatch.setattr("dpbb.proof.finer.AGAIN", 20)
     monkeypatch.setattr("dpbb.proof.finer.KEEP_S", 0.0)
     coarse, path = deal(optimal, optimal["result"]["ub"]), tmp_path / "fine.json.gz"
     whole = finer(coarse, path, most_nodes=100)
     explore, calls = Explorer.explore, []
 
-    def cut_off(self, task):
+    def cut_off(self, task, *_):
         calls.append(task)
         if len(calls) == 9:
             raise KeyboardInterrupt
@@ -86,6 +373,49 @@ def test_a_tree_in_parts_goes_on_where_it_was_cut_off(optimal, tmp_path, monkeyp
     assert len(calls) - 1 == len({str(task) for task in calls})
 
 
+def kept_of(content, path, *rows):
+    """Write a file that says what is done of a certificate's tree."""
+    about = [content[name] for name in ("instance", "tree", "result")]
+    hashed = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+    lines = map(json.dumps, [["tree", hashed], *rows])
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+
+
+def test_a_root_that_is_there_twice_is_refused(optimal, tmp_path):
+    rows = [["cut", [[0], [[9, [[0]]], [9, [[0]]]], [], 0]]]
+    rows += [["done", [number, 5, 0, [[2, number]]]] for number in (1, 2)]
+    kept_of(optimal, tmp_path / "fine.json.gz.part", *rows)
+    with pytest.raises(OptionError, match="which does not fit what was explored"):
+        finer(optimal, tmp_path / "fine.json.gz")
+
+
+def test_a_file_that_is_there_all_of_a_sudden_is_not_believed(
+    optimal, tmp_path, monkeypatch
+):
+    """It is proved again by a call that read no file, whoever puts one there then."""
+    whole, kept = deal(optimal, optimal["result"]["ub"]), tmp_path / "fine.json.gz.part"
+    explore, exists, explored, looked = Explorer.explore, Path.exists, [], []
+
+    def planted(self):
+        there = exists(self)
+        if self == kept and not looked:
+            looked.append(there)
+            totals = whole["totals"]
+            of_all = [0, *(totals[key] for key in ("decomposed", "leaves", "closed"))]
+            kept_of(whole, kept, ["done", of_all])
+        return there
+
+    def counting(self, *args):
+        explored.append(args)
+        return explore(self, *args)
+
+    monkeypatch.setattr(Path, "exists", planted)
+    monkeypatch.setattr(Explorer, "explore", counting)
+    finer(whole, tmp_path / "fine.json.gz")
+    assert looked == [False]
+    assert explored
+
+
 def test_what_is_done_may_be_made_up(optimal, tmp_path):
     """A file that says that one node was all there is, of a claim that is false."""
     false = copy.deepcopy(optimal)
@@ -100,13 +430,8 @@ def test_what_is_done_may_be_made_up(optimal, tmp_path):
     false["leases"] = [[1, 1, "s", "cpu", 1, 0, pruned, [value] * 2, True, "1"]]
     false["totals"] = {"decomposed": 1, "leaves": 0, "closed": pruned}
     false["rest"] = {"decomposed": 0, "leaves": 0, "closed": []}
-    about = [false[name] for name in ("instance", "tree", "result")]
-    hashed = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
     path = tmp_path / "fine.json.gz"
-    kept = hashed, [], [], [], pruned, 1
-    (tmp_path / "fine.json.gz.part").write_bytes(
-        gzip.compress(json.dumps(kept).encode())
-    )
+    kept_of(false, tmp_path / "fine.json.gz.part", ["cut", [[0], [], pruned, 1]])
     with pytest.raises(OptionError, match="which does not fit what was explored"):
         verify(Certificate(false), engine="reference", finer=path)
     assert not path.exists()
@@ -122,10 +447,16 @@ def test_finer_books_need_a_file_of_their_own(optimal, tmp_path):
         verify(path, engine="reference", finer=tmp_path / "fine.json.gz")
 
 
-@pytest.mark.parametrize("text", [b"", b"x", b"[1, 2]", b'["a", [], ["b"], [], [], 0]'])
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_what_is_no_file_of_a_tree_in_parts_is_refused(text, pack, optimal, tmp_path):
-    (tmp_path / "fine.json.gz.part").write_bytes(pack(text))
+LINES = [b"x", b"[1, 2]", b'["done", [0, 1, 0, []]]']
+
+
+# xdist: names of tests are the same in all its processes, so no time is in the data
+PACKED = [gzip.compress(line, mtime=0) for line in [b"", *LINES]]
+
+
+@pytest.mark.parametrize("data", [*LINES, *PACKED])
+def test_what_is_no_file_of_a_tree_in_parts_is_refused(data, optimal, tmp_path):
+    (tmp_path / "fine.json.gz.part").write_bytes(data)
     with pytest.raises(OptionError, match="expected what is done so far, got"):
         finer(optimal, tmp_path / "fine.json.gz")
 
@@ -145,7 +476,6 @@ def test_what_is_done_of_another_tree_is_refused(optimal, tmp_path, monkeypatch)
 def test_more_parts_than_a_certificate_can_have_are_refused(
     optimal, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("dpbb.proof.finer.AT_FIRST", 10)
     monkeypatch.setattr("dpbb.proof.finer.MOST_UNITS", 2)
     with pytest.raises(OptionError, match="at most 2 parts, got"):
         finer(optimal, tmp_path / "fine.json.gz", most_nodes=1)

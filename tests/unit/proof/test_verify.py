@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dpbb
+from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.bounds.lb2 import MOST_STEPS
 from dpbb.problem import proving_bound
@@ -125,6 +126,20 @@ def test_a_schedule_above_the_root_bound_does_not_hold(proved, both):
     holds, text = both(content)
     assert not holds
     assert f"below {value}" in text
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({name: "x"} for name in ("engine", "witnesses", "nodes", "most_nodes")),
+        *({name: "x"} for name in ("seed", "everything", "elsewhere", "say")),
+        {"nodes": -1},
+        {"finer": 3},
+    ],
+)
+def test_arguments_of_another_kind_are_refused(proved, change):
+    with pytest.raises(OptionError, match=f"^{next(iter(change))}: expected"):
+        verify(Certificate(proved), **change)
 
 
 def test_yours_is_asked_for(proved):
