@@ -12,7 +12,6 @@ SUITES = {
     "estimate": "estimates of trees of known size: within a factor 3, how fast",
     "gpu": "golden trees with the GPU engine: counts, nodes a second",
     "heuristics": "schedules of heuristics: percent above the best-known makespans",
-    "idle": "how long a freed seat waits for its next unit",
     "jobshop": "costs of job-shop schedules: the paper's table, batches, CPU and GPU",
     "lb2": "two-machine bounds a second: one scalar core, all cores, a GPU",
     "literature": "tables of the literature's largest runs, ours beside them",

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpbb.bench.common import Machine, write_json
-from dpbb.engines.base import SLICE_S, Device, Engine
+from dpbb.bench.common import Explored, Machine, explored, write_json
+from dpbb.engines.base import Device, Engine
 from dpbb.engines.registry import choose_engine
 from dpbb.errors import OptionError
 from dpbb.estimation.cascades import learned_pairs, pair_bounds_of, with_pairs
@@ -27,7 +27,6 @@ from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.options import LB1, TreeOptions
 from dpbb.problem import Problem, bound_of
-from dpbb.tree.work_unit import WorkUnit
 
 VFR = ("VFR30_15_2@2317", "VFR30_20_8@2812", "VFR40_15_9@2705", "VFR40_15_10@2940")
 
@@ -36,9 +35,6 @@ TREES = (*(f"ta{number:03}" for number in range(21, 31)), *VFR)
 
 WARM_UP_S = 15.0
 """Most that the first call of a bound takes, which compiles and is not counted."""
-
-Run = tuple[int, int, bool, float]
-"""Decomposed nodes, leaves, whether the tree is over, seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +108,7 @@ def _tree(
     device: Device,
 ) -> tuple[list[Row], bool]:
     """Explore a tree with all arms by turns; also whether all counts agree."""
-    _explored(engine, device, problem, ub, 0.5)  # compiles
+    explored(engine, device, problem, ub, 0.5)  # compiles
     arms: dict[str, Problem[Any]] = {}
     for arm in args.arms:
         if arm != "learned":
@@ -126,11 +122,11 @@ def _tree(
             arms[f"{arm}-{number}"] = with_pairs(problem, pairs)
     for other in arms.values():
         if bound_of(other) != LB1:
-            _explored(engine, device, other, ub, 0.5)  # compiles
-    runs: dict[str, list[Run]] = {arm: [] for arm in arms}
+            explored(engine, device, other, ub, 0.5)  # compiles
+    runs: dict[str, list[Explored]] = {arm: [] for arm in arms}
     for _ in range(args.repeat):
         for arm, other in arms.items():
-            runs[arm].append(_explored(engine, device, other, ub, args.most))
+            runs[arm].append(explored(engine, device, other, ub, args.most))
     bounds_of = {arm: bound_of(other) for arm, other in arms.items()}
     return _rows(tree, engine.name, bounds_of, runs)
 
@@ -143,7 +139,7 @@ def _calls(
     command += ["--engine", args.engine, "--json", "--progress", "plain"]
     if args.threads is not None:
         command += ["--threads", str(args.threads)]
-    runs: dict[str, list[Run]] = {arm: [] for arm in args.arms}
+    runs: dict[str, list[Explored]] = {arm: [] for arm in args.arms}
     bounds_of = {arm: arm for arm in args.arms}
     for number in range(1 + args.repeat):
         limit = args.most if number else min(args.most, WARM_UP_S)
@@ -160,7 +156,7 @@ def _calls(
             over = result["termination"] == "exhausted"
             counts = result["decomposed"], result["leaves"]
             if number:
-                runs[arm].append((*counts, over, seconds))
+                runs[arm].append(Explored(*counts, over, seconds))
             for line in done.stderr.splitlines():
                 if line.startswith("bound "):
                     bounds_of[arm] = line.removeprefix("bound ")
@@ -168,13 +164,13 @@ def _calls(
 
 
 def _rows(
-    tree: str, engine: str, bounds: dict[str, str], runs: dict[str, list[Run]]
+    tree: str, engine: str, bounds: dict[str, str], runs: dict[str, list[Explored]]
 ) -> tuple[list[Row], bool]:
     """Print and return a row for each arm; also whether all counts agree."""
     first, rows, exact = 0.0, [], True
     for arm, done in runs.items():
-        seconds = tuple(one[3] for one in done)
-        over = all(one[2] for one in done)
+        seconds = tuple(one.seconds for one in done)
+        over = all(one.over for one in done)
         # what auto chooses may differ
         exact &= not over or arm == "auto" or len({one[:3] for one in done}) == 1
         middle = statistics.median(seconds)
@@ -188,22 +184,3 @@ def _rows(
             flush=True,
         )
     return rows, exact
-
-
-def _explored(
-    engine: Engine, device: Device, problem: Problem[Any], ub: int, most: float
-) -> Run:
-    """Explore a tree; decomposed nodes, leaves, whether it is over, and seconds."""
-    session = engine.open(problem, TreeOptions(bound=bound_of(problem)), device, ub=ub)
-    try:
-        session.load(WorkUnit.whole(problem.n_jobs))
-        decomposed = leaves = 0
-        over, began = False, time.perf_counter()
-        while not over and time.perf_counter() - began < most:
-            part = session.advance(ub, SLICE_S)
-            decomposed += part.decomposed
-            leaves += part.leaves
-            over = part.exhausted
-        return decomposed, leaves, over, time.perf_counter() - began
-    finally:
-        session.close()

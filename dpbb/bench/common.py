@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import platform
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 
 import dpbb
+from dpbb.engines.base import SLICE_S, Device, Engine
 from dpbb.engines.cpu.engine import processor_name
+from dpbb.engines.driver import explore_to_end
 from dpbb.errors import DpbbError, OptionError
 from dpbb.kernels.cores import physical_cores
+from dpbb.options import TreeOptions, Tuning
+from dpbb.problem import Problem, bound_of
 from dpbb.text.json_text import json_text
+from dpbb.tree.work_unit import WorkUnit
 
 
 def check_counts(args: argparse.Namespace, *names: str) -> None:
@@ -64,6 +72,58 @@ class Machine:
 
     def __str__(self) -> str:
         return f"{self.processor}, {self.cores} cores, load {self.load:.1f}"
+
+
+class Explored(NamedTuple):
+    """Nodes of a tree, or of its beginning, and the seconds without the opening."""
+
+    decomposed: int
+    leaves: int
+    over: bool
+    seconds: float
+
+    @property
+    def nodes(self) -> int:
+        """Of both kinds."""
+        return self.decomposed + self.leaves
+
+
+def explored(
+    engine: Engine,
+    device: Device,
+    problem: Problem[Any],
+    ub: int,
+    most_s: float = math.inf,
+    tuning: Tuning | None = None,
+) -> Explored:
+    """Explore the minmin tree of a problem, or so many seconds of it."""
+    tree = TreeOptions(bound=bound_of(problem))
+    session = engine.open(problem, tree, device, ub=ub, tuning=tuning)
+    try:
+        session.load(WorkUnit.whole(problem.n_jobs))
+        began = time.perf_counter()
+        total = explore_to_end(
+            session,
+            ub,
+            getattr(session, "slice_s", SLICE_S),
+            lambda *_: time.perf_counter() - began >= most_s,
+        )
+        seconds = time.perf_counter() - began
+    finally:
+        session.close()
+    counts = total.counters
+    return Explored(counts.decomposed, counts.leaves, total.exhausted, seconds)
+
+
+def differ(found: Iterable[tuple[str, int]]) -> bool:
+    """Whether a whole tree had different numbers of nodes; says which one."""
+    counts: dict[str, set[int]] = {}
+    for tree, nodes in found:
+        counts.setdefault(tree, set()).add(nodes)
+    different = {tree: nodes for tree, nodes in counts.items() if len(nodes) > 1}
+    for tree, several in different.items():
+        print(f"{tree}: different numbers of nodes: {sorted(several)}")
+    return bool(different)
 
 
 def load() -> float:

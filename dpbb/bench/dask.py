@@ -4,7 +4,8 @@ The tree is fixed (a cutoff, no heuristics), so all ways explore the same nodes;
 exit code is 1 when the counts differ. Raw and clusters take turns, as machines are
 seldom quiet for long. Processes, engines and kernels are warm: what is measured is the
 run, from its opening to its result. The share of the seats' time in the engine says
-what Dask takes also where other work on the machine blurs the times.
+what Dask takes also where other work on the machine blurs the times; the hand-over is
+how long a freed seat waits for its next unit, as the scheduler sees it.
 """
 
 from __future__ import annotations
@@ -20,21 +21,29 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
 from distributed import Client
 
-from dpbb.bench.common import check_counts, write_json
+from dpbb.bench.common import check_counts, explored, write_json
 from dpbb.cluster.client.open import submit_run
-from dpbb.coordination.messages import RunId, RunSpec
+from dpbb.coordination.ledger import Checked, CheckedGift
+from dpbb.coordination.messages import (
+    Lease,
+    LeaseId,
+    Order,
+    Report,
+    RunId,
+    RunSpec,
+    SeatId,
+    UnitId,
+)
 from dpbb.coordination.outcome import Outcome
 from dpbb.engines.cpu.engine import CpuEngine
-from dpbb.engines.driver import explore_to_end
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.kernels.cores import physical_cores
 from dpbb.options import RunOptions, TreeOptions
-from dpbb.tree.work_unit import WorkUnit
 
-RAW_SLICE_S = 0.2
 WARM_UP = ("ta030", 2178)
 """A tree that is large enough for every worker to get some of it."""
 
@@ -76,6 +85,56 @@ class Way:
     counts: set[tuple[int, int]] = field(default_factory=set)
     units: list[int] = field(default_factory=list)
     in_engine: list[float] = field(default_factory=list)
+    gaps_s: list[float] = field(default_factory=list)
+
+
+class Watch:
+    """Notes how long the seats of a hub are free, in seconds, if they go on at all.
+
+    A seat is freed by the last report of its unit and is at work again when it leases
+    the next one of the same run, or gets it with the answer: all on the hub's clock.
+    """
+
+    def __init__(self, hub: Any, gaps_s: list[float]) -> None:
+        self._hub, self._gaps_s = hub, gaps_s
+        # by run, too: seats have the same names in the next one
+        self._freed: dict[tuple[RunId, SeatId], float] = {}
+        self._report, self._lease = hub.on_report, hub.lease
+        hub.on_report, hub.lease = self._on_report, self._on_lease
+        shell = hub._shell
+        self._answer = shell.answer
+        shell.answer = self._on_answer
+
+    def _on_report(
+        self, run_id: RunId, report: Report, checked: Checked | CheckedGift | None
+    ) -> Order:
+        run = self._hub.runs.get(run_id)
+        seat = None if run is None else run.lease_seats.get(report.lease)
+        if seat is not None and report.full is not None and report.full.last:
+            self._freed[run_id, seat] = time.perf_counter()
+        order: Order = self._report(run_id, report, checked)
+        if seat is not None and order.next is not None:
+            self._went_on(run_id, seat)
+        return order
+
+    def _on_answer(self, run_id: RunId, lease: LeaseId, order: Order) -> None:
+        """Note an answer that was held back until there was a unit."""
+        self._answer(run_id, lease, order)
+        if order.next is not None:
+            seats = self._hub.runs[run_id].lease_seats
+            self._went_on(run_id, seats[order.next.id])
+
+    def _on_lease(
+        self, run_id: RunId, unit: UnitId, attempt: int, seat: SeatId
+    ) -> Lease:
+        lease: Lease = self._lease(run_id, unit, attempt, seat)
+        self._went_on(run_id, seat)
+        return lease
+
+    def _went_on(self, run_id: RunId, seat: SeatId) -> None:
+        freed = self._freed.pop((run_id, seat), None)
+        if freed is not None:
+            self._gaps_s.append(time.perf_counter() - freed)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -95,7 +154,8 @@ def run(args: argparse.Namespace) -> int:
     raw = statistics.median(ways[0].seconds)
     print(f"{args.instance}, tree {{LB < {args.cutoff}}}, minmin, engine cpu")
     print(
-        "way                  median s   least    most   M nodes/s   over raw   units"
+        "way                  median s   least    most   M nodes/s   over raw  engine"
+        "   units  hand-over (90 % below)"
     )
     for way in ways:
         median = statistics.median(way.seconds)
@@ -104,7 +164,7 @@ def run(args: argparse.Namespace) -> int:
             f"{way.name:<15}{median:>9.2f}{min(way.seconds):>8.2f}"
             f"{max(way.seconds):>8.2f}{nodes / median / 1e6:>11.2f}"
             f"{median / raw - 1:>10.1%}{statistics.median(way.in_engine):>11.1%}"
-            f"{statistics.median(way.units):>7.0f}"
+            f"{statistics.median(way.units):>7.0f}  {gap_text(way.gaps_s)}"
         )
     counts = set.union(*(way.counts for way in ways))
     print(f"decomposed, leaves: {sorted(counts)}")
@@ -112,13 +172,18 @@ def run(args: argparse.Namespace) -> int:
     return int(len(counts) != 1)
 
 
+def gap_text(gaps_s: list[float]) -> str:
+    """Median of the hand-overs, and what 90 % of them are below, in milliseconds."""
+    if not gaps_s:
+        return "-"
+    median, most = 1e3 * np.quantile(gaps_s, (0.5, 0.9))
+    return f"{median:.1f} ({most:.1f}) ms"
+
+
 def measure(tree: Tree, threads: int, repeat: int) -> list[Way]:
     """Explore the tree raw and through two clusters, in turns.
 
-    Returns
-    -------
-    list of Way
-        Raw first; then one worker with all threads, and one worker for each.
+    Returns raw first; then one worker with all threads, and one worker for each.
     """
     from distributed import Client, LocalCluster
 
@@ -145,6 +210,7 @@ def measure(tree: Tree, threads: int, repeat: int) -> list[Way]:
             for _ in range(WARM_UP_RUNS):
                 if _explore_dask(client, warm_up).seats == way.workers:
                     break
+            Watch(cluster.scheduler.extensions["dpbb"].hub, way.gaps_s)
         for _ in range(repeat):
             for way, explore in zip(ways, explorers, strict=True):
                 began = time.perf_counter()
@@ -158,14 +224,8 @@ def measure(tree: Tree, threads: int, repeat: int) -> list[Way]:
 
 def _explore_raw(threads: int, tree: Tree) -> Done:
     engine = CpuEngine()
-    (device,) = engine.devices(threads)
-    session = engine.open(tree.problem, TreeOptions(), device, ub=tree.cutoff)
-    try:
-        session.load(WorkUnit.whole(tree.problem.n_jobs))
-        counters = explore_to_end(session, tree.cutoff, RAW_SLICE_S).counters
-    finally:
-        session.close()
-    return Done((counters.decomposed, counters.leaves), 1, 1, 1.0)
+    run = explored(engine, engine.devices(threads)[0], tree.problem, tree.cutoff)
+    return Done((run.decomposed, run.leaves), 1, 1, 1.0)
 
 
 def _explore_dask(client: Client, tree: Tree) -> Done:

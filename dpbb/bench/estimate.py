@@ -258,16 +258,10 @@ def count(
 ) -> int:
     """Explore trees to the end and print their sizes.
 
-    Parameters
-    ----------
-    wanted
-        Such as ``ta030@2178``; an upper bound above the optimum gives no size, as
-        the tree shrinks when a schedule below it is found.
+    ``wanted``: such as ``ta030@2178``; an upper bound above the optimum gives no size,
+    as the tree shrinks when a schedule below it is found.
 
-    Returns
-    -------
-    int
-        1 if one of them was not counted, in time or at all.
+    Returns 1 if one of them was not counted, in time or at all.
     """
     from dpbb.api import solve
     from dpbb.result import Status

@@ -17,11 +17,12 @@ from dataclasses import asdict, dataclass, fields
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import dpbb
 from dpbb.cluster.worker.gpus import VISIBLE
 from dpbb.errors import DpbbError, OptionError
+from dpbb.kernels.cores import usable_cpus
 from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
@@ -113,10 +114,7 @@ class Run:
 class RunsFile:
     """Finished runs, one JSON line each; written to as they finish.
 
-    Parameters
-    ----------
-    path
-        Read if it is there; None: nothing is kept.
+    ``path``: read if it is there; None: nothing is kept.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -151,13 +149,8 @@ def cores_of_their_own(count: int, threads: int) -> list[list[int]]:
 
     Whole physical cores first: of two hyperthreads of a core only one is used as long
     as there are cores enough.
-
-    Raises
-    ------
-    OptionError
-        There are not so many CPUs.
     """
-    cpus = sorted(available_cpus())
+    cpus = sorted(usable_cpus())
     groups = {cpu: _siblings(cpu) for cpu in cpus}
     first = [cpu for cpu in cpus if cpu == min(set(groups[cpu]) & set(cpus))]
     rest = [cpu for cpu in cpus if cpu not in first]
@@ -168,13 +161,6 @@ def cores_of_their_own(count: int, threads: int) -> list[list[int]]:
             f"all, as many CPUs as there are, got {count} x {threads}"
         )
     return [ordered[at * threads : (at + 1) * threads] for at in range(count)]
-
-
-def available_cpus() -> set[int]:
-    """Return the CPUs that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return set(os.sched_getaffinity(0))
-    return set(range(os.cpu_count() or 1))
 
 
 def _siblings(cpu: int) -> list[int]:
@@ -232,10 +218,11 @@ def _root_bound(instance: FlowShopInstance) -> int:
     return root_bound(instance.times)
 
 
-def serve(tasks: Connection, cores: Sequence[int], gpu: str | None) -> None:
-    """Make the runs that come, one after the other, until None does.
+def _serve(tasks: Connection, cores: list[int], gpu: str | None) -> None:
+    """Run what comes, one after the other, on these cores and this GPU.
 
-    Answers each with a ``Run``, or with the text of what went wrong.
+    The first run of a shape comes after one that compiles. Answers each with a ``Run``,
+    or with the text of what went wrong.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started this ends it
     if hasattr(os, "sched_setaffinity"):
@@ -243,10 +230,13 @@ def serve(tasks: Connection, cores: Sequence[int], gpu: str | None) -> None:
     if gpu is not None:
         os.environ[VISIBLE] = gpu
     warm: set[tuple[Any, ...]] = set()
-    while (got := tasks.recv()) is not None:
-        instance, task = got
+    while True:
         try:
-            shape = (task.method, task.device, instance.times.shape)
+            instance, task = tasks.recv()
+        except EOFError:  # whoever started this has ended
+            return
+        try:
+            shape = task.method, task.device, instance.times.shape
             if shape not in warm:
                 run_one(instance, task, limit_s=WARM_S[task.device])
                 warm.add(shape)
@@ -257,7 +247,7 @@ def serve(tasks: Connection, cores: Sequence[int], gpu: str | None) -> None:
 
 def run_all(
     wanted: Iterable[tuple[FlowShopInstance, Task]],
-    places: Sequence[tuple[Sequence[int], str | None]],
+    places: Sequence[tuple[list[int], str | None]],
     *,
     may_begin: Callable[[Task], bool],
     on_run: Callable[[Run], None],
@@ -265,10 +255,12 @@ def run_all(
 ) -> None:
     """Make runs side by side, each process in a place of its own.
 
+    A process that is killed takes its run with it, and another one takes its place; who
+    interrupts waits for no run. (An executor's processes all end with one of them, and
+    it waits for what they run.)
+
     Parameters
     ----------
-    wanted
-        In this order.
     places
         Of every process: its CPUs, and its entry of CUDA_VISIBLE_DEVICES.
     may_begin
@@ -278,16 +270,21 @@ def run_all(
     """
     queue = deque(wanted)
     context = get_context("spawn")
-    processes, idle, busy = [], [], {}
+    processes = []
+    place_of: dict[Connection, tuple[list[int], str | None]] = {}
+    busy: dict[Connection, Task] = {}
+
+    def start(place: tuple[list[int], str | None]) -> Connection:
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_serve, args=(theirs, *place), daemon=True)
+        process.start()
+        theirs.close()
+        processes.append(process)
+        place_of[ours] = place
+        return ours
+
     try:
-        for cores, gpu in places[: len(queue)]:
-            ours, theirs = context.Pipe()
-            process = context.Process(target=serve, args=(theirs, cores, gpu))
-            process.daemon = True
-            process.start()
-            theirs.close()
-            processes.append(process)
-            idle.append(ours)
+        idle = [start(place) for place in places[: len(queue)]]
         while True:
             while idle and queue:
                 instance, task = queue.popleft()
@@ -297,24 +294,20 @@ def run_all(
                     busy[connection] = task
             if not busy:
                 break
-            for ready in wait(list(busy)):
-                connection = next(one for one in busy if one is ready)
+            for connection in cast("list[Connection]", wait(list(busy))):
                 task = busy.pop(connection)
                 try:
                     answer = connection.recv()
-                except EOFError:
-                    on_failure(task, "its process ended")
-                    continue
+                except (EOFError, OSError):
+                    answer = "its process ended"
+                    connection = start(place_of.pop(connection))
                 idle.append(connection)
                 if isinstance(answer, Run):
                     on_run(answer)
                 else:
                     on_failure(task, answer)
-        for task in (task for _, task in queue):
-            on_failure(task, "no process is left")
-        for connection in idle:
-            connection.send(None)
     finally:
         for process in processes:
-            process.join(0 if busy or queue else None)
             process.terminate()
+        for process in processes:
+            process.join()

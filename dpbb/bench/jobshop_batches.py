@@ -1,6 +1,5 @@
 """Throughput of batches of job-shop solutions, for ``dpbb bench jobshop``."""
 
-import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ from dpbb.jobshop.cpu_batch import random_sequences
 from dpbb.jobshop.graph import Graph
 from dpbb.jobshop.instance import JobShopInstance
 from dpbb.jobshop.solution import orders_of_sequence
+from dpbb.kernels.cores import usable_cores
 
 BATCHES = {"10x10": 2**20, "15x15": 2**20, "20x20": 2**20, "100x20": 2**17}
 """Solutions of a batch for each size."""
@@ -37,14 +37,7 @@ RATE_HEADER = (
 class Batches:
     """Measures the rates of some sizes of shops.
 
-    Parameters
-    ----------
-    bench
-        Gets what is found.
-    sizes
-        Some of ``BATCHES``.
-    solutions
-        Of a batch; None: those of its size.
+    ``solutions``: of a batch; None: those of its size.
     """
 
     def __init__(
@@ -191,7 +184,7 @@ class Batches:
     def measure_cpu(self) -> None:
         """Measure the throughput of the CPU, and what the GPU is worth in its cores."""
         print(RATE_HEADER)
-        cores = len(os.sched_getaffinity(0))
+        cores = usable_cores()
         for size in self._sizes:
             if not self._bench.has_time(f"CPU, {size}"):
                 continue

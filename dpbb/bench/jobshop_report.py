@@ -1,7 +1,5 @@
 """What the parts of ``dpbb bench jobshop`` share: findings, picture, time left."""
 
-from __future__ import annotations
-
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -81,17 +79,9 @@ class Report:
 class Bench:
     """What was found so far; a part that fails loses no other one.
 
-    Parameters
-    ----------
-    repeat
-        Runs of everything.
-    budget_s
-        Seconds after which nothing more is begun.
+    ``budget_s``: seconds after which nothing more is begun.
 
-    Attributes
-    ----------
-    cupy
-        The module, None without a device.
+    ``cupy``: the module, None without a device.
     """
 
     def __init__(self, repeat: int, budget_s: float, host: str = "") -> None:

@@ -71,19 +71,7 @@ def _table_line(row: TableRow) -> str:
 
 
 class Table:
-    """Measures one solution of every instance of some sets by all methods.
-
-    Parameters
-    ----------
-    bench
-        Gets what is found.
-    sets
-        Some of ``SETS``.
-    data
-        Folder of benchmark files.
-    written
-        Called after every set.
-    """
+    """Measures one solution of every instance of some sets by all methods."""
 
     def __init__(
         self,

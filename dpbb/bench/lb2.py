@@ -9,7 +9,6 @@ differ. On a GPU the nodes are there already, and the bounds stay there.
 
 import argparse
 import json
-import os
 import statistics
 import time
 from collections.abc import Callable
@@ -27,6 +26,7 @@ from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.models.pool import PoolFlowShop
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
+from dpbb.kernels.cores import usable_cores
 from dpbb.kernels.nvrtc import require_gpu
 from dpbb.options import TreeOptions
 
@@ -216,7 +216,7 @@ class _Size:
         one = self._print("one scalar core", few, [rate for rate, _ in rates])
         # on an empty side a tree's heads (tails) are those of all jobs
         whole = (nodes[1] > 0) & (nodes[2] > 0)
-        threads = len(os.sched_getaffinity(0))
+        threads = usable_cores()
         for n_threads in sorted({1, threads}):
             many = random_nodes(n_jobs, few * 16 * n_threads, seed=1)
             first = batch_cpu.bounds(

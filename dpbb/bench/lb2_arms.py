@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.bench.lb2_scalar import scalar_rate
 from dpbb.engines.pool.bounding import children_of
@@ -27,13 +29,8 @@ from dpbb.flowshop.taillard import taillard_instance
 from dpbb.kernels.nvrtc import require_gpu
 from dpbb.options import BranchingRule, TreeOptions
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    Jobs = NDArray[np.uint16]
-    Nodes = tuple[Jobs, Jobs, Jobs]  # rows, front, back
+Jobs = NDArray[np.uint16]
+Nodes = tuple[Jobs, Jobs, Jobs]  # rows, front, back
 
 POOLS = (4096, 8192, 16384, 32768, 65536, 131072, 262144)
 """Sizes of the papers' pools: 16 to 1024 blocks of 256 threads."""
@@ -45,12 +42,7 @@ NO_UB = 1 << 30
 class Arm:
     """One way of bounding a pool on a GPU.
 
-    Parameters
-    ----------
-    name
-        For tables.
-    sorts
-        The pool is in the order of the jobs fixed at the front and at the back.
+    ``sorts``: the pool is in the order of the jobs fixed at the front and at the back.
     """
 
     name: str

@@ -15,7 +15,7 @@ import math
 import time
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from dpbb.engines.driver import explore_to_end
 from dpbb.engines.pool.bounding import bound_children
 from dpbb.engines.pool.engine import PoolEngine
 from dpbb.engines.pool.nodes import Batch
+from dpbb.engines.pool.session import PoolSession
 from dpbb.engines.pool.settings import PoolSettings
 from dpbb.flowshop.models.pool import PoolFlowShop
 from dpbb.flowshop.problem import FlowShopProblem
@@ -31,9 +32,6 @@ from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import BranchingRule, Selection, TreeOptions
 from dpbb.tree.counters import Counters
 from dpbb.tree.work_unit import WorkUnit
-
-if TYPE_CHECKING:
-    from dpbb.engines.pool.session import PoolSession
 
 CLASSES = {"20x20": 21, "50x20": 51, "100x20": 81, "200x20": 101}
 """Number of the first of ten instances."""

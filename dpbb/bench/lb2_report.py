@@ -1,7 +1,5 @@
 """Tables and a picture of ``dpbb bench lb2``'s files, beside the founding papers'."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

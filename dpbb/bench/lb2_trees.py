@@ -35,7 +35,7 @@ from dpbb.engines.pool.engine import PoolEngine
 from dpbb.engines.pool.session import PoolSession
 from dpbb.engines.pool.settings import PoolSettings
 from dpbb.errors import DpbbError
-from dpbb.kernels.cores import physical_cores
+from dpbb.kernels.cores import physical_cores, usable_cores
 from dpbb.options import Offload, Placement
 
 WAYS = ("cores", "gpu", "threads")
@@ -99,12 +99,7 @@ class Key:
 class Book:
     """What is finished, in a file of JSON.
 
-    Parameters
-    ----------
-    path
-        The file, read if it is there.
-    known
-        Files of earlier calls; what is in them counts as finished, too.
+    ``known``: files of earlier calls; what is in them counts as finished, too.
     """
 
     def __init__(self, path: Path, known: Iterable[Path] = ()) -> None:
@@ -163,8 +158,6 @@ class Plan:
 
     Parameters
     ----------
-    ways
-        Of ``WAYS``.
     budget_s
         Nothing begins after it.
     repeat
@@ -467,7 +460,7 @@ def _repeated(
         **_row(found, how, pool),
         **runs[-1],
         "watts": watts,
-        "host_cores": len(os.sched_getaffinity(0)),
+        "host_cores": usable_cores(),
         "seconds": [one["seconds"][0] for one in runs],
         "exact": all(one["exact"] for one in runs),
     }

@@ -12,25 +12,22 @@ The exit code is 1 when a count is wrong.
 import argparse
 import csv
 import statistics
-import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from dpbb.bench.common import Machine
+from dpbb.bench.common import Explored, Machine, differ, explored
 from dpbb.campaign.checking import doubt_of
 from dpbb.campaign.folder import CampaignFolder, Record
 from dpbb.campaign.report import CLASS_COLUMNS, as_table, classes
 from dpbb.engines.base import Device, Engine
-from dpbb.engines.driver import explore_to_end
 from dpbb.engines.registry import get_engine
 from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
-from dpbb.options import Balance, TreeOptions, Tuning
+from dpbb.options import Balance, Tuning
 from dpbb.text.json_text import json_text
-from dpbb.tree.work_unit import WorkUnit
 
 TREES = {"ta021": 2297, "ta056": 3666, "ta081": 6115, "ta101": 11156}
 """Upper bounds of Table 1 and Figure 9."""
@@ -128,7 +125,7 @@ def run(args: argparse.Namespace) -> int:
     if "engines" in args.part:
         rates = list(_engines(args))
         record["engines"] = [asdict(rate) for rate in rates]
-        wrong |= _differ(rates)
+        wrong |= differ((one.tree, one.nodes) for one in rates if one.complete)
     if "closed" in args.part:
         record["closed"] = _closed(args.campaigns)
     if args.json is not None:
@@ -147,9 +144,13 @@ def _engines(args: argparse.Namespace) -> Iterator[Rate]:
         problem = FlowShopProblem(taillard_instance(tree))
         one_core = None
         for engine, device, how, tuning in arms:
-            nodes, complete, seconds = _explored(
-                problem, TREES[tree], engine, device, tuning, args
-            )
+            runs: list[Explored] = []
+            while not runs or (runs[-1].over and len(runs) < args.repeat):
+                how_long = engine, device, problem, TREES[tree], args.limit_s
+                runs.append(explored(*how_long, tuning))
+            whole = [run for run in runs if run.over]
+            nodes, complete = (whole or runs)[0].nodes, bool(whole)
+            seconds = tuple(run.seconds for run in whole or runs)
             median = statistics.median(seconds)
             speed = nodes / median
             one_core = one_core or speed
@@ -179,53 +180,6 @@ def _arms(threads: int | None) -> Iterator[tuple[Engine, Device, str, Tuning]]:
         return
     for balance in Balance:
         yield gpu, device, f"one GPU, {balance}", Tuning(balance=balance)
-
-
-def _explored(
-    problem: FlowShopProblem,
-    ub: int,
-    engine: Engine,
-    device: Device,
-    tuning: Tuning,
-    args: argparse.Namespace,
-) -> tuple[int, bool, tuple[float, ...]]:
-    """Explore the tree, again and again, or once the first seconds of it.
-
-    Returns
-    -------
-    tuple
-        Nodes, whether they are all, and the seconds of each time.
-    """
-    seconds: list[float] = []
-    session = engine.open(problem, TreeOptions(), device, ub=ub, tuning=tuning)
-    slice_s = getattr(session, "slice_s", 0.2)
-    nodes, complete = 0, True
-    while complete and len(seconds) < args.repeat:
-        session.load(WorkUnit.whole(problem.n_jobs))
-        began = time.perf_counter()
-        end = began + args.limit_s
-        total = explore_to_end(
-            session, ub, slice_s, lambda *_, end=end: time.perf_counter() >= end
-        )
-        complete = total.exhausted
-        if not complete and seconds:
-            break  # what was explored whole counts
-        seconds.append(time.perf_counter() - began)
-        nodes = total.counters.decomposed + total.counters.leaves
-    session.close()
-    return nodes, complete or len(seconds) > 1, tuple(seconds)
-
-
-def _differ(rates: Iterable[Rate]) -> bool:
-    """Whether whole trees had different numbers of nodes on different devices."""
-    counts: dict[str, set[int]] = {}
-    for rate in rates:
-        if rate.complete:
-            counts.setdefault(rate.tree, set()).add(rate.nodes)
-    different = {tree: found for tree, found in counts.items() if len(found) > 1}
-    for tree, found in different.items():
-        print(f"{tree}: different numbers of nodes: {sorted(found)}")
-    return bool(different)
 
 
 # -- Tables 3 to 5 ----------------------------------------------------------------

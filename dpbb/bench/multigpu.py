@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpbb.bench.common import check_counts, write_json
+from dpbb.bench.common import check_counts, differ, write_json
 from dpbb.engines.registry import engines_by_kind
 from dpbb.errors import DpbbError
 from dpbb.flowshop import FlowShopInstance
@@ -61,8 +61,6 @@ class Measurement:
     nodes, exact
         Decomposed nodes and leaves; whether that is the known number, None where it
         is not known or the time limit came first.
-    complete
-        Whether the tree was exhausted.
     wall_s
         The call of ``dpbb.solve`` with a client of the warm cluster.
     nodes_per_s, efficiency
@@ -144,20 +142,8 @@ def run(args: argparse.Namespace) -> int:
         write_json(args.json, results)
     if any(tree.startswith("vfr") for tree in args.trees):
         print(f"\n{PUBLISHED}")
-    wrong = any(one.exact is False for one in results) or _differ(results)
-    return int(wrong)
-
-
-def _differ(results: Sequence[Measurement]) -> bool:
-    """Whether complete explorations of one tree had different numbers of nodes."""
-    counts: dict[str, set[int]] = {}
-    for one in results:
-        if one.complete:
-            counts.setdefault(one.tree, set()).add(one.nodes)
-    for tree, found in counts.items():
-        if len(found) > 1:
-            print(f"{tree}: different numbers of nodes: {sorted(found)}")
-    return any(len(found) > 1 for found in counts.values())
+    whole = [(one.tree, one.nodes) for one in results if one.complete]
+    return int(differ(whole) or any(one.exact is False for one in results))
 
 
 def _measure_cluster(

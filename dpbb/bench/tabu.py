@@ -19,20 +19,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.bench.common import Machine, check_counts, find_gpu, write_json
+from dpbb.flowshop.heuristics.tabu.gpu import Shape
 from dpbb.flowshop.heuristics.tabu.search import make_rules, make_search, make_starts
 from dpbb.flowshop.heuristics.tabu.state import State
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.taillard import generate
 from dpbb.kernels.cores import physical_cores
-
-if TYPE_CHECKING:
-    from dpbb.flowshop.heuristics.tabu.gpu import Shape
 
 PAPER: dict[str, tuple[str, str, str]] = {
     "15x100": ("0.82/0.83", "0.65/0.64", "0.61/0.61"),

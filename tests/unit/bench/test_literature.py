@@ -29,14 +29,6 @@ def test_whole_trees_and_first_seconds_are_told_apart(monkeypatch, capsys, tmp_p
     assert said.count("(part)") == 2
 
 
-def test_counts_that_differ_are_told(capsys):
-    one = literature.Rate("ta021", 9, "", "", 5, True, (1.0,), 5.0, 1.0)
-    part = replace(one, nodes=3, complete=False)
-    assert not literature._differ([one, one, part])
-    assert literature._differ([one, replace(one, nodes=6)])
-    assert "ta021: different numbers of nodes: [5, 6]" in capsys.readouterr().out
-
-
 def test_records_of_campaigns_are_beside_what_was_published(tmp_path, capsys):
     folder = CampaignFolder(tmp_path / "c")
     record = Record(
