@@ -49,10 +49,7 @@ def best_known_of_digest(digest: str) -> BestKnown | None:
 def best_known_of_canonical(digest: str) -> BestKnown | None:
     """Bounds of the instance with these jobs, in whatever order.
 
-    Parameters
-    ----------
-    digest
-        ``FlowShopInstance.canonical``.
+    ``digest``: ``FlowShopInstance.canonical``.
     """
     return _tables()[1].get(digest[:DIGEST_LENGTH])
 

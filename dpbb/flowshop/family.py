@@ -25,17 +25,9 @@ def decode(data: Mapping[str, Any]) -> FlowShopProblem:
 def read_problem(source: Any, **how: Any) -> Problem[Any]:
     """Return the problem that somebody asks for.
 
-    Parameters
-    ----------
-    source
-        A problem, or whatever ``read_instance`` takes: then it is a flow shop.
-    **how
-        Further arguments of ``read_instance``.
+    ``source``: a problem, or whatever ``read_instance`` takes: then it is a flow shop.
 
-    Raises
-    ------
-    InstanceError
-        See ``read_instance``.
+    InstanceError: see ``read_instance``.
     """
     if isinstance(source, Problem):
         return source

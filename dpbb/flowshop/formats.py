@@ -1,7 +1,6 @@
 """One door for instances: names, files of any form, arrays."""
 
 import os
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,9 +14,9 @@ from dpbb.flowshop.table_formats import Table
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.flowshop.text_formats import decoded, read_text
 from dpbb.flowshop.vrf import Place, find_vrf
+from dpbb.text.files import file_and_index
 from dpbb.text.labels import Names, checked_names
 
-_NUMBERED = re.compile(r"(.+)\[(\d{1,9})\]", re.ASCII | re.DOTALL)
 _TEXT_SUFFIXES = ("", ".txt", ".dat", ".fsp", ".pfsp")
 _SUFFIXES = (*_TEXT_SUFFIXES, ".csv", ".tsv", ".json", ".npy", ".xlsx")
 STDIN = "-"
@@ -99,11 +98,6 @@ def sources_in(file: str) -> list[str]:
     """Return what ``read_instance`` takes for each instance of a file, in their order.
 
     ``"FILE[3]"`` is the one that it says.
-
-    Raises
-    ------
-    InstanceError
-        The file cannot be read, or has no such instance.
     """
     path, index = file_and_index(file)
     _, tables, _ = _tables_of(path, None)
@@ -113,14 +107,6 @@ def sources_in(file: str) -> list[str]:
     return (
         [file] if len(tables) == 1 else [f"{file}[{at}]" for at in range(len(tables))]
     )
-
-
-def file_and_index(name: str) -> tuple[str, int | None]:
-    """Return the file and the number that ``"FILE[3]"`` says; None of a whole file."""
-    numbered = _NUMBERED.fullmatch(name)
-    if numbered and not os.path.exists(name):
-        return numbered[1], int(numbered[2])
-    return name, None
 
 
 def _read_file(

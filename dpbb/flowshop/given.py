@@ -10,26 +10,19 @@ its vector, as that does not fall from machine to machine; a back as well. So
 heuristics, which can keep jobs at the ends of a sequence, keep one at each end.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from dpbb.errors import InstanceError, OptionError, shown
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.makespan import front_of
 from dpbb.options.permutations import check_permutation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from dpbb.problem import Incumbent
+from dpbb.problem import Incumbent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,11 +119,8 @@ class GivenEnds:
     def between(self, sequence: Sequence[int], what: str) -> tuple[int, ...]:
         """Return the tree's permutation of a whole sequence.
 
-        Raises
-        ------
-        OptionError
-            It is no permutation of all jobs, or does not begin and end with the given
-            ones.
+        OptionError: it is no permutation of all jobs, or does not begin and end with
+        the given ones.
         """
         n_jobs, n_got = self.instance.n_jobs, len(sequence)
         if self and n_got != n_jobs:

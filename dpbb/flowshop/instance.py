@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import InstanceError, shown
 from dpbb.flowshop.best_known import best_known_of_canonical, best_known_of_digest
 from dpbb.flowshop.times import as_times, table_in
+from dpbb.problem import BestKnown
 from dpbb.text import markup
 from dpbb.text.labels import NO_NAMES, Names, checked_names
 from dpbb.text.names import clean
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from dpbb.problem import BestKnown
-
 
 SHOWN_JOBS, SHOWN_MACHINES = 8, 20
 """Processing times that a notebook shows: the first ones."""
@@ -90,8 +85,6 @@ class FlowShopInstance:
             Two-dimensional array, nested list or DataFrame of non-negative
             integers; floats are taken where they are whole numbers. A data frame's
             column ``job`` (or its index) and its other columns name jobs and machines.
-        name
-            Name of the instance, also in error messages.
         orientation
             ``"jobs_rows"``: ``data[job][machine]``; ``"machines_rows"``:
             ``data[machine][job]``, as Taillard's files have it.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import InstanceError
 from dpbb.flowshop.bounds import lb1, lb2
@@ -22,16 +24,10 @@ from dpbb.flowshop.makespan import (
     schedule,
 )
 from dpbb.options import LB1
+from dpbb.problem import Beginning, BesideSearch, BestKnown, Incumbent, StartSearch
 from dpbb.problems import load
 from dpbb.result.schedule import Schedule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from dpbb.problem import Beginning, BesideSearch, BestKnown, Incumbent, StartSearch
-    from dpbb.text.labels import Names
+from dpbb.text.labels import Names
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -36,8 +36,6 @@ def from_pyjobshop(data: Any, name: str = "pyjobshop") -> FlowShopInstance:
     ----------
     data
         ``pyjobshop.ProblemData`` (``model.data()``).
-    name
-        Name of the instance.
 
     Returns
     -------

@@ -66,10 +66,7 @@ def read_csv(text: str, path: str) -> list[Table]:
 def read_xlsx(path: Path) -> list[Table]:
     """Read the sheets of an Excel workbook that are not empty, a table each.
 
-    Raises
-    ------
-    InstanceError
-        As ``read_csv``; or openpyxl is not installed.
+    InstanceError: as ``read_csv``; or openpyxl is not installed.
     """
     try:
         from openpyxl import load_workbook

@@ -29,15 +29,7 @@ def time_seeds() -> dict[tuple[int, int], tuple[int, ...]]:
 def taillard_instance(name: str) -> FlowShopInstance:
     """Return an instance of the benchmark by its name.
 
-    Parameters
-    ----------
-    name
-        ``"ta001"`` to ``"ta120"``; also ``"ta1"`` and ``"TA001"``.
-
-    Raises
-    ------
-    InstanceError
-        No such instance.
+    ``name``: ``"ta001"`` to ``"ta120"``; also ``"ta1"`` and ``"TA001"``.
     """
     known = benchmark_name(name) or ""
     number = int(known[2:]) if known.startswith("ta") else 0

@@ -51,8 +51,6 @@ def as_times(data: Any, name: str = "times") -> NDArray[np.int64]:
     data
         Two-dimensional array, nested sequence, DataFrame (anything with
         ``to_numpy``) or array-like (``__array__``) of whole numbers >= 0.
-    name
-        What to call the table in error messages.
 
     Returns
     -------

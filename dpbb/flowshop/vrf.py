@@ -94,8 +94,6 @@ def find_vrf(
     ----------
     name
         As the benchmark has it, such as ``"VFR30_15_2"``.
-    data_dir
-        Folder to search; default: the one that ``DPBB_DATA`` names.
 
     Returns
     -------

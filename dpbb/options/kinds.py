@@ -1,7 +1,5 @@
 """Kinds of option values: what is allowed, and how a value or a text is checked."""
 
-from __future__ import annotations
-
 import difflib
 import math
 import numbers
@@ -95,10 +93,7 @@ def number(
 ) -> Kind:
     """Finite numbers within bounds; ``above`` and ``below`` are not allowed themselves.
 
-    Parameters
-    ----------
-    least, above, most, below
-        None: no such bound.
+    ``least``, ``above``, ``most``, ``below``: None: no such bound.
     """
     limits = {">=": least, ">": above, "<=": most, "<": below}
     given = [f"{sign} {limit:g}" for sign, limit in limits.items() if limit is not None]
@@ -150,6 +145,32 @@ def choice(values: type[StrEnum]) -> Kind:
     names = ", ".join(f'"{value}"' for value in values)
     given = f"{values.__name__} | Literal[{names}]"
     return Kind(allowed, check, check, "|".join(values), given)
+
+
+def one_of(*values: str) -> Kind:
+    """Texts out of a few."""
+    allowed = "one of " + ", ".join(values)
+
+    def check(value: Any, name: str) -> str:
+        if not isinstance(value, str) or value not in values:
+            _refuse(name, allowed, value)
+        return value
+
+    return Kind(allowed, check, check, "|".join(values), "str")
+
+
+def is_a(type_: Any, allowed: str) -> Kind:
+    """Instances of a type, which no text stands for."""
+
+    def check(value: Any, name: str) -> Any:
+        if not isinstance(value, type_):
+            _refuse(name, allowed, value)
+        return value
+
+    return Kind(allowed, check, check, None, type_.__name__)
+
+
+FUNCTION = is_a(Callable, "a function")
 
 
 def name(allowed: str) -> Kind:

@@ -1,7 +1,5 @@
 """Permutations of jobs from sequences, texts and files."""
 
-from __future__ import annotations
-
 import json
 import numbers
 import re
@@ -20,8 +18,6 @@ def check_permutation(
     ----------
     jobs
         Sequence of whole numbers.
-    name
-        What the message calls it.
     n_jobs
         The n; default: the number of values.
 
@@ -94,8 +90,6 @@ def parse_permutation(
         Job numbers separated by commas or white space, or names by commas; or the
         path of a file with such a list, with a JSON list, or with a JSON object that
         has a ``permutation``, such as a saved result.
-    name
-        What to call it in error messages.
     one_based
         The numbers count from 1.
 
@@ -103,11 +97,6 @@ def parse_permutation(
     ------
     OptionError
         No such file, or not a permutation.
-
-    Returns
-    -------
-    tuple
-        See ``check_jobs``.
     """
     content = text
     if not text.strip():

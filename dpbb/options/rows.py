@@ -1,20 +1,15 @@
 """What a row of the options table says, and how it is read from a TOML file."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpbb.errors import OptionError
-from dpbb.options.kinds import unknown_option
+from dpbb.options.kinds import Kind, unknown_option
 from dpbb.options.permutations import parse_permutation
-
-if TYPE_CHECKING:
-    from dpbb.options.kinds import Kind
 
 
 class Where(StrEnum):
@@ -46,10 +41,6 @@ class OptionRow:
     ----------
     name, default, help
         As people see them.
-    kind
-        What is allowed.
-    where
-        Where it matters.
     resumed
         What it is when a run goes on.
     type
@@ -87,10 +78,8 @@ def row(
 ) -> Any:  # whatever the field is
     """Return a dataclass field that is a row of the table.
 
-    Parameters
-    ----------
-    resumed
-        Default: as before for the tree, anew for the client, kept for all else.
+    ``resumed``: default: as before for the tree, anew for the client, kept for all
+    else.
     """
     usual = {Where.TREE: Resumed.FIXED, Where.CLIENT: Resumed.ANEW}
     chosen = resumed or usual.get(where, Resumed.KEPT)
@@ -111,10 +100,8 @@ def _row(option: Field[Any]) -> OptionRow:
 def read_toml(path: str | Path, table: Mapping[str, OptionRow]) -> dict[str, Any]:
     """Return the ``[solve]`` table of a TOML file: names and values of options.
 
-    Raises
-    ------
-    OptionError
-        No such file, no TOML, or no such table; an unknown name, or a bad value.
+    OptionError: no such file, no TOML, or no such table; an unknown name, or a bad
+    value.
     """
     try:
         document = tomllib.loads(Path(path).read_text(encoding="utf-8"))

@@ -1,15 +1,20 @@
 """What is given to ``solve``, ``submit``, ``resume`` and ``heuristic``: checked."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from dpbb.errors import InstanceError, OptionError, shown
-from dpbb.options import Heuristics, ProgressStyle, SolveOptions, TreeOptions, Verbosity
+from dpbb.errors import InstanceError, OptionError
+from dpbb.options import (
+    Heuristics,
+    ProgressStyle,
+    SolveOptions,
+    TreeOptions,
+    Verbosity,
+    kinds,
+)
 from dpbb.options.permutations import check_permutation
 from dpbb.problem import (
     Encodable,
@@ -45,9 +50,6 @@ def with_ends(
         See ``PartOfSequence.with_ends``.
     """
     names = names_of(problem)
-    for side, jobs in ("front", front), ("back", back):
-        if isinstance(jobs, str) or not isinstance(jobs, Iterable):
-            raise OptionError(f"{side}: expected a list of jobs, got {shown(jobs)}")
     given = names.numbers(front, "front"), names.numbers(back, "back")
     if not any(given):
         return problem
@@ -62,10 +64,7 @@ def with_ends(
 def numbered(problem: Problem[Any], options: SolveOptions) -> SolveOptions:
     """Return options that give jobs by their numbers alone.
 
-    Raises
-    ------
-    OptionError
-        There is no job of a name, or the jobs are no permutation.
+    OptionError: there is no job of a name, or the jobs are no permutation.
     """
     names, changed = names_of(problem), dict[str, Any]()
     if options.initial is not None:
@@ -114,11 +113,7 @@ def check_fit(problem: Problem[Any], options: SolveOptions) -> None:
     if options.certificate is not None or options.checkpoint is not None:
         _check_encoding(problem)
     named = problem.heuristics if isinstance(problem, HasHeuristics) else ()
-    if options.heuristics not in (*Heuristics, *named):
-        raise OptionError(
-            f"heuristics: expected one of {', '.join((*Heuristics, *named))}, got "
-            f"{options.heuristics!r}"
-        )
+    kinds.one_of(*Heuristics, *named).check(options.heuristics, "heuristics")
     none = options.heuristics == Heuristics.NONE
     if none or not isinstance(problem, HasHeuristics):
         given = (options.initial, options.upper_bound, options.cutoff)
@@ -148,8 +143,6 @@ def check_client(client: Any, options: SolveOptions) -> None:
     """
     if client is None:
         return
-    if not hasattr(client, "scheduler_info"):
-        raise OptionError(f"client: expected a distributed.Client, got {client!r}")
     from dpbb.cluster.client.scheduler_calls import check_open
 
     check_open(client)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpbb.coordination.messages import RunSpec
 from dpbb.errors import ClusterError
-from dpbb.options import SolveOptions
+from dpbb.options import SolveOptions, kinds
 from dpbb.result import Result
 from dpbb.solving.certify import certified
 from dpbb.solving.plan import Plan
@@ -55,7 +55,11 @@ def attach(run_id: str, client: Any, *, optima_file: str | Path | None = None) -
     """
     from dpbb.cluster.client.open import attach_run
 
-    path = None if optima_file is None else Path(optima_file)
+    kinds.name("the name of a run").check(run_id, "run_id")
+    given = kinds.optional(kinds.text("FILE", "a path")).check(
+        optima_file, "optima_file"
+    )
+    path = None if given is None else Path(given)
     return attach_run(client, run_id, partial(_result_maker, path), path)
 
 

@@ -43,17 +43,9 @@ def obstacle(plan: Plan, *, engine: str | None, detached: bool) -> str | None:
 class BoundChoice:
     """Estimates beside a run what its tree takes with other bounds.
 
-    Parameters
-    ----------
-    plan
-        Of the tree, for which there is no ``obstacle``.
-    engine
-        The engine that explores.
+    ``plan``: of the tree, for which there is no ``obstacle``.
 
-    Attributes
-    ----------
-    found
-        None until the estimate is there.
+    ``found``: None until the estimate is there.
     """
 
     def __init__(self, plan: Plan, engine: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -13,7 +14,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from dpbb.cluster.storage.checkpoint_folder import resumed_id
+from dpbb.cluster.storage.checkpoint_folder import check_new, resumed_id
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.format import from_bytes, to_bytes
 from dpbb.coordination.messages import RunSpec
@@ -37,6 +38,7 @@ from dpbb.options import (
     SolveOptions,
     Strategy,
     TreeOptions,
+    kinds,
 )
 from dpbb.problem import (
     HasBounds,
@@ -137,6 +139,9 @@ class Call:
     answered: Event = field(default_factory=Event)
     choice: BoundChoice | None = None
     better: str | None = None
+
+    def __post_init__(self) -> None:
+        kinds.FUNCTION.check(self.should_stop, "should_stop")
 
     @property
     def here(self) -> bool:
@@ -382,10 +387,7 @@ class Call:
     def write_certificate(self, result: Result) -> None:
         """Write the result's certificate where the options say, if they do.
 
-        Raises
-        ------
-        UnwrittenError
-            That fails; it has the result.
+        UnwrittenError: that fails; it has the result.
         """
         path, certificate = self.options.certificate, result.certificate
         if path is None:
@@ -510,7 +512,8 @@ class Call:
         url = options.checkpoint
         if url is None or "://" in url or not self.embedded:
             return options
-        return replace(options, checkpoint=str(Path(url).absolute()))
+        path = os.path.abspath(os.path.expanduser(url))
+        return replace(options, checkpoint=path)
 
     def look(self, plan: Plan, snapshot: Snapshot) -> bool:
         """Show the state of the run; True, once, if it is to be stopped."""
@@ -559,8 +562,6 @@ def make_call(
             f"options: expected SolveOptions, got {options!r}; single options are "
             "keywords, SolveOptions.from_mapping reads a dict"
         )
-    if not callable(should_stop):
-        raise OptionError(f"should_stop: expected a function, got {should_stop!r}")
     chosen = (options or SolveOptions()).replace(**changes, **style_of(progress))
     check_client(client, chosen)
     problem = with_ends(read_problem(instance), *ends)
@@ -570,12 +571,14 @@ def make_call(
     problem = with_bound(problem, bound)
     chosen = numbered(problem, chosen)
     check_fit(problem, chosen)
-    if chosen.certificate is not None:
-        check_writable(chosen.certificate, "certificate")
+    files = chosen.certificate, chosen.optima_file
+    for path, name in zip(files, ("certificate", "optima_file"), strict=True):
+        if path is not None:
+            check_writable(path, name, instance, files[name == "certificate"])
+    if chosen.checkpoint is not None and client is None and chosen.scheduler is None:
+        check_new(chosen.checkpoint)
     shown = shown_by(progress, chosen)
-    call = Call(problem, instance_name_of(problem), chosen, shown, should_stop, began)
-    call.optima_file()  # refused now if it cannot be written
-    return call
+    return Call(problem, instance_name_of(problem), chosen, shown, should_stop, began)
 
 
 @contextmanager

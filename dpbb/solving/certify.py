@@ -1,20 +1,16 @@
 """The certificate of a run that is over."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dpbb.coordination.messages import RunSpec
+from dpbb.coordination.outcome import Outcome
 from dpbb.problem import Encodable, Problem, instance_name_of, part_of
 from dpbb.problems import encoded
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
 from dpbb.result import Proof, Result, Status
-
-if TYPE_CHECKING:
-    from dpbb.coordination.messages import RunSpec
-    from dpbb.coordination.outcome import Outcome
 
 
 def certified_at_root(problem: Problem[Any], result: Result) -> Result:

@@ -14,10 +14,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from dpbb.coordination.snapshot import Snapshot
+from dpbb.coordination.snapshot import Snapshot
 
 FACTOR = 8.0
 """How many times larger than the last the next tree is to be."""
@@ -74,14 +73,7 @@ class Step:
     ) -> Step:
         """Return the step after a tree that found no schedule below its upper bound.
 
-        Parameters
-        ----------
-        ub
-            Of the tree.
-        exhausted
-            Or it was given up.
-        decomposed, leaves, units
-            Its nodes and units.
+        ``exhausted``: or it was given up.
         """
         total = replace(
             self,

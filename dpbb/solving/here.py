@@ -31,21 +31,9 @@ FOR_EVER_S = 1e9
 class RunHere:
     """As much of a ``Run`` as ``solve`` needs, without a cluster.
 
-    Parameters
-    ----------
-    spec
-        What to explore; its engine is one for cores.
-    threads
-        That explore.
-    make_result
-        Makes the result of what the run came to.
-    saved
-        Where the run goes on from.
+    ``spec``: what to explore; its engine is one for cores.
 
-    Attributes
-    ----------
-    control
-        Hints to the seat.
+    ``control``: hints to the seat.
     """
 
     dashboard: str | None = None
@@ -91,13 +79,7 @@ class RunHere:
             self._coordinator.request_stop(Termination.STOPPED, time.monotonic())
 
     def outcome(self) -> Outcome:
-        """Return what the run came to.
-
-        Raises
-        ------
-        ClusterError
-            It failed.
-        """
+        """Return what the run came to; ClusterError: it failed."""
         outcome = self._coordinator.outcome()
         if outcome.error is not None:
             raise ClusterError(outcome.error)

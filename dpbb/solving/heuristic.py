@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import OptionError
 from dpbb.flowshop.family import read_problem
-from dpbb.options import Heuristics, SolveOptions, kinds
+from dpbb.flowshop.heuristics import DEVICES
+from dpbb.options import OPTIONS, Heuristics, SolveOptions, kinds
 from dpbb.problem import HasHeuristics, StartSearch, instance_name_of, proving_bound
 from dpbb.result import Termination
 from dpbb.solving.arguments import check_client, check_fit, numbered, shown_by, style_of
@@ -98,15 +99,18 @@ def heuristic(
     3868
     """
     began = time.monotonic()
+    limit = OPTIONS["heuristic_time_s"].kind.check(time_limit_s, "time_limit_s")
+    method = OPTIONS["heuristics"].kind.check(method, "method")
     options = SolveOptions(
         heuristics=method,
-        heuristic_time_s=time_limit_s,
         threads=threads,
         seed=seed,
         initial=initial,
         scheduler=scheduler,
         **dict[str, Any](style_of(progress)),
     )
+    kinds.one_of(*DEVICES).check(device, "device")
+    kinds.FUNCTION.check(should_stop, "should_stop")
     iterations = kinds.optional(kinds.whole(1)).check(iterations, "iterations")
     starts = kinds.optional(kinds.whole(1)).check(starts, "starts")
     check_client(client, options)
@@ -120,16 +124,16 @@ def heuristic(
             f"instance: expected a problem that has heuristics, got one of kind "
             f"{problem.name!r}"
         )
+    kinds.one_of(*Heuristics, *problem.heuristics).check(method, "method")
     options = numbered(problem, options)
     check_fit(problem, options)
     plan = Plan(
         problem, instance_name_of(problem), options, began, proving_bound(problem)
     )
-    limit = options.heuristic_time_s
     if limit is None:
         limit = SECONDS if iterations is None else math.inf
     search = StartSearch(
-        options.heuristics,
+        method,
         time_limit_s=limit,
         threads=options.threads,
         seed=options.seed,

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 from dpbb.coordination.messages import RunId, RunSpec
+from dpbb.coordination.outcome import Outcome
 from dpbb.options import (
     OPTIONS,
     EngineName,
@@ -37,9 +38,6 @@ from dpbb.result import Improvement, Proof, ProvedBound, Result, Status, Termina
 from dpbb.solving.from_below import Step
 from dpbb.text.labels import names_of
 from dpbb.tree.branching import tree_of
-
-if TYPE_CHECKING:
-    from dpbb.coordination.outcome import Outcome
 
 OF_TREES = (
     *("decomposed", "leaves", "tree_seconds", "explore_seconds", "gpu_seconds"),
@@ -68,12 +66,8 @@ class Plan:
 
     Parameters
     ----------
-    problem
-        What to minimize.
     name
         Name of the instance, for people.
-    options
-        As the user gave them.
     began
         ``time.monotonic()`` at the start of the solve.
     root_bound
@@ -169,17 +163,9 @@ class Plan:
     def spec(self, now: float, engine: str | None = None) -> RunSpec:
         """Return the run that explores the tree.
 
-        Parameters
-        ----------
-        now
-            ``time.monotonic()``.
-        engine
-            The engine, where ``auto`` is already decided.
+        ``engine``: the engine, where ``auto`` is already decided.
 
-        Raises
-        ------
-        OptionError
-            MinBranch without any upper bound.
+        OptionError: MinBranch without any upper bound.
         """
         options = self.options
         whole = options.cutoff is not None or options.all_optima
@@ -237,8 +223,6 @@ class Plan:
         ----------
         request
             From ``to_request``.
-        opened
-            ``time.monotonic()`` when the run was opened.
         options
             Default: those of the request.
         """
@@ -282,11 +266,8 @@ class Plan:
     def after(self, outcome: Outcome, result: Result) -> Plan:
         """Return the plan of the tree that follows from below.
 
-        Parameters
-        ----------
-        outcome, result
-            Of this plan's tree, in which nothing was found below its upper bound, or
-            which was given up.
+        ``outcome``, ``result``: of this plan's tree, in which nothing was found below
+        its upper bound, or which was given up.
         """
         if self.step is None or self.upper_bound is None:
             raise ValueError("expected a plan with a step, got one of a single tree")
@@ -316,15 +297,7 @@ class Plan:
     def result(
         self, outcome: Outcome, *, opened: float, engine: str | None = None
     ) -> Result:
-        """Return what a finished run proved.
-
-        Parameters
-        ----------
-        opened
-            ``time.monotonic()`` when the run was opened.
-        engine
-            The engine, where ``auto`` was already decided.
-        """
+        """Return what a finished run proved."""
         if engine is None or engine == EngineName.AUTO:
             engine = "+".join(sorted(outcome.engines)) or "none"
         trajectory = list(self.trajectory)

@@ -100,12 +100,14 @@ class ResumedCall(Call):
         return self.saved
 
 
-def _check_file(name: str, saved: Checkpoint, options: SolveOptions) -> None:
-    """Raise OptionError if a file cannot be written, or not go on as it is."""
+def _check_file(
+    name: str, saved: Checkpoint, options: SolveOptions, *others: object
+) -> None:
+    """Raise OptionError if a file cannot be written, is another, or cannot go on."""
     path = getattr(options, name)
     if path is None:
         return
-    check_writable(path, name)
+    check_writable(path, name, *others)
     # with a better schedule they may be optimal no more
     if name == "optima_file" and options.initial is None:
         file = OptimaFile(Path(path), saved.spec.problem)
@@ -187,8 +189,9 @@ def read_saved(
             f"{options.cutoff}"
         )
     for name in ("certificate", "optima_file"):
+        journal = options.certificate if name == "optima_file" else None
         try:
-            _check_file(name, saved, options)
+            _check_file(name, saved, options, source, journal)
         except OptionError as error:
             if name in changes:
                 raise

@@ -44,18 +44,12 @@ def make_plan(
     ----------
     problem, name, options, began
         See ``Plan``.
-    on_incumbent
-        Called with every incumbent and the best lower bound, in this thread.
     should_stop
         Polled every few milliseconds; True ends the heuristics early.
     tree_waits
         Polled, too: see ``StartSearch``.
     device
         ``"gpu"``: one that nobody explores on yet may search, too.
-    on_note
-        Called with what is waited for, see ``StartSearch``.
-    on_bound
-        Called with every better lower bound that heuristics show.
     """
     bound = proving_bound(problem)
     plan = Plan(problem, name, options, began, bound)

@@ -1,21 +1,17 @@
 """Which strategy a call takes: one tree below the incumbent, or trees from below."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from dpbb.estimation.result import duration
 from dpbb.options import EngineName, Strategy
 from dpbb.problem import n_machines_of
-
-if TYPE_CHECKING:
-    from dpbb.solving.plan import Plan
+from dpbb.solving.plan import Plan
 
 T = TypeVar("T")
 
@@ -46,14 +42,10 @@ def chosen_strategy(
 
     Parameters
     ----------
-    plan
-        What is known before the tree.
     engine
         The engine of an embedded cluster; None: another cluster explores.
     detached
         Nobody stays until the end of the run: one tree.
-    should_stop
-        Polled; True ends the estimate.
     """
     options = plan.options
     if options.strategy is not Strategy.AUTO:

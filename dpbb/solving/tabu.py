@@ -1,18 +1,16 @@
 """``dpbb.tabu_search``: tabu search by itself, here or over a cluster."""
 
-from __future__ import annotations
-
 import time
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.cluster.client.connect import connect
-from dpbb.errors import OptionError, shown
 from dpbb.flowshop.heuristics.spread import n_tasks, results
+from dpbb.flowshop.heuristics.tabu.gpu import Shape
 from dpbb.flowshop.heuristics.tabu.search import (
     DEVICES,
     MOST_GENERATIONS,
@@ -24,10 +22,7 @@ from dpbb.flowshop.heuristics.tabu.search import (
     run_searches,
 )
 from dpbb.flowshop.heuristics.tabu.state import Neighbourhood, Objective, Rules, Tabu
-from dpbb.options.kinds import whole
-
-if TYPE_CHECKING:
-    from dpbb.flowshop.heuristics.tabu.gpu import Shape
+from dpbb.options.kinds import one_of, whole
 
 
 def tabu_search(
@@ -111,10 +106,7 @@ def tabu_search(
     whole(0).check(seed, "seed")
     if threads is not None:
         whole(1).check(threads, "threads")
-    if device not in DEVICES:
-        raise OptionError(
-            f"device: expected one of {', '.join(DEVICES)}, got {shown(device)}"
-        )
+    one_of(*DEVICES).check(device, "device")
     starts = make_starts(shop, start, searches, seed)
     if client is None and scheduler is None:
         return run_searches(

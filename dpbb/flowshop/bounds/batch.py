@@ -18,6 +18,7 @@ from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.kernels.cores import thread_count
 from dpbb.kernels.nvrtc import require_gpu
+from dpbb.options.kinds import flag, one_of, optional, whole
 
 __all__ = ["Pairs", "lb1", "lb2", "learned_pairs", "machine_pairs"]
 
@@ -129,10 +130,10 @@ def learned_pairs(
     Raises
     ------
     OptionError
-        As of ``lb2``, or ``most`` is below 0.
+        As of ``lb2``, or ``ub`` or ``most`` is no whole number >= 0.
     """
-    if most is not None and most < 0:
-        raise OptionError(f"most: expected at least 0, got {most}")
+    ub = whole(0).check(ub, "ub")
+    most = optional(whole(0)).check(most, "most")
     shop = read_instance(instance)
     below = (
         np.asarray(lb1(shop, permutations, d1, d2, strong=strong, device="cpu")) < ub
@@ -163,8 +164,8 @@ def _bounds(
     threads: int | None,
 ) -> Any:
     shop = read_instance(instance)
-    if device not in DEVICES:
-        raise OptionError(f"device: expected {', '.join(DEVICES)}, got {shown(device)}")
+    flag().check(strong, "strong")
+    one_of(*DEVICES).check(device, "device")
     n_threads = thread_count(threads)
     resident = hasattr(permutations, "__cuda_array_interface__")
     if resident and device == "cpu":

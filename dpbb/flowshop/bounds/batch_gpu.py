@@ -36,15 +36,9 @@ def defines_of(
 ) -> dict[str, int]:
     """Return the macros of the kernel for a device's shared memory.
 
-    Parameters
-    ----------
-    words
-        Words of a thread; default: as many as leave room for several blocks.
+    ``words``: words of a thread; default: as many as leave room for several blocks.
 
-    Raises
-    ------
-    OptionError
-        The device has too little shared memory for so many jobs.
+    OptionError: the device has too little shared memory for so many jobs.
     """
     chunk = max(1, STAGE_BYTES // (16 * n_jobs))
     asked = range(MOST_WORDS, 0, -1) if words is None else [words]
@@ -88,14 +82,8 @@ class GpuNodes:
 
     Parameters
     ----------
-    instance
-        The shop.
     pairs : ndarray of intp, shape (n_pairs, 2)
         What LB2 looks at; without any it is LB1.
-    device
-        CUDA ordinal.
-    words
-        See ``defines_of``.
 
     Raises
     ------

@@ -115,10 +115,7 @@ class Cascade:
 def cascade_of(bound: str, n_jobs: int, n_machines: int) -> Cascade | None:
     """Return what tightens LB1 in a bound of an instance of this size.
 
-    Parameters
-    ----------
-    bound
-        ``"lb2"`` or the text of a cascade; of others nothing does.
+    ``bound``: ``"lb2"`` or the text of a cascade; of others nothing does.
     """
     if bound == "lb2":
         return Cascade.everywhere(n_jobs, n_machines)
@@ -130,10 +127,7 @@ def resolved(bound: str, n_jobs: int, n_machines: int) -> str:
 
     ``"cascade"`` alone becomes the usual one, or LB1 where it has no pair.
 
-    Raises
-    ------
-    OptionError
-        A cascade that is none, or does not fit the instance.
+    OptionError: a cascade that is none, or does not fit the instance.
     """
     if bound == NAME:
         usual = Cascade.usual(n_jobs, n_machines)

@@ -53,15 +53,9 @@ def machine_pairs(
 ) -> NDArray[np.intp]:
     """Return pairs of machines, shape (n_pairs, 2).
 
-    Parameters
-    ----------
-    which
-        One of ``Pairs``, or the pairs (u, v) themselves, u < v: each once.
+    ``which``: one of ``Pairs``, or the pairs (u, v) themselves, u < v: each once.
 
-    Raises
-    ------
-    OptionError
-        Neither.
+    OptionError: neither.
     """
     if isinstance(which, str):
         if which not in tuple(Pairs):
@@ -233,8 +227,6 @@ class TwoMachineBounds:
     ----------
     times : ndarray of int64, shape (n_jobs, n_machines)
         Processing times.
-    bound
-        ``"lb2"`` or the text of a cascade.
     """
 
     def __init__(self, times: NDArray[np.int64], bound: str) -> None:

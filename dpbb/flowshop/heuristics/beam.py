@@ -79,13 +79,7 @@ def widen(
     incumbent: Incumbent,
     levels_of: Callable[[FlowShopProblem, Root], Levels],
 ) -> Incumbent:
-    """Improve an incumbent by beams of doubled width, whatever their device.
-
-    Parameters
-    ----------
-    levels_of
-        Makes the levels.
-    """
+    """Improve an incumbent by beams of doubled width, whatever their device."""
     problem = FlowShopProblem(search.instance)
     first, last = search.kept
     order = np.asarray(incumbent.permutation, np.intp)

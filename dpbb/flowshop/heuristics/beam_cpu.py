@@ -54,8 +54,6 @@ class CpuLevels:
         Upper bound that no run is given a larger one than.
     pool
         Where pieces of a level run; None: in the thread that calls.
-    threads
-        Of the pool.
     """
 
     def __init__(
@@ -185,10 +183,7 @@ class CpuLevels:
     ) -> list[int] | None:
         """Call ``part`` for pieces of a level; None if ``over``, asked between them.
 
-        Parameters
-        ----------
-        operations
-            What a node costs.
+        ``operations``: what a node costs.
         """
         piece = max(1, PIECE_OPERATIONS // operations)
         pieces = [(at, min(at + piece, nodes)) for at in range(0, nodes, piece)]

@@ -88,15 +88,9 @@ class GpuLevels:
 
     Works on the current stream, whose device is ``device``.
 
-    Parameters
-    ----------
-    ub
-        Upper bound that no run is given a larger one than.
+    ``ub``: upper bound that no run is given a larger one than.
 
-    Raises
-    ------
-    EngineUnavailable
-        The kernels do not compile, or the values are too large for them.
+    EngineUnavailable: the kernels do not compile, or the values are too large for them.
     """
 
     def __init__(

@@ -18,11 +18,11 @@ from dpbb.flowshop.models.lb1_cpu import Lb1, front_at
 from dpbb.kernels.compiling import entry, helper, int64
 from dpbb.kernels.models import step
 from dpbb.kernels.pairs import (
-    GROUP_JOBS,
     PAIR_LANES,
     TILE_4,
     Room,
     bound_children,
+    groups_of,
     preference,
 )
 from dpbb.kernels.pointers import Lanes, pointer_of, pointers
@@ -124,9 +124,8 @@ def side_below(room: Room, n_children: int, ub: int) -> int:
     """
     four = zeros(room.bounds, TILE_4)
     limit = splat(ub, four)
-    groups = (n_children + GROUP_JOBS - 1) // GROUP_JOBS
     key = 0
-    for word in range((groups + 3) // 4):
+    for word in range((groups_of(n_children) + 3) // 4):
         bounds = load(room.bounds, word * TILE_4, four)
         alive = less(bounds, limit)
         key += preference(alive, blend(alive, bounds, four))
@@ -149,14 +148,11 @@ def weigh(
 ) -> bool:
     """Sum up idle time / end of a node's survivors.
 
-    Returns
-    -------
-    bool
-        Whether the weights lie side by side, as the survivors are; else by slot.
+    Returns whether the weights lie side by side, as the survivors are; else by slot.
     """
     dense = 2 * count > r
     total = int64(r if dense else count)
-    stride = (r + GROUP_JOBS - 1) // GROUP_JOBS * PAIR_LANES
+    stride = groups_of(r) * PAIR_LANES
     used = level.used[node, side]
     for i in range(total):
         bench.ends[i] = int32(0)
@@ -209,16 +205,12 @@ def expand(
         Model and room with addresses, and any integer of their lanes' type.
     bench
         Room for one node's children.
-    r
-        Unscheduled jobs of each node.
     ub
         Children with bound >= ub are dropped.
     guide, alpha
         A ``Guide``; share of the jobs that are scheduled in the children.
     sides, keys
         Receive the side of each node and r keys of its children.
-    floats
-        The memory of ``keys``.
     """
     model = pointers(model_in, lane)
     room = pointers(room_in, lane)
@@ -281,10 +273,7 @@ def take(
 ) -> int:
     """List the candidates with keys below ``limit`` and ``quota`` of those equal to it.
 
-    Returns
-    -------
-    int
-        How many: parents, moves and keys in the order of candidates.
+    Returns how many: parents, moves and keys in the order of candidates.
     """
     count: int = int64(0)
     for node in range(first, last):

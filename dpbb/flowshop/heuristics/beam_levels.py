@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from dpbb.flowshop.problem import FlowShopProblem
+from dpbb.flowshop.problem import FlowShopProblem
 
 NO_KEY = 2**31 - 1
 """Key of a candidate that is pruned or on the other side."""
@@ -138,10 +137,7 @@ class Levels(Protocol):
     ) -> Outcome | None:
         """Search below ``ub``; None if ``over``, asked again and again, says so.
 
-        Parameters
-        ----------
-        rows
-            How many nodes of the deepest level are wanted.
+        ``rows``: how many nodes of the deepest level are wanted.
         """
 
 

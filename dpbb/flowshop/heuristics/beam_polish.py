@@ -30,15 +30,7 @@ POLL_S = 0.005
 
 
 class Polish:
-    """Completes nodes of a beam and searches locally from them.
-
-    Parameters
-    ----------
-    search
-        Its limits hold, and its kept jobs stay.
-    incumbent
-        The best schedule so far; its ends are those of the root.
-    """
+    """Completes nodes of a beam and searches locally from them."""
 
     def __init__(self, search: Search, incumbent: Incumbent) -> None:
         self._search = search
@@ -129,7 +121,7 @@ def complete(
     rng: NDArray[np.uint64],
     stop: NDArray[np.int64],
 ) -> bool:
-    """Insert what follows the first jobs of a sequence, then search locally, in place.
+    """Insert what follows ``length`` first jobs, search locally; whether all are in.
 
     Parameters
     ----------
@@ -137,17 +129,10 @@ def complete(
         Room with addresses, and any integer of its element type.
     sequence : ndarray of int64, shape (n_jobs + 1,)
         The jobs that are in, and then the others, in the order of insertion.
-    length
-        How many are in.
     kept_first, kept_last
         How many jobs at the ends stay there.
     limit
         With a makespan above this nothing is done.
-
-    Returns
-    -------
-    bool
-        Whether the sequence is a schedule, not stopped before its end.
     """
     room = pointers(room_in, lane)
     jobs, state, flag = pointer_of(sequence), pointer_of(rng), pointer_of(stop)

@@ -1,20 +1,14 @@
 """Heuristics beside the tree: in one thread, or in several that work together."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING
 
-from dpbb.errors import OptionError
 from dpbb.flowshop.heuristics.first import first_incumbent
 from dpbb.flowshop.heuristics.loading import loaded
 from dpbb.flowshop.heuristics.search import HEURISTICS, Search, path_of
+from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.options import Heuristics
-from dpbb.problem import Incumbent, StartSearch
-
-if TYPE_CHECKING:
-    from dpbb.flowshop.instance import FlowShopInstance
-    from dpbb.problem import Beginning, BesideSearch
+from dpbb.options.kinds import one_of
+from dpbb.problem import Beginning, BesideSearch, Incumbent, StartSearch
 
 
 def improve_beside(
@@ -28,15 +22,9 @@ def improve_beside(
 
     See ``dpbb.problem.ImprovesBeside``.
 
-    Parameters
-    ----------
-    given
-        So many jobs at the front and the back stay where they are in any case.
+    ``given``: so many jobs at the front and the back stay where they are in any case.
 
-    Raises
-    ------
-    OptionError
-        No such method, or one that does not run beside the tree.
+    OptionError: no such method, or one that does not run beside the tree.
     """
     if method == Heuristics.AUTO:
         wanted = StartSearch(
@@ -53,10 +41,8 @@ def improve_beside(
         if found is not None:
             return found
         return Incumbent(beginning.value, beginning.permutation, "start")
-    row = HEURISTICS.get(method)
-    if row is None or not row.beside:
-        beside = [name for name, other in HEURISTICS.items() if other.beside]
-        raise OptionError(f"method: expected one of {', '.join(beside)}, got {method}")
+    beside = [name for name, other in HEURISTICS.items() if other.beside]
+    one_of(*beside).check(method, "method")
     proved = beginning.value <= limits.lower_bound
     start = Incumbent(beginning.value, beginning.permutation, "start", proved)
     first, last = beginning.kept

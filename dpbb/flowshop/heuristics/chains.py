@@ -55,8 +55,6 @@ class Moves(NamedTuple):
     ----------
     kind
         What is taken out in an iteration: ``JOBS``, ``BLOCK`` or ``RECURSIVE``.
-    removed
-        How many jobs.
     temperature
         Of the acceptance, in tenths of the mean processing time.
     patience
@@ -208,10 +206,6 @@ def run_chains(
         Its iterations count for every chain.
     start
         The chains start here; of it the kept jobs stay.
-    moves
-        What the chains do.
-    source
-        Name of what is found.
     """
     incumbent = neh(search) if start is None else start
     free = search.instance.n_jobs - sum(search.kept)

@@ -7,29 +7,29 @@ until then.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from dpbb.errors import OptionError
 from dpbb.flowshop.bounds.lb1 import root_bound
 from dpbb.flowshop.heuristics.loading import Loading
 from dpbb.flowshop.heuristics.palmer import JOHNSON_MACHINES, johnson, palmer
 from dpbb.flowshop.heuristics.plain import neh, plain_search
-from dpbb.flowshop.heuristics.search import HEURISTICS, Search, improve, path_of
+from dpbb.flowshop.heuristics.search import (
+    HEURISTICS,
+    Heuristic,
+    Search,
+    improve,
+    path_of,
+)
+from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.kernels.cores import physical_cores
 from dpbb.kernels.nvrtc import require_gpu
 from dpbb.options import Heuristics
-from dpbb.problem import Incumbent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dpbb.flowshop.heuristics.search import Heuristic
-    from dpbb.flowshop.instance import FlowShopInstance
-    from dpbb.problem import StartSearch
+from dpbb.options.kinds import one_of
+from dpbb.problem import Incumbent, StartSearch
 
 Stages = tuple[tuple[tuple[str, ...], float], ...]
 """Names of heuristics that run at once, until which share of the time."""
@@ -96,9 +96,7 @@ def first_incumbent(
         There is no GPU for ``device="gpu"``, whatever would have used it.
     """
     method, device = wanted.method, wanted.device
-    if method not in (*Heuristics, *HEURISTICS):
-        allowed = ", ".join(repr(str(name)) for name in (*Heuristics, *HEURISTICS))
-        raise OptionError(f"heuristics: expected one of {allowed}, got {method!r}")
+    one_of(*Heuristics, *HEURISTICS).check(method, "heuristics")
     root = root_bound(instance.times)
     search = Search(
         instance,

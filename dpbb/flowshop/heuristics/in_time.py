@@ -44,11 +44,8 @@ def incumbent_in_time(
     The functions of ``search`` are called in this thread. ``kept`` is that of
     ``first_incumbent``.
 
-    Returns
-    -------
-    Incumbent or None
-        The best so far; if the end came before any, the best of ``initial``, the jobs
-        in their own order and in Palmer's.
+    Returns the best so far; if the end came before any, the best of ``initial``, the
+    jobs in their own order and in Palmer's.
     """
     at_once = Search(
         instance,

@@ -4,34 +4,23 @@ Nothing interrupts a compilation, so nobody should have to wait for one. Code is
 compiled for integers of 16 or of 32 bits, as the instance needs.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from dpbb.flowshop.heuristics.search import Search, improve
+from dpbb.flowshop.heuristics.search import Heuristic, Search, improve
 from dpbb.flowshop.instance import FlowShopInstance
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from dpbb.flowshop.heuristics.search import Heuristic
-    from dpbb.problem import Incumbent
+from dpbb.problem import Incumbent
 
 
 class Loading:
     """Heuristics on their way, in the order in which they are wanted.
 
-    Parameters
-    ----------
-    paths
-        Each as ``"module:function"``. A function ``load`` of the module, if there is
-        one, loads what it compiles for such a search.
-    search, start
-        What they are for.
+    ``paths``: each as ``"module:function"``. A function ``load`` of the module, if
+    there is one, loads what it compiles for such a search.
     """
 
     def __init__(self, paths: Sequence[str], search: Search, start: Incumbent) -> None:
@@ -83,10 +72,8 @@ def tiny_searches(
 ) -> Iterator[tuple[Search, Incumbent]]:
     """Yield a search of milliseconds, two iterations, for each of these integers.
 
-    Parameters
-    ----------
-    lanes
-        ``int16``, or ``int32``, which the times of the shop are made too large for.
+    ``lanes``: ``int16``, or ``int32``, which the times of the shop are made too large
+    for.
     """
     times = np.random.default_rng(0).integers(1, 9, (5, 3))
     for lane in set(lanes):

@@ -1,18 +1,12 @@
 """Orders that take no search, Palmer's and Johnson's: milliseconds at any size."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
-from dpbb.flowshop.heuristics.search import improve
-
-if TYPE_CHECKING:
-    from dpbb.flowshop.heuristics.search import Search
-    from dpbb.problem import Incumbent
+from dpbb.flowshop.heuristics.search import Search, improve
+from dpbb.problem import Incumbent
 
 
 def palmer(search: Search, start: Incumbent | None = None) -> Incumbent:

@@ -12,19 +12,16 @@ makespan fits because of ``dpbb.flowshop.times.MAX_TOTAL_TIME``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpbb.flowshop.heuristics.search import improve, machine_times
+from dpbb.flowshop.heuristics.search import Search, improve, machine_times
+from dpbb.problem import Incumbent
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.int32]
-    Jobs = NDArray[np.intp]
-    from dpbb.flowshop.heuristics.search import Search
-    from dpbb.problem import Incumbent
+Ints = NDArray[np.int32]
+Jobs = NDArray[np.intp]
 
 
 class Insertion(NamedTuple):

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpbb.errors import OptionError
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.makespan import makespan
+from dpbb.options.kinds import one_of
 from dpbb.options.permutations import check_permutation
 from dpbb.problem import Incumbent
 
@@ -163,13 +164,10 @@ DEVICES = ("cpu", "gpu")
 def path_of(name: str, device: str, *, strict: bool = False) -> str:
     """Return where a heuristic is; one without a function for a GPU uses the cores.
 
-    Raises
-    ------
-    OptionError
-        There is no such device, or, of those that are strict, no function for it.
+    OptionError: there is no such device, or, of those that are strict, no function for
+    it.
     """
-    if device not in DEVICES:
-        raise OptionError(f"device: expected one of {', '.join(DEVICES)}, got {device}")
+    one_of(*DEVICES).check(device, "device")
     row = HEURISTICS[name]
     path = row.gpu if device == "gpu" else row.cpu
     if path is None and strict:

@@ -29,8 +29,6 @@ def spread(
 
     Parameters
     ----------
-    client
-        A synchronous ``distributed.Client``.
     problem
         A copy goes to every task.
     search
@@ -102,7 +100,7 @@ def _search(
     search = StartSearch(end=end, on_bound=bounds.append, **values)
     found = problem.first_incumbent(search)
     if found is None:
-        raise OptionError(f"heuristics: expected one that runs, got {values['method']}")
+        raise OptionError(f"method: expected one that runs, got {values['method']}")
     return found, max(bounds, default=None)
 
 

@@ -231,8 +231,6 @@ def descend(
 
     Parameters
     ----------
-    model_in, room_in, lane
-        Model and room with addresses, and any integer of their lanes' type.
     start, row
         The node.
     depth

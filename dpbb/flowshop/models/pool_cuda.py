@@ -121,13 +121,7 @@ def parents_shared_bytes(defines: dict[str, int | str]) -> int:
 
 
 class _Mail:
-    """Pinned memory of one thread, which is copied at the full rate and all at a time.
-
-    Parameters
-    ----------
-    cupy
-        The module.
-    """
+    """Pinned memory of one thread, which is copied at the full rate, all at once."""
 
     def __init__(self, cupy: Any) -> None:
         self._cupy = cupy

@@ -200,7 +200,7 @@ def test_given_jobs_may_be_in_arrays():
     assert found.instance.endswith(", given front 3, given back 1")
 
 
-@pytest.mark.parametrize("given", ["12", 3, None])
+@pytest.mark.parametrize("given", ["12", 3, None, np.array(3)])
 def test_given_jobs_are_a_list(given):
     with pytest.raises(OptionError, match="front: expected a list of jobs"):
         dpbb.solve([[3, 2], [1, 4]], front=given, workers=0)

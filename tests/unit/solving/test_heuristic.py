@@ -58,11 +58,13 @@ def test_a_given_schedule_is_the_start():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"method": "magic"}, "heuristics: expected one of auto, none, neh"),
-        ({"time_limit_s": -1}, "heuristic_time_s: expected"),
+        ({"method": "magic"}, "method: expected one of auto, none, neh"),
+        ({"time_limit_s": -1}, "time_limit_s: expected"),
         ({"iterations": 0}, "iterations: expected a whole number"),
         ({"starts": 2}, "starts: expected together with client or scheduler"),
         ({"device": "tpu", "method": "ig"}, "device: expected one of cpu, gpu"),
+        ({"device": "tpu", "method": "neh"}, "device: expected one of cpu, gpu"),
+        ({"should_stop": 3}, "should_stop: expected a function, got 3"),
         ({"device": "gpu", "method": "ig"}, "device: expected cpu, as the heuristic"),
         ({"initial": [0, 1]}, "initial: expected 20 jobs, got 2"),
     ],

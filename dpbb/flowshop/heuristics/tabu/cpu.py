@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.flowshop.heuristics.tabu.state import (
     Objective,
+    Rules,
     Sharing,
     State,
     Tabu,
@@ -24,14 +26,9 @@ from dpbb.flowshop.heuristics.tabu.state import (
 )
 from dpbb.kernels.compiling import compiled
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.flowshop.heuristics.tabu.state import Rules
-
-    Array = NDArray[Any]
-    Tables = tuple[Array, Array, Array]
-    Lists = tuple[Array, Array, Array, np.uint64]
+Array = NDArray[Any]
+Tables = tuple[Array, Array, Array]
+Lists = tuple[Array, Array, Array, np.uint64]
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 

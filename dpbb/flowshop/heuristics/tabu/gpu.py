@@ -148,13 +148,7 @@ class GpuSearch:
     Parameters
     ----------
     times : ndarray of int64, shape (n_jobs, n_machines)
-    rules
-        What a generation does.
     starts : ndarray of int32, shape (searches, n_jobs)
-    device
-        CUDA ordinal.
-    shape
-        How the kernel is compiled and launched.
 
     Raises
     ------

@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.heuristics.search import Search, improve
 from dpbb.flowshop.heuristics.tabu.cpu import CpuSearch
+from dpbb.flowshop.heuristics.tabu.gpu import GpuSearch, Shape
 from dpbb.flowshop.heuristics.tabu.state import (
     Neighbourhood,
     Objective,
@@ -36,9 +37,6 @@ from dpbb.kernels.cores import physical_cores
 from dpbb.options.kinds import member, whole
 from dpbb.options.permutations import check_permutation
 from dpbb.problem import Incumbent
-
-if TYPE_CHECKING:
-    from dpbb.flowshop.heuristics.tabu.gpu import GpuSearch, Shape
 
 DEVICES = ("auto", "cpu", "gpu")
 MOST_GENERATIONS = 10**9
@@ -73,12 +71,6 @@ class TabuResult:
         Index of the neighbour that became the parent, -1 where all were tabu. Swaps
         (i, j) are numbered row by row; insertions by the place i that the job leaves,
         then the place j where it comes, without i.
-    search
-        Which search found the permutation.
-    tenure
-        Generations for which a move was tabu.
-    neighbours
-        How many were evaluated.
     seconds
         How long the generations took; compilation came before.
     device

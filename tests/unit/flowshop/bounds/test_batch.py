@@ -89,7 +89,8 @@ BAD = [
     (dict(d2=[1, 2]), "d2: expected a whole number or 1 of them, .*shape \\(2,\\)"),
     (dict(d1=0.5), "d1: expected a whole number"),
     (dict(pairs="none"), "pairs: expected all, adjacent, last"),
-    (dict(device="tpu"), "device: expected auto, cpu, gpu, got 'tpu'"),
+    (dict(device="tpu"), "device: expected one of auto, cpu, gpu, got 'tpu'"),
+    (dict(strong="x"), "strong: expected true or false, got 'x'"),
     (dict(threads=0), "threads: expected a whole number >= 1, got 0"),
 ]
 

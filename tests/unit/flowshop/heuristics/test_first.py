@@ -84,7 +84,7 @@ def test_one_and_two_jobs():
 
 def test_unknown_method_and_bad_permutation_are_refused(ta001):
     with pytest.raises(
-        OptionError, match=r"heuristics: expected one of 'auto', .* got 'best'"
+        OptionError, match=r"heuristics: expected one of auto, .* got 'best'"
     ):
         first_incumbent(ta001, StartSearch(method="best"))
     with pytest.raises(OptionError, match="permutation: expected 20 jobs, got 3"):

@@ -114,5 +114,5 @@ def test_a_device_takes_the_function_of_a_row_for_it(monkeypatch):
     assert {name for name, _ in called[2:]} == {"on_cpu"}
     with pytest.raises(OptionError, match="expected cpu, as the heuristic 'ig'"):
         first_incumbent(shop, StartSearch(method="ig", device="gpu"))
-    with pytest.raises(OptionError, match="expected one of cpu, gpu, got tpu"):
+    with pytest.raises(OptionError, match="expected one of cpu, gpu, got 'tpu'"):
         first_incumbent(shop, StartSearch(method="ig", device="tpu"))
