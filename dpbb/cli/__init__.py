@@ -16,7 +16,6 @@ import dpbb
 from dpbb.bench import SUITES
 from dpbb.cli.output import checked_stdout, silence
 from dpbb.errors import DpbbError, InstanceError, OptionError, SchedulerLostError
-from dpbb.options import OPTIONS
 from dpbb.options.kinds import nearest
 
 EXIT_ERROR = 1
@@ -53,10 +52,7 @@ MODULES = {"list": "list_runs"}
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
-    Returns
-    -------
-    int
-        The exit code; see ``dpbb solve --help``.
+    Returns the exit code; see ``dpbb solve --help``.
     """
     if arguments is None:
         # Python's last collection goes through all of Numba: 0.3 s for nothing.
@@ -92,11 +88,15 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--version", action="version", version=dpbb.__version__)
     _add_commands(parser, "dpbb.cli", COMMANDS, arguments)
     args, unknown = parser.parse_known_args(arguments)
-    flags = [row.flag for row in OPTIONS.values()]
     for argument in unknown:
+        # what has commands has few options of its own
+        early = argument.startswith("-") and not hasattr(args, "run")
+        what = "the command first" if early else "a known argument"
+        known = args.parser._option_string_actions
+        flags = [flag for flag in known if flag.startswith("--")]
+        hint = nearest(argument.partition("=")[0], flags)
         parser.error(
-            f"{argument}: expected a known argument{nearest(argument, flags)}; see "
-            f"dpbb {arguments[0]} --help"
+            f"{argument}: expected {what}{hint}; see {args.parser.prog} --help"
         )
     return args
 
@@ -109,6 +109,7 @@ def _add_commands(
 ) -> None:
     """Add the commands of a package, and what the one asked for takes."""
     what = "suite" if table is SUITES else "command"
+    parser.set_defaults(parser=parser)
     commands = parser.add_subparsers(
         title=f"{what}s", required=True, metavar=what.upper()
     )
@@ -128,4 +129,4 @@ def _add_commands(
         module = import_module(f"{package}.{MODULES.get(name, name)}")
         sub.epilog = getattr(module, "EPILOG", None)
         module.add_arguments(sub)
-        sub.set_defaults(run=module.run)
+        sub.set_defaults(run=module.run, parser=sub)

@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     style = SolveOptions.from_mapping({"progress": given}).progress
     message = "dpbb: leaving the run, which goes on; Ctrl-C again quits at once"
     if args.certificate is not None:
-        check_writable(args.certificate, "--certificate")
+        check_writable(args.certificate, "--certificate", args.optima_file)
     with (
         telling(args.on_end) as told,
         attached(args, optima_file=args.optima_file) as handle,

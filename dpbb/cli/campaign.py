@@ -10,7 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpbb.campaign.folder import DOUBTFUL, RECORDS, CampaignFolder, Record
+from dpbb.campaign.folder import (
+    CERTIFICATES,
+    CHECKPOINTS,
+    DOUBTFUL,
+    RECORDS,
+    CampaignFolder,
+    Record,
+)
 from dpbb.campaign.sets import ALLOWED, members
 from dpbb.cli.shared import (
     PICTURES,
@@ -22,7 +29,7 @@ from dpbb.cli.shared import (
 )
 from dpbb.errors import OptionError
 from dpbb.options import SolveOptions
-from dpbb.text.files import whole_file
+from dpbb.text.files import check_writable, whole_file
 
 if TYPE_CHECKING:
     from dpbb.campaign.running import Watch
@@ -180,6 +187,7 @@ class Overview:
 def _report(paths: Sequence[Path], files: Sequence[str], data: str | None) -> int:
     from dpbb.campaign.checking import after_kill, doubt_of
 
+    _check_written(paths, files)
     found: dict[str, Record] = {}
     doubts = 0
     for path in {path.resolve(): path for path in paths}.values():
@@ -212,6 +220,18 @@ def _report(paths: Sequence[Path], files: Sequence[str], data: str | None) -> in
                 draw(records).savefig(name, dpi=150)
     _show(records)
     return 1 if doubts else 0
+
+
+def _check_written(paths: Sequence[Path], files: Sequence[str]) -> None:
+    """Refuse files to write that are read, or cannot be written."""
+    parts = RECORDS, CHECKPOINTS, CERTIFICATES
+    folders = {(path / part).resolve() for path in paths for part in parts}
+    for number, name in enumerate(files):
+        if folders & set(Path(name).resolve().parents):
+            raise OptionError(
+                f"--write: expected no file among the records of a campaign, got {name}"
+            )
+        check_writable(name, "--write", *files[:number])
 
 
 def _show(records: Sequence[Record]) -> None:

@@ -48,7 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--time",
-        type=float,
         metavar="X",
         help="seconds (default: 10, or as long as --iterations take); what is compiled "
         "on the first use comes on top",
@@ -80,9 +79,12 @@ def run(args: argparse.Namespace) -> int:
     """Search and show the schedule."""
     given = flags_given(args, [OPTIONS[name] for name in SHARED])
     options = SolveOptions.from_mapping(given)
+    if args.time is not None:
+        args.time = OPTIONS["heuristic_time_s"].kind.parse(args.time, "--time")
     problem = problem_of(args)
     if args.output is not None:
-        check_writable(args.output, "--output", args.instance)
+        initial = getattr(args, "initial", None)
+        check_writable(args.output, "--output", args.instance, initial)
     with logging_to_stderr(options.verbosity), stopping() as asked:
         from dpbb.solving.arguments import shown_by
         from dpbb.solving.heuristic import heuristic

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         command.add_argument(
             "--json", action="store_true", help="one JSON object on stdout"
         )
-        command.set_defaults(work=work)
+        command.set_defaults(work=work, parser=command)
     costs.add_argument(
         "--encoding",
         choices=[str(Encoding.SEQUENCE), str(Encoding.MACHINE_ORDERS)],
@@ -116,10 +116,10 @@ def _info(args: argparse.Namespace) -> int:
 
 
 def _evaluate(args: argparse.Namespace) -> int:
-    instance = load(args.instance, data_dir=args.data)
     if args.output is not None:
         known_suffix(args.output, "--output", (".csv", ".json", *PICTURES))
-        check_writable(args.output, "--output")
+        check_writable(args.output, "--output", args.instance, args.solutions)
+    instance = load(args.instance, data_dir=args.data)
     encoding = Encoding(args.encoding)
     solutions = read_solutions(args.solutions, encoding)
     costs = evaluate(
@@ -169,10 +169,7 @@ def _write(found: JobShopSchedule, path: Path) -> None:
 def read_solutions(source: str, encoding: Encoding) -> Any:
     """Read solutions from a file; what they are is checked by who evaluates them.
 
-    Raises
-    ------
-    OptionError
-        The file cannot be read, or has something else than numbers.
+    OptionError: the file cannot be read, or has something else than numbers.
     """
     path = Path(source)
     try:

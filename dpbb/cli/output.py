@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 from dpbb.errors import DpbbError
 from dpbb.text.files import whole_file
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # every command imports this module, and results load NumPy
     from dpbb.result import Result
 
 

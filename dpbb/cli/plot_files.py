@@ -1,27 +1,23 @@
 """What ``dpbb plot`` reads: results, schedules, logs, checkpoints, benchmarks."""
 
-from __future__ import annotations
-
 import argparse
 import csv
 import io
 import json
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dpbb.coordination.format import MAGIC
+from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import InstanceError, OptionError
 from dpbb.options import kinds
 from dpbb.options.permutations import check_permutation
 from dpbb.result import Result, json_form
 from dpbb.result.schedule import COLUMNS, Schedule
 from dpbb.text.labels import Names
-
-if TYPE_CHECKING:
-    from dpbb.coordination.snapshot import Snapshot
 
 ALLOWED = (
     "a result (dpbb solve --json), a schedule (dpbb solve --output), a log (dpbb solve "
@@ -129,10 +125,8 @@ def _snapshot(values: Any, file: str) -> Snapshot:
 def read_schedule(text: str, file: str) -> Schedule:
     """Read the schedule that ``Schedule.write_csv`` wrote.
 
-    Raises
-    ------
-    OptionError
-        Another header, a line that is no operation, operations missing or twice.
+    OptionError: another header, a line that is no operation, operations missing or
+    twice.
     """
     lines = [
         (number, row)

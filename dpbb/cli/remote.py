@@ -31,13 +31,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
 
 
 def address_of(given: str | None) -> str:
-    """Return the scheduler's address: as given, or from the environment.
-
-    Raises
-    ------
-    OptionError
-        There is none, or it is none.
-    """
+    """Return the scheduler's address: as given, or from the environment."""
     address = given or os.environ.get(VARIABLE)
     if not address:
         import dask

@@ -9,6 +9,7 @@ from dpbb.cli.shared import (
     add_options,
     add_output,
     add_progress,
+    check_files,
     given_options,
     run_and_show,
 )
@@ -45,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
     # only with those of the checkpoint are the given options whole: see ``read_saved``
     shown = {name: given[name] for name in SHOWN if name in given}
     given.pop("progress", None)
+    check_files(args, given)
 
     def resume(**how: Any) -> Result:
         from dpbb import api

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -25,9 +25,8 @@ from dpbb.progress.base import Progress
 from dpbb.result import Result, Status
 from dpbb.text.files import check_writable
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # it loads clients of the web
     from dpbb.progress.notices import Notifier
-
 
 PICTURES = (".png", ".svg", ".pdf")
 """What Matplotlib draws into."""
@@ -186,30 +185,38 @@ def flags_given(args: argparse.Namespace, rows: Iterable[OptionRow]) -> dict[str
     return values
 
 
+READ = ("instance", "source", "config", "initial", "root_order")
+"""Arguments that name files to read, or may do."""
+
+
+def check_files(args: argparse.Namespace, options: Mapping[str, Any]) -> None:
+    """Raise OptionError for files to write that are read, or cannot be written.
+
+    ``options``: those that are given.
+    """
+    known = [getattr(args, name, None) for name in READ]
+    for name, path in (
+        ("--output", getattr(args, "output", None)),
+        ("--certificate", options.get("certificate")),
+        ("--optima-file", options.get("optima_file")),
+    ):
+        if path is not None:
+            check_writable(path, name, *known)
+            known.append(path)
+
+
 def run_and_show(
     args: argparse.Namespace, options: SolveOptions, search: Callable[..., Result]
 ) -> int:
-    """Search with progress on stderr, show the result, write the schedule.
+    """Search with progress on stderr, show and write the result; the exit code.
 
     Parameters
     ----------
     args
         With ``output`` and ``json``.
-    options
-        How to search.
     search
         Called with ``progress`` and ``should_stop``; returns the result.
-
-    Returns
-    -------
-    int
-        The exit code.
     """
-    read = getattr(args, "instance", None)
-    if args.output is not None:
-        check_writable(args.output, "--output", read, options.certificate)
-    if options.certificate is not None:
-        check_writable(options.certificate, "--certificate", read)
     unwritten = None
     with (
         logging_to_stderr(options.verbosity),
@@ -326,13 +333,7 @@ def logging_to_stderr(verbosity: Verbosity) -> Iterator[None]:
 
 
 class Asked:
-    """Called, it says whether a signal has asked this process to stop.
-
-    Attributes
-    ----------
-    alert
-        Tells people so.
-    """
+    """Called, it says whether a signal has asked this process to stop."""
 
     def __init__(self, message: str) -> None:
         self.alert: Callable[[str], None] = Progress().alert

@@ -11,6 +11,7 @@ from dpbb.cli.shared import (
     add_options,
     add_output,
     add_progress,
+    check_files,
     given_options,
     problem_of,
     run_and_show,
@@ -33,8 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Solve, show the result, write the schedule."""
-    options = SolveOptions.from_mapping(given_options(args))
+    given = given_options(args)
+    options = SolveOptions.from_mapping(given)
     instance = problem_of(args)
+    check_files(args, given)
 
     def solve(**how: Any) -> Result:
         from dpbb import api

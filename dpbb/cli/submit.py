@@ -11,6 +11,7 @@ from dpbb.cli.shared import (
     add_ends,
     add_instance,
     add_options,
+    check_files,
     given_options,
     logging_to_stderr,
     problem_of,
@@ -47,6 +48,7 @@ def run(args: argparse.Namespace) -> int:
             f"got {options.optima_file}; dpbb attach RUN --optima-file FILE writes all "
             "that the run has found, at any time"
         )
+    check_files(args, given)
     with logging_to_stderr(options.verbosity):
         from dpbb import api
         from dpbb.solving.arguments import shown_by

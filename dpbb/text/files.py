@@ -1,13 +1,36 @@
 """Files to write to: whether that is possible, and whole or not at all."""
 
 import errno
+import fcntl
 import os
+import platform
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 
 from dpbb.errors import DpbbError, OptionError
+
+_NUMBERED = re.compile(r"(.+)\[(\d{1,9})\]", re.ASCII | re.DOTALL)
+
+
+def file_and_index(name: str) -> tuple[str, int | None]:
+    """Return the file and the number that ``"FILE[3]"`` says; None of a whole file."""
+    numbered = _NUMBERED.fullmatch(name)
+    if numbered and not os.path.exists(name):
+        return numbered[1], int(numbered[2])
+    return name, None
+
+
+def _is_same(path: str | Path, other: object) -> bool:
+    """Whether a path leads to what another, perhaps ``"FILE[3]"``, leads to."""
+    if not isinstance(other, str | os.PathLike):
+        return False
+    named = file_and_index(os.fsdecode(other))[0]
+    if os.path.exists(path) and os.path.exists(named):
+        return os.path.samefile(path, named)
+    return os.path.realpath(path) == os.path.realpath(named)
 
 
 def check_writable(path: str | Path, name: str, *others: object) -> None:
@@ -16,27 +39,16 @@ def check_writable(path: str | Path, name: str, *others: object) -> None:
     Nothing is left behind, however this process ends: a file that had to be made to
     find out is removed at once.
 
-    Parameters
-    ----------
-    path
-        Of a file, there or not.
-    name
-        What the message calls it.
-    others
-        Files that are read, or written to, besides; what is no path is none of them.
+    ``others``: files that are read, or written to, besides; what is no path is none of
+    them.
 
-    Raises
-    ------
-    OptionError
-        Not the path of a file, one of the others, or it cannot be written to.
+    OptionError: not the path of a file, one of the others, or it cannot be written to.
     """
-    if not str(path).strip():
+    if not isinstance(path, str | os.PathLike) or not str(path).strip():
         raise OptionError(f"{name}: expected the path of a file, got {path!r}")
     try:
         for other in others:
-            if isinstance(other, str | Path) and (
-                os.path.realpath(other) == os.path.realpath(path)
-            ):
+            if _is_same(path, other):
                 raise OptionError(f"{name}: expected another file than {other}")
         made = _make(path)
         if made is not None:
@@ -61,13 +73,34 @@ def data_lines(package: str, name: str) -> list[str]:
 
 
 @contextmanager
-def whole_file(path: str | Path) -> Iterator[None]:
-    """Write a file in this block: no part of it stays where there was none before.
+def alone(lock: Path, expected: str) -> Iterator[None]:
+    """Hold a lock in this block; its file says who does, and stays afterwards.
 
     Raises
     ------
     DpbbError
-        It cannot be written.
+        Another process holds it: what was expected, and which one it is.
+    """
+    with lock.open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            file.seek(0)
+            raise DpbbError(
+                f"{expected}, got one that is used by "
+                f"{file.read().strip() or 'another process'}"
+            ) from error
+        file.truncate(0)
+        file.write(f"process {os.getpid()} on {platform.node()}\n")
+        file.flush()
+        yield
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[None]:
+    """Write a file in this block: no part of it stays where there was none before.
+
+    DpbbError: it cannot be written.
     """
     made = None
     try:

@@ -16,10 +16,7 @@ MOST_DIGITS = 18
 class Names:
     """Names of jobs and machines; no cost and no digest depends on them.
 
-    Parameters
-    ----------
-    jobs, machines
-        By their numbers; () where they have none.
+    ``jobs``, ``machines``: by their numbers; () where they have none.
     """
 
     jobs: tuple[str, ...] = ()
@@ -39,19 +36,17 @@ class Names:
     def numbers(self, jobs: Iterable[Any], what: str) -> tuple[Any, ...]:
         """Return jobs with numbers in place of names.
 
-        Parameters
-        ----------
-        jobs
-            Names and numbers; also a number as a text where no job is called so.
-        what
-            What a message calls them.
+        ``jobs``: names and numbers; also a number as a text where no job is called so.
 
-        Raises
-        ------
-        OptionError
-            No job is called so.
+        OptionError: no list, or no job is called so.
         """
-        jobs = list(jobs)
+        try:
+            given = None if isinstance(jobs, str) else list(jobs)
+        except TypeError:  # also of an array without dimensions
+            given = None
+        if given is None:
+            raise OptionError(f"{what}: expected a list of jobs, got {shown(jobs)}")
+        jobs = given
         number_of = {name: number for number, name in enumerate(self.jobs)}
         texts = [job for job in jobs if isinstance(job, str)]
         named = [job for job in texts if job in number_of]

@@ -101,8 +101,6 @@ def heat_table(
 
     Parameters
     ----------
-    rows
-        The numbers to show.
     corner
         What rows and columns are.
     what

@@ -173,3 +173,60 @@ def test_closed_standard_output_is_no_error():
         timeout=100,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+READERS = {
+    "jobs": ("evaluate", "shop.csv", "jobs", "--output"),
+    "result": ("evaluate", "shop.csv", "result", "--output"),
+    "initial": ("solve", "shop.csv", "--initial", "initial", "--output"),
+    "order": ("solve", "shop.csv", "--root-order", "order", "--certificate"),
+    "config": ("solve", "shop.csv", "--config", "config", "--output"),
+    "start": ("heuristic", "shop.csv", "--initial", "start", "--output"),
+    "shop.csv": ("submit", "shop.csv", "--scheduler", "tcp://h:1", "--certificate"),
+    "toml": ("submit", "shop.csv", "--config", "toml", "--certificate"),
+}
+"""What is read, and the command that does."""
+
+
+@pytest.mark.parametrize("file", READERS)
+def test_what_is_read_is_not_written_over(dpbb, tmp_path, monkeypatch, file):
+    monkeypatch.chdir(tmp_path)
+    Path("shop.csv").write_text("3,2\n1,4\n2,2\n")
+    texts = {
+        "result": '{"permutation": [0, 1, 2]}',
+        "shop.csv": "3,2\n1,4\n2,2\n",
+        "config": "[solve]\nworkers = 0\n",
+        "toml": '[solve]\nscheduler = "tcp://h:1"\n',
+    }
+    text = texts.get(file, "0,1,2")
+    Path(file).write_text(text)
+    ran = dpbb(*READERS[file], f"./{file}")
+    assert (ran.code, Path(file).read_text()) == (2, text)
+    assert f"{READERS[file][-1]}: expected another file than {file}" in ran.err
+
+
+def test_attach_writes_two_files(dpbb, tmp_path):
+    one = tmp_path / "one"
+    files = ("--certificate", one, "--optima-file", one)
+    ran = dpbb("attach", "run", "--scheduler", "tcp://127.0.0.1:9", *files)
+    assert ran.code == 2
+    assert "--certificate: expected another file than" in ran.err
+
+
+def test_a_report_is_not_written_over_records(dpbb, tmp_path):
+    record = tmp_path / "done/records/ta001.json"
+    record.parent.mkdir(parents=True)
+    record.write_text("{}")
+    out = tmp_path / "done/out.csv"
+    for files, message in (
+        ([record], "expected no file among the records of a campaign, got"),
+        ([record.with_name("new.json")], "expected no file among the records of"),
+        ([out, out], "expected another file than"),
+        ([tmp_path / "no/out.csv"], "expected a file that can be written, got"),
+    ):
+        written = [word for file in files for word in ("--write", file)]
+        ran = dpbb("campaign", "report", tmp_path / "done", *written)
+        assert ran.code == 2
+        assert f"--write: {message}" in ran.err
+    assert record.read_text() == "{}"
+    assert not out.exists()

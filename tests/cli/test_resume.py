@@ -154,9 +154,35 @@ def test_a_cutoff_is_refused(dpbb, saved, resumed):
 
 @pytest.mark.parametrize("option", ["certificate", "optima_file"])
 def test_a_file_that_could_not_be_written_is_refused(dpbb, saved, resumed, option):
-    ran = dpbb("resume", saved, f"--{option.replace('_', '-')}", "missing/file")
+    flag = f"--{option.replace('_', '-')}"
+    ran = dpbb("resume", saved, flag, "missing/file")
     assert (ran.code, resumed) == (2, [])
-    assert f"{option}: expected a file that can be written, got missing" in ran.err
+    assert f"{flag}: expected a file that can be written, got missing" in ran.err
+    with pytest.raises(OptionError, match=f"^{option}: expected a file that can be"):
+        api.resume(saved, **{option: "missing/file"})
+
+
+@pytest.mark.parametrize("flag", ["--output", "--certificate", "--optima-file"])
+def test_a_checkpoint_is_not_written_over(dpbb, saved, resumed, flag):
+    before = saved.read_bytes()
+    ran = dpbb("resume", saved, flag, saved)
+    assert (ran.code, resumed, saved.read_bytes()) == (2, [], before)
+    assert f"{flag}: expected another file than {saved}" in ran.err
+
+
+@pytest.mark.parametrize("option", ["certificate", "optima_file"])
+def test_a_checkpoint_is_not_written_over_from_python(saved, resumed, option):
+    with pytest.raises(OptionError, match=f"^{option}: expected another file than"):
+        api.resume(saved, **{option: saved})
+
+
+def test_the_files_of_a_run_that_goes_on_are_two(dpbb, saved, resumed, tmp_path):
+    one = tmp_path / "one"
+    ran = dpbb("resume", saved, "--certificate", one, "--optima-file", one)
+    assert (ran.code, resumed) == (2, [])
+    assert "--optima-file: expected another file than" in ran.err
+    with pytest.raises(OptionError, match="optima_file: expected another file than"):
+        api.resume(saved, certificate=one, optima_file=one)
 
 
 def test_a_run_goes_on_without_the_folder_of_its_certificate(
@@ -169,7 +195,7 @@ def test_a_run_goes_on_without_the_folder_of_its_certificate(
     assert "the run goes on without its file: certificate: nowhere" in ran.err
 
 
-def refuse(_path, name):
+def refuse(_path, name, *_):
     raise OptionError(f"{name}: nowhere")
 
 

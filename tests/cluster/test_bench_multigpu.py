@@ -38,17 +38,6 @@ def test_a_wrong_count_is_told(monkeypatch):
     assert main(["bench", "multigpu", "--trees", "ta028", "--gpus", "1"]) == 1
 
 
-def test_counts_that_differ_are_told(capsys):
-    common = dict.fromkeys(multigpu.Measurement.__slots__, 0) | {"complete": True}
-    rows = [
-        multigpu.Measurement(**common | {"tree": tree, "nodes": nodes})
-        for tree, nodes in (("a", 5), ("b", 7), ("a", 6))
-    ]
-    assert not multigpu._differ(rows[:2])
-    assert multigpu._differ(rows)
-    assert "a: different numbers of nodes: [5, 6]" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("gpus", "said"),
     [

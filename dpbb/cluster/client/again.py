@@ -25,8 +25,8 @@ MOST_TOGETHER = 500
 """Parts that go together at most."""
 
 PIECES = 16
-"""A larger part becomes so many pieces for each thread of the cluster, or fewer of
-``SMALL`` nodes."""
+"""All larger parts become so many pieces for each thread of the cluster, by their
+nodes, or fewer of ``SMALL`` nodes."""
 
 ANSWER_S = 60.0
 """A worker has so long to say which dpbb it has."""
@@ -60,7 +60,8 @@ def explore_on(
         A worker cannot run the engine.
     """
     threads = sum(_checked(client).values())
-    pieces = [_pieces(problem, tree, task, PIECES * threads) for task in tasks]
+    share = PIECES * threads / max(1, sum(task.most for task in tasks))
+    pieces = [_pieces(problem, tree, task, int(share * task.most)) for task in tasks]
     futures = [
         client.submit(
             explore_again, problem, tree, all_optima, engine, batch, pure=False

@@ -40,8 +40,6 @@ def submit_run(
         Of the cluster; blocking or asynchronous.
     spec
         The run. It starts as soon as there is a worker.
-    make_result
-        Makes the user's result of the outcome.
     optima_file
         With ``all_optima``: where to write the optimal permutations.
     saved
@@ -82,10 +80,7 @@ def submit_run(
 def list_runs(client: Client) -> Any:
     """Snapshots of all runs that the client's cluster knows, finished ones first.
 
-    Returns
-    -------
-    list of Snapshot, or awaitable
-        Awaitable if the client is asynchronous.
+    Awaitable if the client is asynchronous.
     """
     check_open(client)
     return client.sync(_list_runs, client)
@@ -113,10 +108,6 @@ def attach_run(
     optima_file
         With ``all_optima``: where to write the optimal permutations, all that the run
         finds and has found.
-
-    Returns
-    -------
-    Run, or awaitable of Run
 
     Raises
     ------

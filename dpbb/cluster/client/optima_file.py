@@ -1,23 +1,19 @@
 """The file of optimal permutations, written by the client while the run goes on."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dpbb.coordination.optima import Optima
 from dpbb.errors import DpbbError, OptionError
 from dpbb.problem import Problem, objective_of, part_of, wholes_of
 from dpbb.text.files import check_writable
-
-if TYPE_CHECKING:
-    from dpbb.coordination.optima import Optima
 
 logger = logging.getLogger(__name__)
 
@@ -39,8 +35,6 @@ class OptimaFile:
     ----------
     path
         Where to write; what is there stays until the first ``write``.
-    problem
-        What the permutations are of.
 
     Attributes
     ----------
@@ -70,10 +64,7 @@ class OptimaFile:
     def check(self, value: int | None, first: int) -> int:
         """Return how many bytes the first ``first`` permutations take in the file.
 
-        Raises
-        ------
-        OptionError
-            It does not have them.
+        OptionError: it does not have them.
         """
         if value is None or not first:
             return 0
@@ -131,10 +122,7 @@ class OptimaFile:
     def write(self, optima: Optima) -> None:
         """Append permutations, or start again if they are better than before.
 
-        Raises
-        ------
-        OptionError, DpbbError
-            As ``begin``.
+        OptionError, DpbbError: as ``begin``.
         """
         if not self.begun or optima.value != self.value:
             self.begin(optima.value, optima.first)
@@ -163,12 +151,8 @@ class OptimaFile:
 class OptimaWriter:
     """Writes all optimal permutations of a run into a file, as they are found.
 
-    Parameters
-    ----------
-    file
-        The file.
-    fetch
-        Returns what comes after a value and a position, and whether the run is over.
+    ``fetch``: returns what comes after a value and a position, and whether the run is
+    over.
     """
 
     def __init__(

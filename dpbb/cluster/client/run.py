@@ -38,6 +38,7 @@ from dpbb.cluster.client.stream import (
 )
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import ClusterError, InvariantError, UnwrittenError
+from dpbb.options import kinds
 from dpbb.options.permutations import check_permutation
 from dpbb.progress import Progress
 from dpbb.result import Result
@@ -62,12 +63,6 @@ class Run:
 
     Parameters
     ----------
-    client
-        Of the run's cluster.
-    run_id
-        Name of the run.
-    make_result
-        Makes the user's result of the outcome.
     attached
         Somebody else opened the run: closing the handle leaves it alone.
     page
@@ -175,7 +170,8 @@ class Run:
         ClusterError
             The run is over.
         """
-        return self._sync(self._calls.save, str(path))
+        file = kinds.text("FILE", "a path").check(path, "path")
+        return self._sync(self._calls.save, file)
 
     def save_now(self) -> Any:
         """Write a checkpoint into the run's own folder at once.
@@ -223,7 +219,7 @@ class Run:
         return SnapshotStream(
             lambda *args: self._sync(self._calls.watch, *args),
             lambda *args: self._in_loop(self._calls.watch(*args)),
-            interval_s,
+            kinds.number(least=0).check(interval_s, "interval_s"),
         )
 
     def watch(self, progress: Progress | str = "auto", *, block: bool = True) -> Any:
@@ -253,7 +249,7 @@ class Run:
 
     def on_close(self, callback: Callable[[], object]) -> None:
         """Have a function called at the end of ``close``, such as to end a cluster."""
-        self._on_close.append(callback)
+        self._on_close.append(kinds.FUNCTION.check(callback, "callback"))
 
     def close(self) -> Any:
         """Stop the run if it goes on, and forget it on the scheduler.
@@ -316,7 +312,7 @@ class Run:
         return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, loop))
 
     def _add_callback(self, field: str, callback: Callback) -> None:
-        self._callbacks.add(field, callback)
+        self._callbacks.add(field, kinds.FUNCTION.check(callback, "callback"))
         if self._client.asynchronous:
             self._callbacks.start()
         else:  # it belongs to the client's loop

@@ -1,47 +1,47 @@
 """What a client asks the scheduler of one run, as coroutines in the client's loop."""
 
-from __future__ import annotations
-
 import asyncio
+import math
 import time
-from typing import TYPE_CHECKING, Any
+from numbers import Real
+from typing import Any
 
 from distributed.protocol import pickle
 
 from dpbb.cluster.rpc import raised, unwrap
 from dpbb.cluster.storage.store import file_to_write
-from dpbb.errors import ClusterError, SchedulerLostError
-
-if TYPE_CHECKING:
-    from dpbb.coordination.messages import RunId
-    from dpbb.coordination.optima import Optima
-    from dpbb.coordination.snapshot import CheckpointSnapshot, Snapshot
+from dpbb.coordination.messages import RunId
+from dpbb.coordination.optima import Optima
+from dpbb.coordination.snapshot import CheckpointSnapshot, Snapshot
+from dpbb.errors import ClusterError, OptionError, SchedulerLostError, shown
 
 POLL_S = 10.0
 """A waiting call is answered by the scheduler at least this often."""
 
 
 def check_open(client: Any) -> None:
-    """Raise ClusterError for a client that is closed."""
+    """Raise OptionError for what is no client, ClusterError for one that is closed."""
     if getattr(client, "status", None) in ("closing", "closed"):
         raise ClusterError("client: expected an open one, got one that is closed")
+    if not hasattr(client, "scheduler_info"):
+        raise OptionError(f"client: expected a distributed.Client, got {shown(client)}")
+
+
+def check_timeout(timeout: Any) -> None:
+    """Raise OptionError for what is no number of seconds; None is no limit."""
+    if timeout is None:
+        return
+    real = isinstance(timeout, Real) and not isinstance(timeout, bool)
+    try:
+        told = real and not math.isnan(timeout)
+    except OverflowError:
+        told = False
+    if not told:
+        raise OptionError(f"timeout: expected a number, got {shown(timeout)}")
 
 
 class SchedulerCalls:
-    """Calls about one run; the scheduler's side is ``ClientCalls``.
-
-    Parameters
-    ----------
-    client
-        A ``distributed.Client`` of the run's cluster.
-    run_id
-        Name of the run.
-
-    Attributes
-    ----------
-    last
-        The last snapshot that was seen.
-    """
+    """Calls about one run; the scheduler's side is ``ClientCalls``."""
 
     def __init__(self, client: Any, run_id: RunId) -> None:
         self._client = client
@@ -83,6 +83,7 @@ class SchedulerCalls:
 
     async def is_over(self, timeout: float | None) -> bool:
         """Wait for the end of the run; False if it goes on after ``timeout`` s."""
+        check_timeout(timeout)
         deadline = None if timeout is None else time.monotonic() + timeout
         version, left = -1, POLL_S
         while True:

@@ -1,25 +1,20 @@
 """Snapshots of a run: to iterate over, in any loop or none, or for one's functions."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import logging
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dpbb.cluster.client.scheduler_calls import POLL_S
+from dpbb.cluster.client.scheduler_calls import POLL_S, SchedulerCalls
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.errors import ClusterError
 from dpbb.options import SolveOptions
 from dpbb.progress import Progress, make_progress, show
 from dpbb.progress.notebook import snapshot_html
 from dpbb.text import markup
-
-if TYPE_CHECKING:
-    from dpbb.cluster.client.scheduler_calls import SchedulerCalls
 
 Watch = Callable[[int, float], Awaitable[tuple[int, bool, Snapshot]]]
 """Waits for a change since a version, or so long; gives the version from then on,
@@ -65,13 +60,8 @@ Callback = Callable[[Snapshot], object]
 class Callbacks:
     """Functions that are called when a number of the run changes.
 
-    Parameters
-    ----------
-    watch
-        Of the run.
-    in_thread
-        Call them in a thread, as they may block; else here, and await what is
-        awaitable.
+    ``in_thread``: call them in a thread, as they may block; else here, and await what
+    is awaitable.
     """
 
     def __init__(self, watch: Watch, *, in_thread: bool) -> None:
@@ -146,10 +136,6 @@ class Display:
     ----------
     progress
         What shows it, or the option of this name.
-    stream
-        Of the run.
-    result
-        Gives the run's result, or an awaitable of it.
     dashboard
         Address of the page of the run, if there is one.
     """

@@ -279,16 +279,7 @@ def local_cuda_cluster(
 ) -> Any:
     """Start a worker for each GPU; None, with a warning, when that fails.
 
-    Parameters
-    ----------
-    gpus
-        Entries of CUDA_VISIBLE_DEVICES.
-    host
-        Interface to listen on.
-    threads
-        Of each worker.
-    dashboard_address
-        Of the scheduler's dashboard.
+    ``gpus``: entries of CUDA_VISIBLE_DEVICES.
     """
     try:
         from dask_cuda import LocalCUDACluster

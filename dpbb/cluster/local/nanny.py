@@ -32,8 +32,6 @@ class EmbeddedWorker(ProcessInterface):
 
     Parameters
     ----------
-    scheduler
-        Address of the scheduler.
     spares
         Processes that were launched ahead, by their workers' names; taken from first.
     environs
@@ -41,8 +39,6 @@ class EmbeddedWorker(ProcessInterface):
         one for those beyond.
     on_hopeless
         Called with a message when the process dies again and again.
-    log_level
-        Of the ``distributed`` loggers there.
     **options
         Of ``distributed.Worker``; those that mean nothing here are dropped.
     """

@@ -91,13 +91,7 @@ class BesideState:
 
 
 class Beside:
-    """Decides about the runs of a hub.
-
-    Parameters
-    ----------
-    table, runs, shell, clock
-        The hub's.
-    """
+    """Decides about the runs of a hub."""
 
     def __init__(
         self,

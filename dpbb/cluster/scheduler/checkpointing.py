@@ -6,16 +6,16 @@ checkpoints, and the others nothing: every run writes in threads of its own, and
 waits for them, such as the end of a run, loses its patience.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time
 from collections.abc import Coroutine
 from threading import Event
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
+from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.scheduler.keeper import Keeper
+from dpbb.cluster.scheduler.open_run import OpenRun
 from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder
 from dpbb.cluster.storage.claim import Claim
 from dpbb.cluster.storage.store import in_time, shown
@@ -24,10 +24,6 @@ from dpbb.coordination.format import to_bytes
 from dpbb.coordination.messages import RunSpec
 from dpbb.coordination.snapshot import CheckpointSnapshot
 from dpbb.errors import CheckpointError
-
-if TYPE_CHECKING:
-    from dpbb.cluster.scheduler.hub import Hub
-    from dpbb.cluster.scheduler.open_run import OpenRun
 
 logger = logging.getLogger(__name__)
 
@@ -57,11 +53,8 @@ class Checkpointer:
     async def keeper(self, spec: RunSpec, saved: Checkpoint | None) -> Keeper | None:
         """Return what keeps a new run's checkpoints; None if it wants none.
 
-        Raises
-        ------
-        CheckpointError
-            The folder cannot be written to, belongs to another run, another one goes on
-            from it, or the store does not answer.
+        CheckpointError: the folder cannot be written to, belongs to another run,
+        another one goes on from it, or the store does not answer.
         """
         url, keep = spec.options.checkpoint, spec.options.checkpoint_keep
         if url is None:
@@ -106,10 +99,7 @@ class Checkpointer:
     async def save_now(self, run: OpenRun) -> CheckpointSnapshot:
         """Have all seats report in full, and write a checkpoint.
 
-        Raises
-        ------
-        CheckpointError
-            The run keeps none, or it could not be written.
+        CheckpointError: the run keeps none, or it could not be written.
         """
         if run.keeper is None:
             raise CheckpointError(

@@ -1,41 +1,27 @@
 """The RPC handlers that clients call about runs that are there."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from distributed.protocol import pickle
 
 from dpbb.cluster.rpc import wrap
+from dpbb.cluster.scheduler.checkpointing import Checkpointer
+from dpbb.cluster.scheduler.hub import Hub
+from dpbb.cluster.scheduler.open_run import OpenRun
+from dpbb.cluster.scheduler.submitter import Submitter
+from dpbb.coordination.messages import RunId
 from dpbb.errors import ClusterError, InvariantError, SchedulerLostError
 from dpbb.result import Termination
 
-if TYPE_CHECKING:
-    from dpbb.cluster.scheduler.checkpointing import Checkpointer
-    from dpbb.cluster.scheduler.hub import Hub
-    from dpbb.cluster.scheduler.open_run import OpenRun
-    from dpbb.cluster.scheduler.submitter import Submitter
-    from dpbb.coordination.messages import RunId
-
 
 class ClientCalls:
-    """What clients ask of runs that are there.
-
-    Parameters
-    ----------
-    hub
-        Holds the runs.
-    checkpoints
-        Writes them down.
-    submitter
-        Knows what Dask still holds of a run.
-    """
+    """What clients ask of runs that are there."""
 
     def __init__(
         self, hub: Hub, checkpoints: Checkpointer, submitter: Submitter

@@ -8,21 +8,17 @@ Dask may refuse to retire one, whose data has nowhere to go: it gets work again.
 Dask expects addresses: Dask then does nothing, and the cluster closes them itself.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from distributed import Scheduler
 from distributed.core import Status
 
+from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.scheduler.submitter import PREFIX
-
-if TYPE_CHECKING:
-    from dpbb.cluster.scheduler.hub import Hub
 
 DRAIN_S = 5.0
 """A worker that is retired waits so long for its seats to give back their units."""
@@ -32,17 +28,7 @@ CLOSE_S = 30.0
 
 
 class Elastic:
-    """Wraps two of the scheduler's handlers and keeps it awake; see the module.
-
-    Parameters
-    ----------
-    scheduler
-        Whose handlers are wrapped.
-    hub
-        Knows the runs and seats.
-    clock
-        Seconds, monotonic.
-    """
+    """Wraps two of the scheduler's handlers and keeps it awake; see the module."""
 
     def __init__(
         self,

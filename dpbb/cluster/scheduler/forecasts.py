@@ -7,28 +7,24 @@ estimate when it has gone on for a while, so that short ones never pay, and the 
 ones, of low priority, at intervals that grow with its age.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dpbb.cluster.scheduler.hub import Hub
+from dpbb.cluster.scheduler.open_run import OpenRun
 from dpbb.cluster.scheduler.outlook import Prospect, Remaining, Sample
+from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.snapshot import RunState
+from dpbb.estimation.background import Remainder
 from dpbb.estimation.result import MOST_NODES
 from dpbb.options import Estimates
 from dpbb.problem import Encodable, Problem
-
-if TYPE_CHECKING:
-    from dpbb.cluster.scheduler.hub import Hub
-    from dpbb.cluster.scheduler.open_run import OpenRun
-    from dpbb.coordination.checkpoint import Checkpoint
-    from dpbb.estimation.background import Remainder
 
 logger = logging.getLogger(__name__)
 
@@ -55,15 +51,7 @@ MOST_ROOTS = 4096
 
 
 class Forecaster:
-    """Estimates what the open runs of a hub have left.
-
-    Parameters
-    ----------
-    hub
-        Holds the runs.
-    clock
-        Seconds, monotonic; the hub's.
-    """
+    """Estimates what the open runs of a hub have left."""
 
     def __init__(self, hub: Hub, clock: Callable[[], float]) -> None:
         self._hub = hub

@@ -8,21 +8,22 @@ that seat serves the run no more, and where it was the GPU of a worker, the work
 cores do.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
-from dpbb.coordination.messages import Order, OrderKind, Report, SeatId
+from dpbb.cluster.scheduler.open_run import OpenRun
+from dpbb.cluster.scheduler.seats import SeatTable
+from dpbb.cluster.scheduler.sharing import SeatSharing
+from dpbb.cluster.scheduler.shell import Shell
+from dpbb.coordination.messages import (
+    Assignment,
+    Order,
+    OrderKind,
+    Report,
+    RunId,
+    SeatId,
+)
 from dpbb.errors import EngineUnavailable, InvariantError, OptionError
-
-if TYPE_CHECKING:
-    from dpbb.cluster.scheduler.open_run import OpenRun
-    from dpbb.cluster.scheduler.seats import SeatTable
-    from dpbb.cluster.scheduler.sharing import SeatSharing
-    from dpbb.cluster.scheduler.shell import Shell
-    from dpbb.coordination.messages import Assignment, RunId
 
 PARK_S = 20.0
 """A task waits so long for another unit when its own is finished, then it ends.
@@ -33,13 +34,7 @@ worker, which others may want. Below ``link.RPC_TIMEOUT_S``, or it would ask aga
 
 
 class Handover:
-    """Part of the hub; see the module.
-
-    Parameters
-    ----------
-    table, sharing, shell
-        The hub's.
-    """
+    """Part of the hub; see the module."""
 
     def __init__(self, table: SeatTable, sharing: SeatSharing, shell: Shell) -> None:
         self._table = table
@@ -113,17 +108,7 @@ REFUSALS = (EngineUnavailable, OptionError)
 
 
 class Failures:
-    """Takes note of what tasks raise; see the module.
-
-    Parameters
-    ----------
-    table, sharing
-        The hub's.
-    fail
-        Ends a run with an error.
-    clock
-        Seconds, monotonic.
-    """
+    """Takes note of what tasks raise; see the module."""
 
     def __init__(
         self,

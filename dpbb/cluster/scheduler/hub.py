@@ -6,12 +6,10 @@ Called from one thread. Every event ends in ``_settle``, which goes on until not
 left to do: runs that changed are advanced, and seats that came free are shared.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpbb.cluster.scheduler.beside import Beside
 from dpbb.cluster.scheduler.handover import (
@@ -21,9 +19,11 @@ from dpbb.cluster.scheduler.handover import (
     Handover,
     last_line,
 )
+from dpbb.cluster.scheduler.keeper import Keeper
 from dpbb.cluster.scheduler.open_run import FinishedRun, OpenRun
 from dpbb.cluster.scheduler.seats import SeatTable
 from dpbb.cluster.scheduler.sharing import SeatSharing
+from dpbb.cluster.scheduler.shell import Shell
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.coordinator import Coordinator
 from dpbb.coordination.ledger import Checked, CheckedGift
@@ -42,10 +42,6 @@ from dpbb.coordination.snapshot import WAITING_S, RunState
 from dpbb.engines.registry import engines_by_kind
 from dpbb.errors import ClusterError, InvariantError, StaleLeaseError
 
-if TYPE_CHECKING:
-    from dpbb.cluster.scheduler.keeper import Keeper
-    from dpbb.cluster.scheduler.shell import Shell
-
 logger = logging.getLogger(__name__)
 
 BROADCAST_S = 0.25
@@ -59,15 +55,7 @@ KEPT_RESULTS = 64
 
 
 class Hub:
-    """All runs and seats of a cluster; see the module.
-
-    Parameters
-    ----------
-    shell
-        Does what is decided here.
-    clock
-        Seconds, monotonic.
-    """
+    """All runs and seats of a cluster; see the module."""
 
     def __init__(
         self, shell: Shell, clock: Callable[[], float] = time.monotonic
@@ -104,8 +92,6 @@ class Hub:
             Where it goes on from; None: from the root of the tree.
         keeper
             Of its checkpoints; None: it writes none.
-        submitter
-            See ``Snapshot``.
 
         Raises
         ------

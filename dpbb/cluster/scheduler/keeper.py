@@ -8,25 +8,21 @@ next checkpoint tries again. A store that hangs costs its own run its checkpoint
 it answers again; what waits for it loses its patience.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
+from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder, Written
 from dpbb.cluster.storage.claim import BEAT_S, Claim
 from dpbb.cluster.storage.store import OPEN_S, in_thread, no_answer
+from dpbb.coordination.checkpoint import Checkpoint
+from dpbb.coordination.coordinator import Coordinator
+from dpbb.coordination.messages import RunSpec
 from dpbb.coordination.snapshot import CheckpointSnapshot
 from dpbb.errors import CheckpointError
-
-if TYPE_CHECKING:
-    from dpbb.cluster.storage.checkpoint_folder import CheckpointFolder, Written
-    from dpbb.coordination.checkpoint import Checkpoint
-    from dpbb.coordination.coordinator import Coordinator
-    from dpbb.coordination.messages import RunSpec
 
 logger = logging.getLogger(__name__)
 
@@ -45,16 +41,7 @@ checkpoint took long has three times as long, up to ``OPEN_S``."""
 class Keeper:
     """Checkpoints of one run.
 
-    Parameters
-    ----------
-    spec
-        The run.
-    folder
-        Where they are written.
-    claim
-        On the folder, which no other run may use.
-    now
-        The time, monotonic.
+    ``claim``: on the folder, which no other run may use.
     """
 
     def __init__(

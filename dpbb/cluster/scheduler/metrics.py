@@ -55,10 +55,7 @@ def register(scheduler: Any) -> bool:
     There is one registry a process; as Dask's own collectors do, ours follows the
     scheduler that was started last.
 
-    Returns
-    -------
-    bool
-        False without ``prometheus_client``.
+    Returns False without ``prometheus_client``.
     """
     try:
         import prometheus_client

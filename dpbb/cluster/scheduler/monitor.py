@@ -3,21 +3,17 @@
 Finished runs stay, also after the client that started them has taken its result.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dpbb.cluster.scheduler.hub import Hub
+from dpbb.coordination.messages import RunSpec
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.dashboard.feed import DeviceRow, History, Overview, RunView
 from dpbb.problem import Problem, best_known_of
-
-if TYPE_CHECKING:
-    from dpbb.cluster.scheduler.hub import Hub
-    from dpbb.coordination.messages import RunSpec
 
 FRESH_S = 0.45
 """A snapshot serves all who ask for it within this time."""
@@ -51,15 +47,8 @@ class _Watched:
 class Monitor:
     """Runs of a hub, as they are and as they were.
 
-    Parameters
-    ----------
-    hub
-        Holds the runs.
-    clock
-        Seconds, monotonic; the hub's.
-    readings
-        What a worker says of its devices and itself, by its address: see
-        ``dpbb.cluster.worker.plugin``.
+    ``readings``: what a worker says of its devices and itself, by its address: see
+    ``dpbb.cluster.worker.plugin``.
     """
 
     def __init__(

@@ -1,19 +1,15 @@
 """Who is told of the runs of a scheduler, as its own configuration says."""
 
-from __future__ import annotations
-
 import logging
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dask.config
 
+from dpbb.cluster.scheduler.hub import Hub
 from dpbb.coordination.snapshot import RunState
 from dpbb.errors import OptionError
 from dpbb.progress.notices import END, FAILURE, Notifier, Wants, facts_of
-
-if TYPE_CHECKING:
-    from dpbb.cluster.scheduler.hub import Hub
 
 logger = logging.getLogger(__name__)
 
@@ -22,13 +18,7 @@ CONFIG = "dpbb.on-end"
 
 
 class Notices:
-    """Tells of ends, failures and runs without seats; nobody without the setting.
-
-    Parameters
-    ----------
-    hub
-        Holds the runs.
-    """
+    """Tells of ends, failures and runs without seats; nobody without the setting."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub

@@ -1,22 +1,17 @@
 """What the hub keeps of a run: coordinator and seats while it is open, then its end."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from dpbb.cluster.scheduler.beside import BesideState
+from dpbb.cluster.scheduler.keeper import Keeper
 from dpbb.cluster.scheduler.outlook import Outlook
+from dpbb.coordination.coordinator import Coordinator
 from dpbb.coordination.messages import Assignment, Lease, LeaseId, RunId, SeatId, UnitId
+from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.snapshot import RunState, Snapshot
-
-if TYPE_CHECKING:
-    from dpbb.cluster.scheduler.keeper import Keeper
-    from dpbb.coordination.coordinator import Coordinator
-    from dpbb.coordination.outcome import Outcome
 
 UNIT_FAILURES = 3
 """A unit whose task has raised so often fails the run."""
@@ -38,8 +33,6 @@ class OpenRun:
 
     Parameters
     ----------
-    coordinator
-        Its state machine.
     blob
         The pickled RunSpec, as the workers fetch it.
     engines

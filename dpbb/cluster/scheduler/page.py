@@ -4,8 +4,6 @@ Dask builds its Bokeh application when the scheduler starts; ours is a second on
 the same server, with Dask's theme, templates and navigation bar.
 """
 
-from __future__ import annotations
-
 import functools
 import ipaddress
 import logging
@@ -14,16 +12,14 @@ import socket
 import sys
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import dask.config
 
+from dpbb.cluster.scheduler.client_calls import ClientCalls
+from dpbb.cluster.scheduler.monitor import Monitor
 from dpbb.errors import ClusterError
-
-if TYPE_CHECKING:
-    from dpbb.cluster.scheduler.client_calls import ClientCalls
-    from dpbb.cluster.scheduler.monitor import Monitor
 
 logger = logging.getLogger(__name__)
 
@@ -43,13 +39,6 @@ class PageControls:
 
     The dashboard knows no users: whoever reaches its port could stop a run of days.
     So it must be bound to this host alone, or somebody must have said that it is fine.
-
-    Parameters
-    ----------
-    scheduler
-        Whose dashboard the page is in.
-    calls
-        What clients may ask of runs; viewers have these done.
     """
 
     def __init__(self, scheduler: Any, calls: ClientCalls) -> None:
@@ -116,15 +105,7 @@ def is_loopback(scheduler: Any) -> bool:
 
 
 def is_own_name(host: str, address: str) -> bool:
-    """Whether a ``Host`` header names this host: by number, or as it calls itself.
-
-    Parameters
-    ----------
-    host
-        The header, perhaps with a port.
-    address
-        Of the scheduler.
-    """
+    """Whether a ``Host`` header names this host: by number, or as it calls itself."""
     name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
     name = name.strip("[]").lower().rstrip(".")
     contact = address.rpartition("//")[2].rpartition(":")[0].strip("[]")
@@ -175,17 +156,7 @@ def _loops(host: str) -> bool:
 
 
 class Page:
-    """The page ``/dpbb`` of a scheduler's dashboard.
-
-    Parameters
-    ----------
-    scheduler
-        That may have a dashboard, now or later.
-    monitor
-        What the page shows.
-    controls
-        What its viewers may do.
-    """
+    """The page ``/dpbb`` of a scheduler's dashboard."""
 
     def __init__(
         self, scheduler: Any, monitor: Monitor, controls: PageControls
@@ -203,11 +174,8 @@ class Page:
     def attach(self) -> bool:
         """Add the page to the dashboard, if there is one, once.
 
-        Returns
-        -------
-        bool
-            Whether the page is there; False without Bokeh or without a dashboard.
-            Never raises: a run must not fail for want of a picture.
+        Returns whether the page is there; False without Bokeh or without a dashboard.
+        Never raises: a run must not fail for want of a picture.
         """
         if self._application is not None:
             return True

@@ -71,10 +71,8 @@ GREET_S = 5.0
 class DpbbSchedulerPlugin(SchedulerPlugin):
     """Runs of dpbb on this scheduler; see the module.
 
-    Parameters
-    ----------
-    resume
-        Folder of checkpoints, or of such folders: runs in it that nobody ended go on.
+    ``resume``: folder of checkpoints, or of such folders: runs in it that nobody ended
+    go on.
     """
 
     name = NAME

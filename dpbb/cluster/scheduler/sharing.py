@@ -4,16 +4,12 @@ Part of the hub: it moves seats between coordinators, and notes which runs are t
 advanced after that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from dpbb.cluster.scheduler.open_run import OpenRun
-    from dpbb.cluster.scheduler.seats import SeatState, SeatTable, WorkerSeats
-    from dpbb.coordination.messages import RunId, SeatId
+from dpbb.cluster.scheduler.open_run import OpenRun
+from dpbb.cluster.scheduler.seats import SeatState, SeatTable, WorkerSeats
+from dpbb.coordination.messages import RunId, SeatId
 
 TURN_S = 1.0
 """With fewer seats than runs, the seats change hands this often."""
@@ -24,13 +20,6 @@ TURNS = 4
 
 class SeatSharing:
     """Shares the seats of a table among the open runs.
-
-    Parameters
-    ----------
-    table, runs
-        The hub's.
-    clock
-        Seconds, monotonic.
 
     Attributes
     ----------
@@ -192,8 +181,6 @@ def fair_shares(demands: Sequence[int], seats: int, turn: int = 0) -> list[int]:
     ----------
     demands
         Seats that each run can feed, oldest run first.
-    seats
-        Seats to share.
     turn
         The odd seats that cannot be shared go to the oldest runs, unless there are
         fewer seats than runs: then to the runs from this one on, in a circle, so that

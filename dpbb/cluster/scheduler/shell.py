@@ -1,21 +1,18 @@
 """What the hub asks for but cannot do itself: futures, hints, answers, files."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from dpbb.cluster.scheduler.beside import Part
-    from dpbb.cluster.scheduler.open_run import OpenRun
-    from dpbb.coordination.messages import (
-        Assignment,
-        GiftWanted,
-        LeaseId,
-        Order,
-        RunId,
-        SeatId,
-    )
+from dpbb.cluster.scheduler.beside import Part
+from dpbb.cluster.scheduler.open_run import OpenRun
+from dpbb.coordination.messages import (
+    Assignment,
+    GiftWanted,
+    LeaseId,
+    Order,
+    RunId,
+    SeatId,
+)
 
 
 class Shell(Protocol):

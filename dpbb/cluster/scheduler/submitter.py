@@ -7,25 +7,21 @@ outlives the client that started it. A future is let go as soon as it is done: a
 that is held lives on a worker, and would be computed again when that worker dies.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from distributed import Client, Future, Scheduler
 from distributed.security import Security
 
 from dpbb.cluster.scheduler.handover import REFUSALS
 from dpbb.cluster.worker.task import explore
+from dpbb.coordination.messages import Assignment, RunId
 from dpbb.errors import InvariantError
-
-if TYPE_CHECKING:
-    from dpbb.coordination.messages import Assignment, RunId
 
 logger = logging.getLogger(__name__)
 
@@ -39,14 +35,9 @@ FORGOTTEN_S = 1.0
 class Submitter:
     """Futures of the units in progress.
 
-    Parameters
-    ----------
-    scheduler
-        The scheduler that this process runs.
-    ended
-        Called with run, assignment, and None or what the task raised: its text with
-        the worker's traceback, or an InvariantError of that text. A refusal comes as
-        it is: its message is for people.
+    ``ended``: called with run, assignment, and None or what the task raised: its text
+    with the worker's traceback, or an InvariantError of that text. A refusal comes as
+    it is: its message is for people.
     """
 
     def __init__(

@@ -7,16 +7,18 @@ read again, and what somebody else has deleted is written anew. Files that appea
 folder and are not ours stay: another owner may have written them.
 """
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from dpbb.cluster.storage.store import Folder
+from dpbb.cluster.storage.store import Folder, is_local
 from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
 from dpbb.coordination.format import (
     MAX_LINE,
@@ -75,6 +77,37 @@ class _Known:
     at: UnitSection
 
 
+def check_new(url: str) -> None:
+    """Refuse what ``CheckpointFolder`` would, before a run; nothing is left behind.
+
+    A URL is for whoever may wait for it: a store can hang.
+
+    CheckpointError: it cannot be written to, or has checkpoints.
+    """
+    if not is_local(url):
+        return
+    folder = Folder(url)
+    path = Path(folder.source)
+    missing = [one for one in (path, *path.parents) if not os.path.exists(one)]
+    try:
+        folder.probe()
+    finally:
+        # one that was not made, is another's by now, or is no path
+        with suppress(OSError, ValueError):
+            for one in missing:
+                one.rmdir()
+    if headers := header_names(folder):
+        raise _of_another(folder, headers)
+
+
+def _of_another(folder: Folder, headers: Sequence[str]) -> CheckpointError:
+    return CheckpointError(
+        f"expected a folder without checkpoints of another run, got {folder.url} on "
+        f"host {folder.host} with {headers[0]}: go on from it (dpbb resume), or choose "
+        "another folder"
+    )
+
+
 class CheckpointFolder:
     """Writes the checkpoints of a run; one thread at a time.
 
@@ -100,11 +133,7 @@ class CheckpointFolder:
         self.folder.probe()
         headers = header_names(self.folder)
         if headers and not (goes_on and self._is_of(headers, goes_on)):
-            raise CheckpointError(
-                f"expected a folder without checkpoints of another run, got "
-                f"{self.folder.url} on host {self.folder.host} with {headers[0]}: "
-                "go on from it (dpbb resume), or choose another folder"
-            )
+            raise _of_another(self.folder, headers)
         self._parts = {name: self._parts_of(name) for name in headers}
         found = [name for name in self.folder.names() if _number(name)]
         self._number = max([0, *map(_number, found)])
@@ -286,10 +315,7 @@ def load_checkpoint(source: str, problem: Problem[Any] | None = None) -> Checkpo
 def newest_whole(folder: Folder) -> Checkpoint:
     """Read the newest checkpoint of a folder that is not damaged.
 
-    Raises
-    ------
-    CheckpointError
-        There is none.
+    CheckpointError: there is none.
     """
     names = header_names(folder)
     found = _first_whole(folder, names, None)

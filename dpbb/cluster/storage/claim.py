@@ -10,24 +10,19 @@ finds out before it writes; if it was asleep while it wrote, its successor, of a
 generation, takes the file back.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import psutil
 
 from dpbb.cluster.storage.store import Folder
+from dpbb.coordination.messages import RunId
 from dpbb.errors import CheckpointError
-
-if TYPE_CHECKING:
-    from dpbb.coordination.messages import RunId
 
 NAME = "owner.json"
 
@@ -100,23 +95,10 @@ class Claim:
 
     Signs of life and checks may come from several threads.
 
-    Parameters
-    ----------
-    folder
-        The folder, which is there.
-    run_id
-        The run.
+    ``tag``: part of the names of the files that are written under this claim: no former
+    owner, who may sleep and wake, has the same. "" if there was none.
 
-    Attributes
-    ----------
-    tag
-        Part of the names of the files that are written under this claim: no former
-        owner, who may sleep and wake, has the same. "" if there was none.
-
-    Raises
-    ------
-    CheckpointError
-        Another run writes there, or it cannot be written to.
+    CheckpointError: another run writes there, or it cannot be written to.
     """
 
     def __init__(self, folder: Folder, run_id: RunId) -> None:
@@ -215,11 +197,8 @@ def read_owner(folder: Folder) -> Owner | None:
 def is_owned(folder: Folder, *, patient: bool = False) -> bool:
     """Whether somebody may still write there; watches one whose clock is ahead.
 
-    Parameters
-    ----------
-    patient
-        Watch one on another host, too, until it gives a sign of life or is stale:
-        whether its process is gone cannot be seen from here.
+    ``patient``: watch one on another host, too, until it gives a sign of life or is
+    stale: whether its process is gone cannot be seen from here.
     """
     owner = first = read_owner(folder)
     deadline = time.monotonic() + STALE_S

@@ -36,6 +36,11 @@ def shown(url: str) -> str:
     return SECRET.sub(r"\1:***@", url)
 
 
+def is_local(url: str) -> bool:
+    """Whether it is of this machine's file system; connects to nothing."""
+    return fsspec.utils.get_protocol(url) in LocalFileSystem.protocol
+
+
 def _named(what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Have what a file system raises say what was tried, where, and on which host."""
 
@@ -229,11 +234,8 @@ class Folder:
 def file_to_write(path: str) -> tuple[Folder, str]:
     """Return the folder and the name of a file that is to be written.
 
-    Raises
-    ------
-    CheckpointError
-        It is a folder, the folder that it would be in is not there, or nothing can be
-        written there.
+    CheckpointError: it is a folder, the folder that it would be in is not there, or
+    nothing can be written there.
     """
     folder, name = Folder.of_file(path)
     reason = None
@@ -261,10 +263,7 @@ def in_thread(
     A store can hang rather than fail. The threads of ``asyncio.to_thread`` are few,
     serve everybody, and are waited for when the process ends.
 
-    Returns
-    -------
-    Future
-        Of the running event loop. To cancel it leaves the thread alone.
+    The future is the running event loop's. To cancel it leaves the thread alone.
     """
     done: Future[T] = Future()
     done.set_running_or_notify_cancel()

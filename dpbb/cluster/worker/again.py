@@ -28,11 +28,8 @@ def explore_again(
     With one thread: a worker runs as many such tasks at a time as it has. On a GPU one
     after the other.
 
-    Raises
-    ------
-    Reschedule
-        The task was cancelled, so a piece may not be whole: if somebody wants it after
-        all, Dask repeats it.
+    Reschedule: the task was cancelled, so a piece may not be whole: if somebody wants
+    it after all, Dask repeats it.
     """
     chosen, _ = choose_engine(engine, problem, tree)
     device = next(iter(chosen.devices(1)), Device("cpu", "verify"))

@@ -4,14 +4,12 @@ Knows an engine's session and a ``Link`` to the coordinator, nothing of Dask, so
 tests drive it without a cluster.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import time
 from collections.abc import Callable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -24,12 +22,10 @@ from dpbb.coordination.messages import (
     Report,
     RunSpec,
 )
+from dpbb.engines.base import Candidate, Session, Slice
 from dpbb.problem import Beginning
 from dpbb.tree.counters import Counters
 from dpbb.tree.work_unit import WorkUnit
-
-if TYPE_CHECKING:
-    from dpbb.engines.base import Candidate, Session, Slice
 
 FIRST_REPORT_S = 0.2
 """The first light report comes soon: it says how much there is to donate."""
@@ -84,10 +80,7 @@ def _nothing() -> None:
 class SeatControl:
     """Hints to a seat, written by the event loop, read between slices.
 
-    Attributes
-    ----------
-    wake
-        Ends the slice under way; to be called from any thread.
+    ``wake``: ends the slice under way; to be called from any thread.
     """
 
     __slots__ = ("full_now", "gift", "report_now", "ub", "wake")
@@ -162,10 +155,6 @@ class Exploration:
         The run and the right to explore one of its units.
     session
         An empty session of the run.
-    link
-        The way to the coordinator.
-    clock
-        Seconds, monotonic.
     energy
         Joules of the device so far; None if it does not say.
     beside
@@ -222,10 +211,7 @@ class Exploration:
     def run(self) -> bool:
         """Explore until the unit is finished, taken away, or the seat closes.
 
-        Returns
-        -------
-        bool
-            Whether the session is empty, so that it can take another unit.
+        Returns whether the session is empty, so that it can take another unit.
         """
         self._link.control.wake = self._session.interrupt
         try:
@@ -328,10 +314,7 @@ class Exploration:
     def _advance(self, most_roots: int | None = None) -> bool:
         """Explore one slice, perhaps so that few roots are left open.
 
-        Returns
-        -------
-        bool
-            Whether nothing is left.
+        Returns whether nothing is left.
         """
         hinted = self._link.control.ub
         if hinted is not None and hinted < self._ub:

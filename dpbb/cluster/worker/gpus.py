@@ -26,10 +26,7 @@ GPU_ENGINES = ("gpu", "pool")
 def seat_kinds(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Kinds of seats that this worker is to announce, the first one wanted soonest.
 
-    Raises
-    ------
-    OptionError
-        ``DPBB_SEATS`` names none of them.
+    OptionError: ``DPBB_SEATS`` names none of them.
     """
     given = environ.get(SEATS, "")
     kinds = tuple(kind.strip() for kind in given.split(",") if kind.strip())
@@ -62,17 +59,10 @@ def plan_workers(
 ) -> WorkerPlan:
     """Plan the worker processes of a run on this host: one for each GPU, if any.
 
-    Parameters
-    ----------
-    workers
-        How many; None: one for each GPU that the run can use, or one without any.
-    engine, problem, tree
-        See ``gpus_for``.
+    ``workers``: how many; None: one for each GPU that the run can use, or one without
+    any.
 
-    Raises
-    ------
-    OptionError
-        ``workers`` is less than 1, or more than there are GPUs for.
+    OptionError: ``workers`` is less than 1, or more than there are GPUs for.
     """
     if workers is not None and workers < 1:
         raise OptionError(f"workers: expected at least 1, got {workers}")
@@ -99,12 +89,8 @@ def gpus_for(
 
     Nothing of CUDA is loaded, so that it takes milliseconds.
 
-    Parameters
-    ----------
-    engine
-        Engine option of the run.
-    problem, tree
-        What the engine would have to take, of ``auto`` that of GPUs; None: anything.
+    ``problem``, ``tree``: what the engine would have to take, of ``auto`` that of GPUs;
+    None: anything.
     """
     if engine not in (AUTO, *GPU_ENGINES):
         return []
@@ -122,11 +108,8 @@ def gpus_for(
 def visible_gpus(environ: Mapping[str, str]) -> list[str]:
     """Return for each visible GPU what ``CUDA_VISIBLE_DEVICES`` shows it alone.
 
-    Parameters
-    ----------
-    environ
-        Its CUDA_VISIBLE_DEVICES counts as CUDA itself takes it: ordinals, UUIDs and
-        MIG instances; what follows a bad entry is hidden; empty hides all.
+    ``environ``: its CUDA_VISIBLE_DEVICES counts as CUDA itself takes it: ordinals,
+    UUIDs and MIG instances; what follows a bad entry is hidden; empty hides all.
     """
     count = nvml.device_count()
     mask = environ.get(VISIBLE)

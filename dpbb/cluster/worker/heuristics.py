@@ -19,9 +19,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from dpbb.cluster.worker.starts import StartPool, Turns
+from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.errors import DpbbError
 from dpbb.options import Heuristics
 from dpbb.problem import (
@@ -31,9 +32,6 @@ from dpbb.problem import (
     Incumbent,
     proving_bound,
 )
-
-if TYPE_CHECKING:
-    from dpbb.coordination.messages import RunId, RunSpec
 
 logger = logging.getLogger(__name__)
 
@@ -81,14 +79,7 @@ class Channel(Protocol):
 class RunHeuristics:
     """The threads of one run on one worker.
 
-    Parameters
-    ----------
-    channel
-        The way to the run.
-    name
-        What the worker is called: its seeds differ from those of others.
-    clock
-        Seconds, monotonic; also of the methods' deadlines.
+    ``name``: what the worker is called: its seeds differ from those of others.
     """
 
     def __init__(
@@ -328,15 +319,7 @@ class RunHeuristics:
 
 
 class WorkerHeuristics:
-    """The heuristics of a worker, run by run.
-
-    Parameters
-    ----------
-    name
-        What the worker is called.
-    channel_to
-        Makes the way to a run.
-    """
+    """The heuristics of a worker, run by run."""
 
     def __init__(self, name: str, channel_to: Callable[[RunId], Channel]) -> None:
         self._name = name
@@ -360,8 +343,6 @@ class WorkerHeuristics:
             That improve schedules.
         explorers
             That a CPU seat explores with; None: all of its own.
-        incumbent
-            The run's; None: there is none yet.
         """
         with self._lock:
             self._explorers[run_id] = explorers
@@ -406,15 +387,7 @@ class WorkerHeuristics:
 
 
 class SeatHeuristics:
-    """See ``dpbb.cluster.worker.exploration.Beside``.
-
-    Parameters
-    ----------
-    heuristics
-        The worker's.
-    run_id
-        What the seat explores.
-    """
+    """See ``dpbb.cluster.worker.exploration.Beside``."""
 
     def __init__(self, heuristics: WorkerHeuristics, run_id: RunId) -> None:
         self._heuristics = heuristics

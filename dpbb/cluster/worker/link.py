@@ -32,15 +32,7 @@ _CLOSED = (Status.closed, Status.failed, Status.stopping, Status.stopped)
 
 
 class WorkerLink:
-    """``dpbb.cluster.worker.exploration.Link`` of a seat on a Dask worker.
-
-    Parameters
-    ----------
-    worker
-        The Dask worker.
-    run_id, seat
-        Whose reports these are.
-    """
+    """``dpbb.cluster.worker.exploration.Link`` of a seat on a Dask worker."""
 
     def __init__(self, worker: Worker, run_id: RunId, seat: SeatId) -> None:
         self.control = SeatControl()

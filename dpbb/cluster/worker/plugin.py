@@ -306,11 +306,6 @@ class Health:
 
     Dask's heartbeats may carry metrics of others; the scheduler holds the latest ones
     of each worker, and the page shows them. Dask itself says how busy cores are.
-
-    Parameters
-    ----------
-    uuids
-        Those of the GPUs.
     """
 
     def __init__(self, uuids: Sequence[str]) -> None:

@@ -4,21 +4,16 @@ Opening a session starts threads and loads (or compiles) code; a unit that follo
 the same run should wait for neither.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from dpbb.coordination.messages import RunId, RunSpec
 from dpbb.engines.base import Device, Engine, Session
 from dpbb.engines.energy import EnergyMeter
 from dpbb.engines.registry import AUTO, ENGINES_OF_KIND, choose_engine
 from dpbb.errors import EngineUnavailable
-
-if TYPE_CHECKING:
-    from dpbb.coordination.messages import RunId, RunSpec
 
 AUTO_ENGINES = ENGINES_OF_KIND
 """What ``auto`` means on a device of this kind, the fastest first."""
@@ -35,15 +30,7 @@ class Slot:
 class SeatSessions:
     """Sessions of the runs that explore on this seat.
 
-    Parameters
-    ----------
-    device
-        The seat's device.
-
-    Attributes
-    ----------
-    lock
-        Held by the one task that explores here.
+    ``lock``: held by the one task that explores here.
     """
 
     def __init__(self, device: Device) -> None:

@@ -3,15 +3,11 @@
 Plain bookkeeping without a clock or a thread; whoever shares it holds a lock.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from dpbb.problem import Beginning
+from dpbb.problem import Beginning
 
 
 @dataclass(slots=True)
@@ -30,11 +26,8 @@ class _Entry:
 class StartPool:
     """The incumbent and the best promoted schedules, distinct, not many.
 
-    Parameters
-    ----------
-    most_uses
-        A promoted start leaves the pool when so many searches have begun there: what is
-        promoted later has room then.
+    ``most_uses``: a promoted start leaves the pool when so many searches have begun
+    there: what is promoted later has room then.
     """
 
     def __init__(self, most_uses: int) -> None:
@@ -101,10 +94,7 @@ def key_of(beginning: Beginning) -> bytes:
 class Turns:
     """Whose turn it is among several methods: every second one goes to what pays.
 
-    Parameters
-    ----------
-    methods
-        Their names, at least one.
+    ``methods``: their names, at least one.
     """
 
     def __init__(self, methods: Sequence[str]) -> None:

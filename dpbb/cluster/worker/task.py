@@ -5,16 +5,10 @@ again by Dask, or comes late, leases nothing. It returns next to nothing, as a r
 that is held lives on a worker and would be computed again when that worker dies.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from distributed import get_worker
 
+from dpbb.coordination.messages import RunId, SeatId, UnitId
 from dpbb.errors import ClusterError
-
-if TYPE_CHECKING:
-    from dpbb.coordination.messages import RunId, SeatId, UnitId
 
 
 def explore(run_id: RunId, unit: UnitId, attempt: int, seat: SeatId) -> None:

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from dpbb.errors import DpbbError
+from dpbb.errors import DpbbError, OptionError
 from dpbb.proof.certificate import Certificate
 from dpbb.text.files import check_writable, whole_file
 
@@ -15,6 +15,16 @@ from dpbb.text.files import check_writable, whole_file
 def test_a_pipe_is_not_opened_before_there_is_something_to_write(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     check_writable(tmp_path / "pipe", "--output")  # opening it would wait for a reader
+
+
+def test_a_file_that_is_read_is_not_written_to_by_whatever_name(tmp_path):
+    book, link = tmp_path / "book.csv", tmp_path / "link"
+    book.write_text("3,2\n\n1,4\n")
+    link.hardlink_to(book)
+    for output, read in ((link, book), (book, f"{book}[1]"), (link, f"{book}[1]")):
+        with pytest.raises(OptionError, match="--output: expected another file than"):
+            check_writable(output, "--output", read)
+    check_writable(tmp_path / "new", "--output", book, None, [[1, 2]])
 
 
 def write_part(path, error):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+from fractions import Fraction
 from types import SimpleNamespace
 
 import pytest
 
 from dpbb.cluster.client.scheduler_calls import SchedulerCalls, check_open
-from dpbb.errors import ClusterError, SchedulerLostError
+from dpbb.errors import ClusterError, OptionError, SchedulerLostError
 
 
 def calls_of(**handlers):
@@ -45,6 +46,20 @@ def test_a_run_that_goes_on_is_not_over_in_time():
     assert not asyncio.run(calls_of(dpbb_watch=watch).is_over(0.0))
 
 
+@pytest.mark.parametrize("timeout", [float("nan"), True, "1", [], 1j, 10**400])
+def test_a_timeout_is_a_number(timeout):
+    """With NaN nothing was ever late, and nothing waited."""
+    with pytest.raises(OptionError, match="timeout: expected a number, got"):
+        asyncio.run(calls_of().is_over(timeout))
+
+
+@pytest.mark.parametrize("timeout", [None, float("inf"), -1, 0, Fraction(1, 2)])
+def test_the_end_may_come_within_any_time(timeout):
+    watch, asked = watching((1, True, "a"))
+    assert asyncio.run(calls_of(dpbb_watch=watch).is_over(timeout))
+    assert len(asked) == 1
+
+
 def test_a_scheduler_that_is_gone_is_named():
     async def lost(**_):
         raise OSError("reset")
@@ -62,6 +77,6 @@ def test_a_client_without_a_scheduler_is_closed():
 
 @pytest.mark.parametrize("status", ["closing", "closed"])
 def test_a_closed_client_is_refused(status):
-    check_open(SimpleNamespace(status="running"))
+    check_open(SimpleNamespace(status="running", scheduler_info=dict))
     with pytest.raises(ClusterError, match="one that is closed"):
         check_open(SimpleNamespace(status=status))
