@@ -5,18 +5,15 @@ and no n! arithmetic. See ``dpbb.tree.work_unit`` for the roots that it is given
 gives back.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    from dpbb.options import TreeOptions, Tuning
-    from dpbb.problem import Beginning, Problem
-    from dpbb.tree.work_unit import WorkUnit
+from dpbb.options import TreeOptions, Tuning
+from dpbb.problem import Beginning, Problem
+from dpbb.tree.work_unit import WorkUnit
 
 
 @dataclass(frozen=True, slots=True)

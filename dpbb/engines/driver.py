@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from dpbb.engines.base import Candidate, Session, Slice
 from dpbb.tree.counters import Counters
-
-if TYPE_CHECKING:
-    from dpbb.engines.base import Candidate, Session, Slice
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,8 +59,6 @@ def explore_to_end(
         A session with its roots loaded; it stays open.
     ub
         The upper bound of every slice; the session itself lowers it.
-    slice_s
-        Length of a slice in seconds.
     on_slice
         Called after every slice with it and the sum so far; True stops here.
     """

@@ -28,13 +28,7 @@ takes milliseconds, twice for each of the short units at the end of a run."""
 
 
 class EnergyMeter:
-    """Joules of a device since the meter was made.
-
-    Parameters
-    ----------
-    device
-        The device.
-    """
+    """Joules of a device since the meter was made."""
 
     def __init__(self, device: Device) -> None:
         self._uuid = device.uuid if device.kind == "cuda" else None

@@ -23,13 +23,7 @@ from dpbb.tree.work_unit import WorkUnit
 
 
 class Ivm:
-    """One explorer: the state of a depth-first search below one root at a time.
-
-    Parameters
-    ----------
-    problem, tree
-        What the tree is a function of.
-    """
+    """One explorer: the state of a depth-first search below one root at a time."""
 
     def __init__(self, problem: Problem[Any], tree: TreeOptions) -> None:
         n_jobs = problem.n_jobs
@@ -88,11 +82,8 @@ class Ivm:
     def walk_to(self, path: Sequence[int], ub: int) -> int | None:
         """Go down to a root, bounding the nodes on its path as the search would.
 
-        Returns
-        -------
-        int or None
-            Depth of the first node on the path, the root included, that is pruned:
-            the root is closed then. None if none is.
+        Returns depth of the first node on the path, the root included, that is pruned:
+        the root is closed then. None if none is.
         """
         for depth, digit in enumerate(path):
             self._bound_children(depth, ub)

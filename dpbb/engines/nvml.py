@@ -43,10 +43,7 @@ def device_count() -> int:
 def energy_j(uuid: str) -> float | None:
     """Joules that a GPU used since its driver was loaded; None if it does not say.
 
-    Parameters
-    ----------
-    uuid
-        As ``nvidia-smi -L`` prints it, such as ``"GPU-1b2f..."``.
+    ``uuid``: as ``nvidia-smi -L`` prints it, such as ``"GPU-1b2f..."``.
     """
     nvml, device = library(), _handle(uuid)
     if nvml is None or device is None:
@@ -67,11 +64,8 @@ class _Memory(ctypes.Structure):
 def health(uuid: str) -> dict[str, Any]:
     """Return how a GPU is, as far as its driver says.
 
-    Returns
-    -------
-    dict
-        ``utilization`` in percent, ``memory`` as bytes (used, total), ``watts`` and
-        ``celsius``; what is not known is left out.
+    Returns ``utilization`` in percent, ``memory`` as bytes (used, total), ``watts`` and
+    ``celsius``; what is not known is left out.
     """
     nvml, device = library(), _handle(uuid)
     if nvml is None or device is None:

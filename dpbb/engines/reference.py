@@ -69,14 +69,7 @@ class ReferenceEngine:
 class ReferenceSession:
     """See ``dpbb.engines.base.Session``.
 
-    Parameters
-    ----------
-    problem, tree
-        What the tree is a function of.
-    ub
-        Upper bound before the first call of ``advance``.
-    all_optima
-        Prune only LB > UB and collect the optimal leaves.
+    ``all_optima``: prune only LB > UB and collect the optimal leaves.
     """
 
     def __init__(

@@ -1,18 +1,14 @@
 """Engines by name; no engine is imported before it is asked for."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Collection
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+from dpbb.engines.base import Engine
 from dpbb.errors import EngineUnavailable, OptionError
-
-if TYPE_CHECKING:
-    from dpbb.engines.base import Engine
-    from dpbb.options import TreeOptions
-    from dpbb.problem import Problem
+from dpbb.options import TreeOptions
+from dpbb.options.kinds import one_of
+from dpbb.problem import Problem
 
 ENGINES = {
     "gpu": "dpbb.engines.gpu.engine:GpuEngine",
@@ -46,7 +42,7 @@ def get_engine(name: str) -> Engine:
     EngineUnavailable
         Its module cannot be imported: a package is missing.
     """
-    _check_name(name, ENGINES)
+    one_of(*ENGINES).check(name, "engine")
     module, _, class_name = _replacements().get(name, ENGINES[name]).partition(":")
     try:
         return cast("Engine", getattr(import_module(module), class_name)())
@@ -83,7 +79,7 @@ def choose_engine(
         The named engine cannot run here or does not take the problem, or with
         ``"auto"`` none does; the message says why and what to do.
     """
-    _check_name(name, (AUTO, *ENGINES))
+    one_of(AUTO, *ENGINES).check(name, "engine")
     passed_over: list[str] = []
     for candidate in TRIED if name == AUTO else (name,):
         engine, obstacle = _obstacle(candidate)
@@ -121,11 +117,8 @@ def engines_by_kind(
 
     Looks at the problem alone, not at this process: the devices are elsewhere.
 
-    Parameters
-    ----------
-    name
-        Name of an engine, or ``"auto"``: on every device its fastest one that takes
-        the problem.
+    ``name``: name of an engine, or ``"auto"``: on every device its fastest one that
+    takes the problem.
     """
     if name not in (AUTO, *TRIED):
         return dict.fromkeys(ENGINES_OF_KIND, name)
@@ -141,15 +134,7 @@ def engines_by_kind(
 def explain_engines(name: str, problem: Problem[Any], tree: TreeOptions) -> str:
     """Say what explores on a cluster of somebody else's workers, and why.
 
-    Parameters
-    ----------
-    name, problem, tree
-        See ``engines_by_kind``.
-
-    Raises
-    ------
-    EngineUnavailable
-        The named engine does not take the problem, wherever it is.
+    EngineUnavailable: the named engine does not take the problem, wherever it is.
     """
     if name != AUTO:
         obstacle = _refusal(name, problem, tree)
@@ -198,8 +183,3 @@ def _obstacle(name: str) -> tuple[Engine | None, str | None]:
     except EngineUnavailable as error:
         return None, str(error)
     return engine, engine.availability()
-
-
-def _check_name(name: str, allowed: Collection[str]) -> None:
-    if name not in allowed:
-        raise OptionError(f"engine: expected one of {', '.join(allowed)}, got {name!r}")

@@ -42,15 +42,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from numba import extending
 
 from dpbb.kernels.compiling import INLINED
-
-if TYPE_CHECKING:
-    from dpbb.kernels.pointers import Ints, Lanes
-    from dpbb.kernels.simd import Vector
+from dpbb.kernels.pointers import Ints, Lanes
+from dpbb.kernels.simd import Vector
 
 Stub = TypeVar("Stub", bound="Callable[..., Any]")
 

@@ -63,15 +63,7 @@ def source_digest(directories: Sequence[Path]) -> str:
 def translation_unit(
     sources: Sequence[Path], defines: Mapping[str, int | str]
 ) -> tuple[str, tuple[str, ...]]:
-    """Text of the unit and the compiler's options.
-
-    Parameters
-    ----------
-    sources
-        Files to include, in order.
-    defines
-        Macros: what is fixed when the kernels are compiled.
-    """
+    """Text of the unit and the compiler's options."""
     directories = [CUDA_DIRECTORY]
     for source in sources:
         if source.parent not in directories:
@@ -88,15 +80,7 @@ def load_module(
 ) -> Any:  # a cupy.RawModule
     """Compile the unit for a device, or return the module compiled before.
 
-    Parameters
-    ----------
-    device
-        CUDA ordinal.
-
-    Raises
-    ------
-    EngineUnavailable
-        The compiler refused the source; the message carries its log.
+    EngineUnavailable: the compiler refused the source; the message carries its log.
     """
     import cupy
 

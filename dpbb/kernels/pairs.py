@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import register_jitable
 from numpy.typing import DTypeLike
 
 from dpbb.kernels.compiling import helper, inlined, int64
@@ -40,6 +41,10 @@ PAIR_LANES = 16
 
 GROUP_JOBS = 8
 """Jobs of a group: its pairs fill ``PAIR_LANES`` lanes."""
+
+TILE_GROUPS = 2
+"""Job tables have multiples of so many groups: a processor with vectors of 512 bits
+takes as long for one of 16-bit lanes as for two."""
 
 FRONT_BITS = np.uint64(0x5555555555555555)
 
@@ -87,14 +92,20 @@ def decisive(rule: Rule, least: Vector) -> Vector:
 
 
 @inlined
+def more_behind(counted: np.uint64) -> int:
+    """Return how many more children of the back are counted than of the front."""
+    more: int = popcount(counted & ~FRONT_BITS) - popcount(counted & FRONT_BITS)
+    return more
+
+
+@inlined
 def preference(counted: np.uint64, summed: Vector) -> int:
     """Sort key of the front less that of the back, for a tile; negative: back.
 
     The back's number of counted children less the front's comes first, then the sum
     of bounds of the front's children less that of the back's.
     """
-    count = popcount(counted & ~FRONT_BITS) - popcount(counted & FRONT_BITS)
-    key: int = (count << COUNT_SHIFT) + reduce_pairs(summed)
+    key: int = (more_behind(counted) << COUNT_SHIFT) + reduce_pairs(summed)
     return key
 
 
@@ -132,6 +143,13 @@ class EqualJobs(NamedTuple):
 # -- nodes of any number of children --------------------------------------------------
 
 
+@register_jitable
+def groups_of(n_jobs: int) -> int:
+    """Return the groups of a job table that has so many jobs."""
+    tile = GROUP_JOBS * TILE_GROUPS
+    return (n_jobs + tile - 1) // tile * TILE_GROUPS
+
+
 class Room(NamedTuple):
     """Where the children of one node at a time are bounded.
 
@@ -149,7 +167,7 @@ class Room(NamedTuple):
     @classmethod
     def of(cls, model: Any, n_jobs: int, dtype: DTypeLike) -> Room:
         """Room for nodes of up to ``n_jobs`` unscheduled jobs."""
-        groups = -(-n_jobs // GROUP_JOBS)
+        groups = groups_of(n_jobs)
         lanes = PAIR_LANES * groups
         rows = -(-model.height // GROUP_JOBS) * GROUP_JOBS
         return cls(
@@ -195,7 +213,7 @@ def bound_all(
     groups: int,
     largest: int,
 ) -> int:
-    """Bound the children of a prepared node, to ``room.bounds``, in whole words.
+    """Bound the children of a prepared node in ``room.bounds``, whole words; the least.
 
     Parameters
     ----------
@@ -203,15 +221,7 @@ def bound_all(
         An explorer or a ``Room``.
     start, taken
         Where the job table begins in ``room.columns`` and ``room.taken``.
-    groups
-        Of the job table.
-
-    Returns
-    -------
-    int
-        The least bound.
     """
-    one = zeros(nodes, PAIR_LANES)
     two = zeros(nodes, TILE_2)
     four = zeros(nodes, TILE_4)
     stride = PAIR_LANES * groups
@@ -226,20 +236,12 @@ def bound_all(
                 bound_tile(model, nodes, at, room, start, stride, taken, lane, four),
             )
         least = min(least, reduce_min(lows))
-    tail = whole
     if groups & 2:
-        lane = PAIR_LANES * tail
-        lows2 = bound_tile(model, nodes, at, room, start, stride, taken, lane, two)
-        least = min(least, reduce_min(lows2))
-        tail += 2
-    if groups & 1:
-        lane = PAIR_LANES * tail
-        lows1 = bound_tile(model, nodes, at, room, start, stride, taken, lane, one)
-        least = min(least, reduce_min(lows1))
-    tail += groups & 1
-    while tail & 3:  # whole words: no child in the rest
-        store(room.bounds, PAIR_LANES * tail, splat(largest, one))
-        tail += 1
+        lane = PAIR_LANES * whole
+        rest = bound_tile(model, nodes, at, room, start, stride, taken, lane, two)
+        least = min(least, reduce_min(rest))
+        # whole words: no child in the rest
+        store(room.bounds, lane + TILE_2, splat(largest, two))
     return least
 
 
@@ -250,8 +252,10 @@ def best_side(rule: Rule, depth: int, room: Any, groups: int, least: int) -> np.
     limit = decisive(rule, splat(least, four))
     key = 0
     for word in range((groups + 3) // 4):
-        found = load(room.bounds, word * TILE_4, four)
-        key += preference(less(found, limit), found)
+        key += more_behind(less(load(room.bounds, word * TILE_4, four), limit))
+    if key == 0:  # seldom: most nodes are done without sums
+        for word in range((groups + 3) // 4):
+            key += reduce_pairs(load(room.bounds, word * TILE_4, four))
     return chosen_side(rule, depth, key)
 
 
@@ -261,12 +265,9 @@ def bound_children(
 ) -> int:
     """Bound the children of a node that take the first of ``room.slot_jobs``.
 
-    Returns
-    -------
-    int
-        The least bound. All are in ``room.bounds``, a pair for each of these jobs.
+    Returns the least bound. All are in ``room.bounds``, a pair for each of these jobs.
     """
-    groups = (n_children + GROUP_JOBS - 1) // GROUP_JOBS
+    groups = groups_of(n_children)
     gather(model, room.slot_jobs, int64(0), groups, room.columns, int64(0))
     like = zeros(nodes, PAIR_LANES)
     for group in range(groups):

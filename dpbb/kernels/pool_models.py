@@ -10,14 +10,13 @@ arrays: ``rows`` uint16 (r, n_jobs), ``front`` and ``back`` uint16 (r,).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    Rows = NDArray[np.uint16]
-    Counts = NDArray[np.uint16]
+Rows = NDArray[np.uint16]
+Counts = NDArray[np.uint16]
 
 BACK_BIT = 1 << 15
 """In the code of a child: it takes its job at the back. Its digit is below."""
@@ -28,8 +27,6 @@ class PoolModel(Protocol):
 
     Attributes
     ----------
-    n_jobs
-        Number of jobs.
     root_bound
         No bound of a node but the root's is below it.
     """

@@ -2,7 +2,14 @@
 
 import pytest
 
-from tests.parity.subject import Subject, params
+from tests.parity.subject import Subject, params, shared_memory
+
+
+@pytest.fixture(scope="module", autouse=True)
+def memory():
+    """Each process that runs these tests takes its part of a device's memory."""
+    with shared_memory():
+        yield
 
 
 @pytest.fixture(scope="session", params=params())

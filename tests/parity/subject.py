@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -10,12 +11,27 @@ import pytest
 from hypothesis import strategies as st
 
 from dpbb.engines import explore_to_end, get_engine
+from dpbb.engines.gpu import intervals, memory
 from dpbb.errors import EngineUnavailable
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.options import Tuning
 from dpbb.tree import Counters, WorkUnit, n_leaves
 from tests.oracle import TinyFlowShop, problems, with_cascade, with_given_ends
+
+
+@contextmanager
+def shared_memory():
+    """Leave device memory to the other processes that run tests, as long as entered."""
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        for module, name in (
+            (memory, "MEMORY_SHARE"),
+            (intervals, "MEMORY_SHARE"),
+            (intervals, "PAGES_SHARE"),
+        ):
+            monkeypatch.setattr(module, name, getattr(module, name) / processes)
+        yield
 
 
 @dataclass(frozen=True)

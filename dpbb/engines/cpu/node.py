@@ -268,18 +268,20 @@ def build_table(tables: Tables, explorer: Explorer, depth: int, table: int) -> N
     """Build a table of the jobs that are unscheduled at ``depth``.
 
     Slots past the last job get columns that are never looked at, and rows past the
-    model's height go where the next table begins, which is built after this one.
+    model's height, like one slot more than there are, go where the next table begins,
+    which is built after this one.
     """
     source = tables.table_of[depth]
     source_slot = tables.first_slot[source]
     target_slot = tables.first_slot[table]
     slot = 0
     for old in range(GROUP_JOBS * tables.groups[source]):
-        job = explorer.jobs[source_slot + old]
-        if explorer.taken[2 * (source_slot + old)] == 0:
-            explorer.jobs[target_slot + slot] = job
-            explorer.slots[table * tables.n_jobs + job] = slot
-            slot += 1
+        # no branch: whether a job is taken is not foreseen
+        explorer.jobs[target_slot + slot] = explorer.jobs[source_slot + old]
+        slot += int64(explorer.taken[2 * (source_slot + old)] == 0)
+    for new in range(slot):
+        job = explorer.jobs[target_slot + new]
+        explorer.slots[table * tables.n_jobs + job] = new
     mark_alike(tables.equal, explorer, target_slot, slot)
     models.gather(
         tables.model,

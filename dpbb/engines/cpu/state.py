@@ -6,10 +6,10 @@ taken. Jobs are numbered in root order throughout. Of the problem, and of what a
 is, only the model knows (``dpbb.kernels.models``); bounds come in pairs of lanes, front
 and back (``dpbb.kernels.pairs``), and so do the bits of masks.
 
-*Job tables.* A table has one slot per job that is unscheduled where it was built,
-padded to whole groups of ``GROUP_JOBS``; deeper in the tree, when fewer jobs are left,
-a smaller one is built from it and used below. Which table a depth uses is fixed
-(``plan_tables``), so lanes can be told from a path alone.
+*Job tables.* A table has a multiple of ``TILE_GROUPS`` groups of ``GROUP_JOBS`` slots.
+The first has one per job, and is padded; deeper in the tree, where just so many jobs
+are left as fill a smaller one, that is built from it and used below. Which table a
+depth uses is fixed (``plan_tables``), so lanes can be told from a path alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.kernels.pairs import GROUP_JOBS, PAIR_LANES, TILE_4, EqualJobs, Rule
+from dpbb.kernels.pairs import (
+    GROUP_JOBS,
+    PAIR_LANES,
+    TILE_4,
+    EqualJobs,
+    Rule,
+    groups_of,
+)
 from dpbb.kernels.pointers import Ints, Lanes, Words, aligned_zeros
 from dpbb.options import TreeOptions
 from dpbb.problem import Problem
@@ -120,11 +127,11 @@ def plan_tables(n_jobs: int) -> tuple[NDArray[np.int64], NDArray[np.int64], list
     """
     table_of = np.zeros(n_jobs, np.int64)
     build_at = np.full(n_jobs, -1, np.int64)
-    groups = [max(2, -(-n_jobs // GROUP_JOBS))]
+    groups = [groups_of(n_jobs)]
     for depth in range(n_jobs - 1):
         left = n_jobs - depth  # jobs that the children of this depth choose from
-        needed = max(2, -(-left // GROUP_JOBS))
-        if left % GROUP_JOBS == 0 and 4 * needed <= 3 * groups[-1]:
+        needed = groups_of(left)
+        if left == GROUP_JOBS * needed and 4 * needed <= 3 * groups[-1]:
             build_at[depth] = len(groups)
             groups.append(needed)
         table_of[depth + 1] = len(groups) - 1
@@ -170,22 +177,18 @@ def make_explorer(tables: Tables) -> Explorer:
     ends = tables.first_lane + rows * PAIR_LANES * tables.groups
     columns = aligned_zeros(int(ends.max()), dtype)
     columns[: 2 * first * model.height] = model.job_table(first).ravel()
-    jobs = np.zeros(slots, np.int64)
+    jobs = np.zeros(slots + 1, np.int64)  # see node.build_table
     jobs[:n_jobs] = np.arange(n_jobs)
     slot_of = np.zeros((len(tables.groups), n_jobs), np.int64)
     slot_of[0] = np.arange(n_jobs)
-    # slots without a job are never children
     # of the last table, too, whole words are read
     taken = aligned_zeros(2 * slots + TILE_4, dtype)
+    # slots without a job, which only the first table has, are never children
+    taken[2 * n_jobs : 2 * first] = tables.largest
     alike = np.zeros_like(taken)
     if tables.equal is not None:
         kinds = tables.equal.kinds
         alike[: 2 * n_jobs - 2] = np.repeat(kinds[1:] == kinds[:-1], 2)
-    for table, groups in enumerate(tables.groups):
-        depth = int(np.flatnonzero(tables.table_of == table)[0])
-        used = n_jobs - depth + (table > 0)
-        start = int(tables.first_slot[table])
-        taken[2 * (start + used) : 2 * (start + groups * GROUP_JOBS)] = tables.largest
     nodes = aligned_zeros(n_jobs * model.node_lanes, dtype)
     nodes[: model.node_lanes] = model.root
     counts = np.zeros(N_COUNTS, np.int64)

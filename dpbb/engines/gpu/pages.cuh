@@ -84,9 +84,7 @@ __device__ __forceinline__ int record_quads(int depth) {
 }
 
 __device__ __forceinline__ u32 *page_at(const Arena &arena, u32 page) {
-  u32 *const at = arena.pages + (size_t)page * PAGE_WORDS;
-  __builtin_assume(__isGlobal(at));  // else loads and stores are of any memory
-  return at;
+  return arena.pages + (size_t)page * PAGE_WORDS;
 }
 // Quad q of a record lies 4 q LANES words behind this.
 __device__ __forceinline__ u32 *record_at(u32 *page, u32 slot) { return page + slot * 4; }

@@ -217,12 +217,10 @@ class GpuSession:
                     self._explore_until(arm, deadline, totals, shrinks=shrinks)
                     found += self._leaves_found(arm)
                 if most_roots is not None and arm.explores and not self._pending:
-                    open_roots, _ = arm.survey()
-                    if open_roots <= max(most_roots, 0) or (
-                        open_roots > SHRINKING_GAIN * before
-                    ):
+                    left, _ = arm.survey()
+                    if left <= max(most_roots, 0) or left > SHRINKING_GAIN * before:
                         break
-                    before = open_roots
+                    before = left
                 if not arm.explores and not self._pending:
                     break
                 if time.monotonic() - began >= max_seconds:

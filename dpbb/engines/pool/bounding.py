@@ -10,17 +10,15 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.engines.pool.nodes import Batch, make_children
+from dpbb.engines.pool.settings import PoolSettings
 from dpbb.kernels.pool_models import BACK_BIT, OnDevice, PoolModel
 from dpbb.options import Offload
-
-if TYPE_CHECKING:
-    from dpbb.engines.pool.settings import PoolSettings
 
 LEAST_PART = 16
 """Nodes of the smallest part."""
@@ -108,15 +106,7 @@ class Bounding(Protocol):
 
 
 class CpuBounding:
-    """Branches and bounds on threads of this process.
-
-    Parameters
-    ----------
-    model
-        The problem.
-    threads
-        Number of threads.
-    """
+    """Branches and bounds on threads of this process."""
 
     def __init__(self, model: PoolModel, threads: int) -> None:
         self._model = model
@@ -212,10 +202,6 @@ class DeviceBounding:
 
     Parameters
     ----------
-    model
-        The problem.
-    there
-        The problem on the device.
     settings
         What is sent there, and in which order.
     threads

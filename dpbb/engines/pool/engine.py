@@ -7,23 +7,21 @@ device is asked about, never with the package.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpbb.engines.base import Device
 from dpbb.engines.cpu.engine import CpuEngine
 from dpbb.engines.gpu.engine import GpuEngine
 from dpbb.engines.modelled import obstacle_of
+from dpbb.engines.pool.bounding import Bounding, DeviceBounding
+from dpbb.engines.pool.session import PoolSession
 from dpbb.engines.pool.settings import PoolSettings
 from dpbb.errors import EngineUnavailable
 from dpbb.kernels.cores import physical_cores
+from dpbb.kernels.pool_models import PoolModel
 from dpbb.options import Offload, TreeOptions, Tuning
 from dpbb.problem import Problem
 from dpbb.problems import model_of
-
-if TYPE_CHECKING:
-    from dpbb.engines.pool.bounding import Bounding, DeviceBounding
-    from dpbb.engines.pool.session import PoolSession
-    from dpbb.kernels.pool_models import PoolModel
 
 HOST_THREADS = 8
 """Threads that branch for a GPU, at most."""

@@ -127,8 +127,6 @@ class NodePool:
 
     Parameters
     ----------
-    n_jobs
-        Number of jobs of the tree.
     least
         No bound is below it, but for the root's.
     ub
@@ -402,10 +400,6 @@ def make_children(
     ----------
     parent, code : shape (r,)
         Number of the node, and digit of the child; ``BACK_BIT`` is added at the back.
-    bounds : shape (r,)
-        Of the children.
-    children
-        Room for them.
     """
     n_jobs = parents.rows.shape[1]
     for child in range(len(parent)):

@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dpbb.engines.base import SLICE_S, Candidate, Slice
 from dpbb.engines.pool.bounding import Bounded, Bounding, Wanted
 from dpbb.engines.pool.nodes import Batch, NodePool
+from dpbb.engines.pool.settings import PoolSettings
 from dpbb.engines.pool.size import PoolSize
 from dpbb.engines.promotion import best_completions
 from dpbb.errors import InvariantError
@@ -28,9 +29,6 @@ from dpbb.kernels.pool_models import PoolModel
 from dpbb.options import Selection, TreeOptions
 from dpbb.problem import Beginning, Problem, costs_of
 from dpbb.tree.work_unit import WorkUnit
-
-if TYPE_CHECKING:
-    from dpbb.engines.pool.settings import PoolSettings
 
 logger = logging.getLogger(__name__)
 
@@ -47,23 +45,9 @@ IN_HAND = 64
 class PoolSession:
     """See ``dpbb.engines.base.Session``.
 
-    Attributes
-    ----------
-    statistics
-        What the bench shows: sums over all batches.
+    ``statistics``: what the bench shows: sums over all batches.
 
-    Parameters
-    ----------
-    problem, tree
-        What is explored.
-    model
-        The problem's model, see ``dpbb.kernels.pool_models``.
-    bounding
-        Where children are bounded; the session closes it.
-    ub
-        Upper bound before the first call of ``advance``.
-    threads
-        Threads that the device has.
+    ``bounding``: where children are bounded; the session closes it.
     """
 
     def __init__(
@@ -110,10 +94,7 @@ class PoolSession:
     def load(self, unit: WorkUnit) -> None:
         """Add roots; they are walked to at the next slice.
 
-        Raises
-        ------
-        InvariantError
-            They overlap what is open: leaves would be explored twice.
+        InvariantError: they overlap what is open: leaves would be explored twice.
         """
         everything = WorkUnit.concatenate([self.remaining(), unit])
         if not everything.is_ordered_and_disjoint():

@@ -48,8 +48,6 @@ class PoolSize:
             That were bounded; batches of less than half the size say nothing.
         seconds
             From one batch's end to the next one's.
-        unscheduled
-            Unscheduled jobs of its nodes, on average.
         """
         if self._is_fixed or children < self.now // 2:
             return
