@@ -183,7 +183,7 @@ def submit(
     InstanceError, OptionError, EngineUnavailable, ClusterError
         As ``solve``.
     """
-    ends, shown = (front, back), progress or Progress()
+    ends, shown = (front, back), Progress() if progress is None else progress
     call = make_call(instance, client, options, {**changes}, shown, ends=ends)
     call.detached = True
     if call.here:

@@ -270,8 +270,6 @@ class BestKnown:
 
     Parameters
     ----------
-    name
-        Name in the benchmark, such as ``"ta056"`` or ``"ft06"``.
     lower_bound, upper_bound
         Equal when the optimum is known; there is a permutation of ``upper_bound``.
     """
@@ -297,10 +295,6 @@ class Incumbent:
 
     Parameters
     ----------
-    value
-        Cost of ``permutation``.
-    permutation : ndarray of intp, shape (n_jobs,)
-        The complete permutation.
     source
         What found it, such as ``"initial"``, ``"neh"``, ``"ig"`` or ``"beam"``.
     proved
@@ -388,10 +382,6 @@ class Beginning:
 
     Parameters
     ----------
-    value
-        Cost of ``permutation``.
-    permutation : ndarray of intp, shape (n_jobs,)
-        The complete permutation.
     kept
         How many jobs at its front and at its back are those of a partial schedule that
         the tree is exploring: methods that can keep some leave them where they are.

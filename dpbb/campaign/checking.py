@@ -1,15 +1,14 @@
 """Records that somebody has changed, or of attempts that were killed."""
 
-from __future__ import annotations
-
 import platform
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from dpbb.campaign.folder import CHECKPOINTS
+from dpbb.campaign.folder import CHECKPOINTS, CampaignFolder, Record
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.errors import CheckpointError, InstanceError, OptionError
 from dpbb.flowshop.best_known import best_known_of_digest
@@ -17,14 +16,8 @@ from dpbb.flowshop.family import read_problem
 from dpbb.problem import Problem, instance_name_of
 from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
-from dpbb.result import Proof, Status, Termination
+from dpbb.result import Improvement, Proof, Status, Termination
 from dpbb.solving.resume import options_before, strategy_before
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from dpbb.campaign.folder import CampaignFolder, Record
-    from dpbb.result import Improvement
 
 
 def doubt_of(
@@ -103,10 +96,8 @@ def _doubt_of_schedule(record: Record, problem: Problem[Any] | None) -> str:
 def after_kill(record: Record, file: Path, folder: CampaignFolder) -> Record:
     """Return a record with what the last checkpoint knows; as it was if nothing newer.
 
-    Parameters
-    ----------
-    file
-        Of the record: one that is younger than the checkpoints knows what they say.
+    ``file``: of the record: one that is younger than the checkpoints knows what they
+    say.
     """
     own = folder.path / CHECKPOINTS / folder.label(record)
     times = [one.stat().st_mtime for one in own.glob("*.dpbb")]

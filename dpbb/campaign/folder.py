@@ -1,10 +1,7 @@
 """The folder of a campaign: a record for each instance, checkpoints, certificates."""
 
-import fcntl
 import json
 import math
-import os
-import platform
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +13,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.best_known import best_known_of_digest
 from dpbb.result import Status
-from dpbb.text.files import check_writable
+from dpbb.text.files import alone, check_writable
 from dpbb.text.json_text import json_text
 
 LOCK = "campaign.lock"
@@ -153,15 +150,9 @@ class Record:
 class CampaignFolder:
     """Reads and writes the records of one folder.
 
-    Parameters
-    ----------
-    path
-        Made where it is not there.
+    ``path``: made where it is not there.
 
-    Raises
-    ------
-    OptionError
-        It cannot be written to.
+    OptionError: it cannot be written to.
     """
 
     def __init__(self, path: Path) -> None:
@@ -179,23 +170,12 @@ class CampaignFolder:
     def alone(self) -> Iterator[None]:
         """Keep other campaigns out of the folder for the block.
 
-        Raises
-        ------
-        DpbbError
-            Another one has it; says on which machine.
+        DpbbError: another one has it; says on which machine.
         """
-        with (self.path / LOCK).open("a+") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                file.seek(0)
-                raise DpbbError(
-                    f"{self.path}: expected a folder that no other campaign uses, got "
-                    f"one that is used by {file.read().strip() or 'another process'}"
-                ) from error
-            file.truncate(0)
-            file.write(f"process {os.getpid()} on {platform.node()}\n")
-            file.flush()
+        with alone(
+            self.path / LOCK,
+            f"{self.path}: expected a folder that no other campaign uses",
+        ):
             yield
 
     def records(self) -> dict[str, Record]:
@@ -203,13 +183,7 @@ class CampaignFolder:
         return {record.digest: record for record in self.by_file().values()}
 
     def by_file(self) -> dict[Path, Record]:
-        """Return all records by their files.
-
-        Raises
-        ------
-        DpbbError
-            A file that is no record.
-        """
+        """Return all records by their files; DpbbError: a file that is no record."""
         kinds = get_type_hints(Record)
         names = kinds.keys()
         found = {}

@@ -231,10 +231,7 @@ FORMS: dict[str, Callable[[Sequence[Record]], str]] = {
 def cactus(records: Sequence[Record], ax: Axes | None = None) -> Axes:
     """Draw how many instances were proved within which time each, one curve a class.
 
-    Raises
-    ------
-    OptionError
-        Nothing was proved yet.
+    OptionError: nothing was proved yet.
     """
     proved = [record for record in records if record.proved]
     if not proved:
@@ -258,10 +255,7 @@ def cactus(records: Sequence[Record], ax: Axes | None = None) -> Axes:
 def draw(records: Sequence[Record]) -> Figure:
     """Draw the cactus plot, and of each class what was proved, its hours and nodes.
 
-    Raises
-    ------
-    OptionError
-        Nothing was proved yet.
+    OptionError: nothing was proved yet.
     """
     style.require_matplotlib()
     from matplotlib.figure import Figure

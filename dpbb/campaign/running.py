@@ -372,10 +372,7 @@ class Campaign:
     def _saved(self, checkpoint: str, record: Record) -> Checkpoint | None:
         """Return a checkpoint to go on from, on this machine or in a store, if any.
 
-        Raises
-        ------
-        CheckpointError
-            It lies on another machine.
+        CheckpointError: it lies on another machine.
         """
         try:
             return load_checkpoint(checkpoint)
@@ -432,13 +429,7 @@ class Campaign:
 def problems_of(
     sources: Sequence[str], data_dir: str | None = None
 ) -> dict[str, Problem[Any]]:
-    """Read the instances of names and files.
-
-    Raises
-    ------
-    InstanceError
-        See ``read_instance``.
-    """
+    """Read the instances of names and files; InstanceError: see ``read_instance``."""
     return {source: read_problem(source, data_dir=data_dir) for source in sources}
 
 
@@ -484,10 +475,7 @@ def _cost(record: Record) -> float:
 def host_of(scheduler: str) -> str:
     """Return the name of a scheduler's machine, which writes the checkpoints.
 
-    Raises
-    ------
-    ClusterError
-        Nobody answers there.
+    ClusterError: nobody answers there.
     """
     from dpbb.cluster.client.connect import connect
 

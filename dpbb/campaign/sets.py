@@ -8,9 +8,10 @@ from pathlib import Path
 
 from dpbb.errors import OptionError
 from dpbb.flowshop.best_known import benchmark_name, best_known, best_known_names
-from dpbb.flowshop.formats import file_and_index, sources_in
+from dpbb.flowshop.formats import sources_in
 from dpbb.flowshop.taillard import time_seeds
 from dpbb.options.permutations import check_permutation
+from dpbb.text.files import file_and_index
 
 ALLOWED = (
     "names (ta021, VFR30_15_2), files, or sets: ta, vrf, ta:20x20, vrf:30x20, "
@@ -106,16 +107,10 @@ def named(name: str) -> str:
 def read_schedules(path: str | Path) -> dict[str, KnownSchedule]:
     """Return the schedules of a table by the names of their instances; see ``named``.
 
-    Parameters
-    ----------
-    path
-        A CSV table, of commas or semicolons. The source of a line is its column
-        ``ub_source``, where there is one, and the table's name.
+    ``path``: a CSV table, of commas or semicolons. The source of a line is its column
+    ``ub_source``, where there is one, and the table's name.
 
-    Raises
-    ------
-    OptionError
-        It cannot be read, or a line has no permutation; says which.
+    OptionError: it cannot be read, or a line has no permutation; says which.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")

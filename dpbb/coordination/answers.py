@@ -1,9 +1,5 @@
 """What a seat is answered when it reports: go on, give some of it away, save, stop."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from dpbb.coordination.journal import WITNESS_ROOTS, WITNESSES, chosen_apart
 from dpbb.coordination.messages import (
     GiftWanted,
@@ -13,12 +9,10 @@ from dpbb.coordination.messages import (
     RunSpec,
     SeatId,
 )
+from dpbb.coordination.run_record import RunRecord
 from dpbb.coordination.snapshot import RunState
+from dpbb.coordination.units import LeaseRecord
 from dpbb.tree.work_unit import WorkUnit
-
-if TYPE_CHECKING:
-    from dpbb.coordination.run_record import RunRecord
-    from dpbb.coordination.units import LeaseRecord
 
 SIGNS_OF_LIFE = 3.1
 """A seat reports at least so often within the time after which its lease expires.
@@ -84,10 +78,7 @@ roots of a GPU took tens of seconds.
 class Answers:
     """The answers of one run; they say how often to report, too.
 
-    Parameters
-    ----------
-    run
-        The run; only the leases' own notes of what they were asked for are changed.
+    Of the run only the leases' own notes of what they were asked for are changed.
     """
 
     def __init__(self, run: RunRecord) -> None:

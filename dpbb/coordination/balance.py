@@ -8,13 +8,12 @@ only pass crumbs around. And where there are few seats one donation always waits
 that who is idle next need not wait for a donor.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 from itertools import islice
-from typing import TYPE_CHECKING
 
+from dpbb.coordination.book import UnitBook
+from dpbb.coordination.messages import LeaseId, SeatId
 from dpbb.coordination.speeds import (
     PLENTY,
     kind_of,
@@ -23,12 +22,8 @@ from dpbb.coordination.speeds import (
     shares_by_speed,
     speed_of,
 )
-
-if TYPE_CHECKING:
-    from dpbb.coordination.book import UnitBook
-    from dpbb.coordination.messages import LeaseId, SeatId
-    from dpbb.coordination.units import LeaseRecord, SeatRecord, Unit
-    from dpbb.tree.work_unit import WorkUnit
+from dpbb.coordination.units import LeaseRecord, SeatRecord, Unit
+from dpbb.tree.work_unit import WorkUnit
 
 REST_S = 1.0
 """A seat that had nothing to give is left alone for so long."""
@@ -361,7 +356,7 @@ class Donors:
         self._entries.pop(lease, None)
 
     def pop(self, least: int, now: float, age_s: float = 0.0) -> LeaseId | None:
-        """Take out a richest lease.
+        """Take out a richest lease; None if none is found.
 
         Parameters
         ----------
@@ -369,11 +364,6 @@ class Donors:
             Open roots that it has at least.
         now, age_s
             It counts as exploring for so long at least.
-
-        Returns
-        -------
-        LeaseId or None
-            None if none is found.
         """
         best: tuple[float, LeaseId] | None = None
         for kind, heap in self._heaps.items():

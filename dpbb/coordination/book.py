@@ -4,16 +4,14 @@
 of open leaves, and the span map. It decides nothing; the coordinator does.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbb.coordination.journal import Journal
 from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
 from dpbb.coordination.messages import LeaseId, Report, RunSpec, UnitId
 from dpbb.coordination.span_map import SpanMap, cells_of
@@ -23,9 +21,6 @@ from dpbb.errors import InvariantError
 from dpbb.tree.counters import Counters, closed_leaves
 from dpbb.tree.factoradic import n_leaves
 from dpbb.tree.work_unit import WorkUnit
-
-if TYPE_CHECKING:
-    from dpbb.coordination.journal import Journal
 
 
 @dataclass(slots=True, eq=False)
@@ -131,11 +126,8 @@ class UnitBook:
     ) -> None:
         """Take the counts of a report; a full one moves the ledger.
 
-        Raises
-        ------
-        InvariantError
-            The report was checked against another one than the last, or closed and
-            open leaves no longer make up n!.
+        InvariantError: the report was checked against another one than the last, or
+        closed and open leaves no longer make up n!.
         """
         self._forget_ahead(lease)
         if not lease.seq:  # compiling, or loading, may have taken long before

@@ -9,25 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.coordination.incumbent import Incumbent, jobs_of
+from dpbb.coordination.journal import Journal
 from dpbb.coordination.messages import RunSpec, SeatId, UnitId
 from dpbb.coordination.optima import FoundOptima
+from dpbb.coordination.outcome import Outcome
+from dpbb.coordination.units import Unit
 from dpbb.errors import CheckpointError, OptionError
 from dpbb.problem import Problem, cost_of, root_bound
 from dpbb.result import Improvement
 from dpbb.tree.counters import Counters, closed_leaves
 from dpbb.tree.factoradic import n_leaves
 from dpbb.tree.work_unit import WorkUnit
-
-if TYPE_CHECKING:
-    from dpbb.coordination.journal import Journal
-    from dpbb.coordination.outcome import Outcome
-    from dpbb.coordination.units import Unit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,10 +165,7 @@ class Checkpoint:
     def check(self) -> None:
         """Check all that can be checked without exploring (I5, I6).
 
-        Raises
-        ------
-        CheckpointError
-            Says what was expected and what came.
+        CheckpointError: says what was expected and what came.
         """
         problem = self.spec.problem
         n_jobs = problem.n_jobs

@@ -70,19 +70,9 @@ STOP_NEW_S = 1.0
 class Coordinator:
     """One run; see the module for how to drive it.
 
-    Parameters
-    ----------
-    spec
-        What to solve, and how.
-    now
-        The time at which the run is opened.
-    saved
-        Where the run goes on from, checked; None: from the root of the tree.
+    ``saved``: where the run goes on from, checked; None: from the root of the tree.
 
-    Raises
-    ------
-    OptionError
-        ``spec.permutation`` is not one of all the problem's jobs.
+    OptionError: ``spec.permutation`` is not one of all the problem's jobs.
     """
 
     def __init__(
@@ -265,10 +255,7 @@ class Coordinator:
 
         Until its first report an attempt may ask again: the answer may be lost.
 
-        Raises
-        ------
-        StaleLeaseError
-            The attempt is not the current one.
+        StaleLeaseError: the attempt is not the current one.
         """
         return self._as_lease(self._work.lease(unit, attempt, seat_id, now))
 
@@ -278,19 +265,9 @@ class Coordinator:
         If that answer is lost, the seat gets it again when it repeats the report; if it
         does not, it loses the unit as any other.
 
-        Parameters
-        ----------
-        last
-            The seat's last lease, which is over.
-        seat_id
-            The seat.
-        now
-            The time.
+        ``last``: the seat's last lease, which is over.
 
-        Returns
-        -------
-        Order or None
-            None when the seat is not idle or nothing waits, as in ``assign``.
+        Returns None when the seat is not idle or nothing waits, as in ``assign``.
         """
         assignment = self.assign(seat_id, now)
         if assignment is None:
@@ -320,10 +297,7 @@ class Coordinator:
     def basis(self, lease_id: LeaseId) -> LeaseBasis:
         """Facts to check a lease's next full report against.
 
-        Raises
-        ------
-        StaleLeaseError
-            There is no such lease (any more).
+        StaleLeaseError: there is no such lease (any more).
         """
         lease = self._work.book.leases.get(lease_id)
         if lease is None:
@@ -337,12 +311,8 @@ class Coordinator:
 
         Parameters
         ----------
-        report
-            The report.
         checked
             Of a report with roots that is new: what ``check_report`` made of it.
-        now
-            The time.
 
         Raises
         ------
@@ -453,10 +423,7 @@ class Coordinator:
     def offer(self, permutation: Sequence[int], source: str, now: float) -> bool:
         """Take a permutation from outside; True if it is the new incumbent.
 
-        Raises
-        ------
-        OptionError
-            It is not one of all the problem's jobs, or has no cost.
+        OptionError: it is not one of all the problem's jobs, or has no cost.
         """
         problem = self.spec.problem
         jobs = jobs_of(problem, part_of(problem, permutation))
@@ -472,10 +439,7 @@ class Coordinator:
     def prove(self, bound: int, source: str, now: float) -> bool:
         """Take a lower bound that a heuristic has shown; True if it is the best known.
 
-        Raises
-        ------
-        InvariantError
-            The incumbent costs less: the run has failed.
+        InvariantError: the incumbent costs less: the run has failed.
         """
         if self.finished:
             return False

@@ -4,13 +4,12 @@ The coordinator says when; nothing here knows of incumbents, limits, or the end 
 run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from dpbb.coordination.balance import Balance
 from dpbb.coordination.book import UnitBook
+from dpbb.coordination.checkpoint import Checkpoint
+from dpbb.coordination.events import EventLog
 from dpbb.coordination.messages import (
     Assignment,
     LeaseId,
@@ -21,10 +20,6 @@ from dpbb.coordination.messages import (
 )
 from dpbb.coordination.units import LeaseRecord, Place, SeatRecord, Unit
 from dpbb.errors import StaleLeaseError
-
-if TYPE_CHECKING:
-    from dpbb.coordination.checkpoint import Checkpoint
-    from dpbb.coordination.events import EventLog
 
 MAX_LOSSES = 100
 """So many leases of a unit in a row lost without a full report: it is hopeless."""
@@ -189,10 +184,7 @@ class Dispatcher:
     ) -> LeaseRecord:
         """Grant a unit to the attempt that it is assigned to.
 
-        Raises
-        ------
-        StaleLeaseError
-            Another attempt is current, or this one has reported already.
+        StaleLeaseError: another attempt is current, or this one has reported already.
         """
         self.hear(self.book.lease_id(unit_id, attempt))
         unit = self.book.units.get(unit_id)

@@ -178,10 +178,7 @@ def encode_header(
 def header_length(start: bytes, name: str) -> int:
     """Bytes of line and header together, from at least ``MAX_LINE`` bytes of a file.
 
-    Raises
-    ------
-    CheckpointError
-        No checkpoint, or one of another schema.
+    CheckpointError: no checkpoint, or one of another schema.
     """
     line, newline, _ = start[:MAX_LINE].partition(b"\n")
     words = line.split(b" ")

@@ -9,20 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbb.coordination.messages import RunSpec
 from dpbb.coordination.optima import FoundOptima, Optima
+from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError, OptionError
 from dpbb.options.permutations import check_permutation
 from dpbb.problem import Problem, cost_of, costs_of
 from dpbb.result import Improvement
-
-if TYPE_CHECKING:
-    from dpbb.coordination.messages import RunSpec
-    from dpbb.engines.base import Candidate
 
 
 def evaluate_candidate(
@@ -30,11 +28,9 @@ def evaluate_candidate(
 ) -> None:
     """Compare the claimed value of what an engine found with its true one.
 
-    Raises
-    ------
-    InvariantError
-        It is no permutation of the jobs, or its value is another one: an engine that
-        errs in a makespan errs in bounds too, so nothing it pruned can be trusted.
+    InvariantError: it is no permutation of the jobs, or its value is another one: an
+    engine that errs in a makespan errs in bounds too, so nothing it pruned can be
+    trusted.
     """
     try:
         jobs = jobs_of(problem, np.asarray(candidate.permutation).tolist())
@@ -53,10 +49,7 @@ def evaluate_candidates(
 ) -> None:
     """Do as ``evaluate_candidate`` with each; a report of all optima has thousands.
 
-    Raises
-    ------
-    InvariantError
-        See there.
+    InvariantError: see there.
     """
     if not candidates:  # as in most reports, of which there are hundreds a second
         return
@@ -76,10 +69,7 @@ def evaluate_candidates(
 def jobs_of(problem: Problem[Any], permutation: Sequence[int]) -> NDArray[np.intp]:
     """Return the permutation as an array.
 
-    Raises
-    ------
-    OptionError
-        It is not one of all the problem's jobs.
+    OptionError: it is not one of all the problem's jobs.
     """
     return np.array(check_permutation(permutation, n_jobs=problem.n_jobs), np.intp)
 
@@ -111,10 +101,7 @@ class Incumbent:
         A cutoff above every cost prunes nothing, so it is lowered to
         ``trivial_ub``, for which the engines have integers that are wide enough.
 
-        Raises
-        ------
-        OptionError
-            The start permutation is not one of all the problem's jobs.
+        OptionError: the start permutation is not one of all the problem's jobs.
         """
         problem, all_optima = spec.problem, spec.options.all_optima
         cutoff = problem.trivial_ub
@@ -193,10 +180,8 @@ class Incumbent:
     def optima_after(self, value: int | None, position: int) -> Optima | None:
         """Return the next chunk for a reader, who writes them to a file.
 
-        Parameters
-        ----------
-        value, position
-            Cost and number of those that are written; None and 0 at first.
+        ``value``, ``position``: cost and number of those that are written; None and 0
+        at first.
         """
         if value is not None and value == self.value:
             self._optima.note_read(position)

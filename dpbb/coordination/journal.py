@@ -17,17 +17,15 @@ import hashlib
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import dpbb
+from dpbb.coordination.units import LeaseRecord, Unit
 from dpbb.tree.counters import Counters
 from dpbb.tree.work_unit import WorkUnit
-
-if TYPE_CHECKING:
-    from dpbb.coordination.units import LeaseRecord, Unit
 
 FEW_ROOTS = 64
 """Roots of a unit that has more are listed packed."""
@@ -66,17 +64,9 @@ def chosen_apart(donated: WorkUnit, run_id: str) -> list[WorkUnit]:
     Those with the least hashes of run and path: who gives the roots away cannot say
     which of them will be looked at.
 
-    Parameters
-    ----------
-    donated
-        At least one root.
-    run_id
-        Of the run.
+    ``donated``: at least one root.
 
-    Returns
-    -------
-    list of WorkUnit
-        Up to ``WITNESSES`` single roots, then the others, if any.
+    Returns up to ``WITNESSES`` single roots, then the others, if any.
     """
     hashes = []
     for index in range(len(donated)):

@@ -20,20 +20,18 @@ bounds the decomposed nodes that a seat can have counted.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.coordination.incumbent import evaluate_candidates
+from dpbb.coordination.messages import FullReport, LeaseId, Report
 from dpbb.coordination.span_map import cells_of
 from dpbb.errors import InvariantError
 from dpbb.problem import Problem
 from dpbb.tree.counters import Counters, closed_leaves
 from dpbb.tree.work_unit import WorkUnit
-
-if TYPE_CHECKING:
-    from dpbb.coordination.messages import FullReport, LeaseId, Report
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,8 +40,6 @@ class LeaseBasis:
 
     Parameters
     ----------
-    lease
-        The lease.
     problem
         Evaluates optimal permutations.
     roots

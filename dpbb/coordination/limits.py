@@ -1,15 +1,10 @@
 """When a run has reached a limit that its user has set, or needs no more tree."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
+from dpbb.coordination.messages import RunSpec
+from dpbb.coordination.run_record import RunRecord
 from dpbb.result import Termination
-
-if TYPE_CHECKING:
-    from dpbb.coordination.messages import RunSpec
-    from dpbb.coordination.run_record import RunRecord
 
 
 class Limits:

@@ -5,22 +5,18 @@ strings, ints below 2**63, byte strings and arrays, which is all that a message 
 hold: a leaf index passes 64 bits at 21 jobs and never travels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NewType
+from typing import Any, NewType
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbb.engines.base import Candidate, Device
 from dpbb.options import RunOptions, TreeOptions, Tuning
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from dpbb.engines.base import Candidate, Device
-    from dpbb.problem import Problem
-    from dpbb.tree.work_unit import WorkUnit
+from dpbb.problem import Problem
+from dpbb.tree.work_unit import WorkUnit
 
 RunId = NewType("RunId", str)
 SeatId = NewType("SeatId", str)

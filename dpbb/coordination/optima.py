@@ -47,10 +47,8 @@ class Optima:
     def after(self, value: int | None, position: int) -> Optima:
         """Return the next chunk for a reader.
 
-        Parameters
-        ----------
-        value, position
-            Cost and number of those that the reader has; None and 0 at first.
+        ``value``, ``position``: cost and number of those that the reader has; None and
+        0 at first.
         """
         start = max(self.first, position if value == self.value else 0)
         at = start - self.first

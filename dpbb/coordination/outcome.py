@@ -1,15 +1,11 @@
 """What a run says when it is over; the API makes the user's result of it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from dpbb.coordination.journal import Journal
-    from dpbb.coordination.optima import Optima
-    from dpbb.result import Improvement, Termination
-    from dpbb.tree.counters import Counters
+from dpbb.coordination.journal import Journal
+from dpbb.coordination.optima import Optima
+from dpbb.result import Improvement, Termination
+from dpbb.tree.counters import Counters
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,26 +10,23 @@ import math
 import sys
 from collections import deque
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
+from dpbb.coordination.dispatch import Dispatcher
+from dpbb.coordination.events import EventLog
 from dpbb.coordination.incumbent import Incumbent
 from dpbb.coordination.messages import RunSpec
 from dpbb.coordination.outcome import Outcome
 from dpbb.coordination.snapshot import WAITING_S, RunState, SeatSnapshot, Snapshot
+from dpbb.coordination.units import LeaseRecord
+from dpbb.engines.base import Candidate
 from dpbb.errors import InvariantError
 from dpbb.problem import objective_of, whole_of
 from dpbb.result import Termination
 from dpbb.tree.counters import Counters
 from dpbb.tree.factoradic import n_leaves
-
-if TYPE_CHECKING:
-    from dpbb.coordination.dispatch import Dispatcher
-    from dpbb.coordination.events import EventLog
-    from dpbb.coordination.units import LeaseRecord
-    from dpbb.engines.base import Candidate
 
 MANY_SEATS = 256
 """With more seats, snapshots may show them as they were a moment ago."""
@@ -144,10 +141,7 @@ class RunRecord:
     def improve(self, candidate: Candidate, source: str, now: float) -> bool:
         """Take an evaluated candidate if it is better than the incumbent.
 
-        Raises
-        ------
-        InvariantError
-            It costs less than the lower bound.
+        InvariantError: it costs less than the lower bound.
         """
         value = self.incumbent.value
         if value is not None and candidate.value >= value:
@@ -169,10 +163,7 @@ class RunRecord:
     def prove(self, bound: int, source: str, now: float) -> bool:
         """Take a lower bound that a heuristic has shown; True if it is the best known.
 
-        Raises
-        ------
-        InvariantError
-            The incumbent costs less.
+        InvariantError: the incumbent costs less.
         """
         value = self.incumbent.value
         if value is not None and value < bound:
@@ -371,17 +362,7 @@ _STEP_S = 0.25  # between two samples
 class RateMeter:
     """Nodes a second over the last few seconds.
 
-    Parameters
-    ----------
-    now
-        The time, in seconds of any monotonic clock.
-    nodes
-        How many there are already.
-
-    Attributes
-    ----------
-    window_s
-        The length of the average; may be set.
+    ``window_s``: the length of the average; may be set.
     """
 
     def __init__(self, now: float, nodes: int = 0) -> None:

@@ -6,16 +6,12 @@ are asked as soon as the ones before have answered. A seat that does not answer 
 time is waited for no longer, and no request waits for it again until it has reported.
 """
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from dpbb.coordination.messages import LeaseId
+from dpbb.coordination.messages import LeaseId
 
 AT_ONCE_SEATS = 64
 """Seats that are waited for at a time."""
@@ -72,8 +68,6 @@ class Saves:
         ----------
         leases
             With their numbers of open roots.
-        now
-            The time.
         rate
             Seats a second that are asked, after the first ``BURST_SEATS``.
         patience_s
@@ -90,14 +84,7 @@ class Saves:
     ) -> list[LeaseId]:
         """Return the leases that are to be asked now.
 
-        Parameters
-        ----------
-        token
-            What ``request`` returned.
-        now
-            The time.
-        leases
-            Those that there are now: the others are waited for no longer.
+        ``leases``: those that there are now: the others are waited for no longer.
         """
         request = self._open.get(token)
         if request is None:
@@ -139,12 +126,7 @@ class Saves:
 
         Or is waited for no longer; see ``next``, which has to be called meanwhile.
 
-        Parameters
-        ----------
-        token
-            What ``request`` returned.
-        leases
-            Those that there are now.
+        ``leases``: those that there are now.
         """
         if not 1 <= token <= self._last:
             raise ValueError(f"expected a token of request_save, got {token}")

@@ -13,17 +13,14 @@ import json
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
 from dpbb.errors import CheckpointError
 from dpbb.tree.packing import KEYS, narrow
 from dpbb.tree.work_unit import WorkUnit
-
-if TYPE_CHECKING:
-    from dpbb.coordination.checkpoint import Checkpoint, SavedUnit
-
 
 CODEC = "zlib"
 """What the header calls the codec of all sections; schemas 1 and 2 had none."""
@@ -85,8 +82,6 @@ def decompress(content: bytes, codec: str | None, most: int) -> bytes:
 
     Parameters
     ----------
-    content
-        A section.
     codec
         Of the header; None: sections are as they are.
     most

@@ -5,16 +5,12 @@ seat never holds the end up: it gets little from a fast one, and gives all it ha
 fast one that is idle. Among seats of one kind nothing of this happens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from dpbb.coordination.units import SeatRecord
-    from dpbb.tree.work_unit import WorkUnit
+from dpbb.coordination.units import SeatRecord
+from dpbb.tree.work_unit import WorkUnit
 
 MUCH = 8.0
 """Seats whose speeds differ by less are treated alike."""

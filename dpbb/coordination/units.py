@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbb.coordination.ledger import LeaseBasis
+from dpbb.coordination.messages import LeaseId, Order, Seat, SeatId, UnitId
 from dpbb.coordination.snapshot import SeatSnapshot
 from dpbb.tree.work_unit import WorkUnit
-
-if TYPE_CHECKING:
-    from dpbb.coordination.ledger import LeaseBasis
-    from dpbb.coordination.messages import LeaseId, Order, Seat, SeatId, UnitId
 
 
 class Place(Enum):

@@ -121,10 +121,8 @@ def decode_report(message: Mapping[str, Any]) -> Report:
     the roots are ordered, disjoint paths of the tree is for ``check_full_report`` to
     say, which has to look at them anyway.
 
-    Raises
-    ------
-    InvariantError
-        No honest seat sends this: a field is missing, of another type or shape.
+    InvariantError: no honest seat sends this: a field is missing, of another type or
+    shape.
     """
     try:
         best = None

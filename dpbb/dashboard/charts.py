@@ -1,10 +1,8 @@
 """Charts over time, depths, seats and leaves. Each has ``root`` and ``update``."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from bokeh.models import (
@@ -19,14 +17,11 @@ from bokeh.models import (
 )
 from numpy.typing import NDArray
 
+from dpbb.coordination.snapshot import SeatSnapshot
 from dpbb.coordination.span_map import N_CELLS, states_of
-from dpbb.dashboard.feed import FIRST_STEP_S
+from dpbb.dashboard.feed import FIRST_STEP_S, RunView
 from dpbb.dashboard.look import Look, follow, legend, plot, si_axis, time_axis
 from dpbb.problem import objective_of
-
-if TYPE_CHECKING:
-    from dpbb.coordination.snapshot import SeatSnapshot
-    from dpbb.dashboard.feed import RunView
 
 
 def show(source: ColumnDataSource, data: dict[str, list[Any]]) -> None:

@@ -3,21 +3,17 @@
 The list can be taken away as it is shown: the browser makes a file of it.
 """
 
-from __future__ import annotations
-
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bokeh.models import Button, CustomJS, InlineStyleSheet, Select, TextInput
 
 from dpbb.coordination.snapshot import EventRecord
+from dpbb.dashboard.feed import RunView
 from dpbb.dashboard.look import FIELD, Look, duration
 from dpbb.dashboard.panels import Panel
 from dpbb.progress.base import TROUBLE
 from dpbb.progress.words import clock_text
-
-if TYPE_CHECKING:
-    from dpbb.dashboard.feed import RunView
 
 KINDS = {
     "all kinds": (),
@@ -107,15 +103,7 @@ def _times(event: EventRecord, view: RunView) -> str:
 
 
 class EventTools:
-    """Search, choice of kinds and download of a list of events.
-
-    Parameters
-    ----------
-    events
-        The list.
-    refresh
-        Called when something else is to be shown.
-    """
+    """Search, choice of kinds and download of a list of events."""
 
     def __init__(self, events: Events, refresh: Any) -> None:
         style = {"stylesheets": [InlineStyleSheet(css=FIELD)], "height": 26}

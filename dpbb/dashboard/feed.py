@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.coordination.span_map import states_of
-
-if TYPE_CHECKING:
-    from dpbb.problem import Problem
+from dpbb.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +20,6 @@ class Overview:
 
     Parameters
     ----------
-    name
-        What people call it.
     done, of
         Instances with nothing left to do, and all.
     rows
@@ -62,18 +58,12 @@ class RunView:
 
     Parameters
     ----------
-    snapshot
-        The run as it is now.
-    history
-        What it was like before.
     problem
         For the Gantt chart.
     parameters
         What the run was asked to do: names and values.
     best_known
         The best published cost of the instance; None where none is known.
-    devices
-        Those of the cluster.
     all_runs
         All runs of the cluster, the newest first.
     offset_s

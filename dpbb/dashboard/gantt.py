@@ -3,9 +3,7 @@
 Of a problem that has no schedules: which job is at which position.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from bokeh.models import (
@@ -18,11 +16,9 @@ from bokeh.models import (
 from bokeh.palettes import Viridis256
 
 from dpbb.coordination.snapshot import Snapshot
+from dpbb.dashboard.feed import RunView
 from dpbb.dashboard.look import FONT, Look, plot, plural
 from dpbb.problem import Problem, Scheduled, objective_of
-
-if TYPE_CHECKING:
-    from dpbb.dashboard.feed import RunView
 
 MAX_OUTLINED = 3000
 """Operations: of more, the outlines would be all that one sees."""

@@ -1,7 +1,5 @@
 """The documents: the page with everything, and each plot alone (for JupyterLab)."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import itertools
@@ -9,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from html import escape
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from bokeh.document.events import ColumnDataChangedEvent, ModelChangedEvent
 from bokeh.events import ConnectionLost, DocumentReady
@@ -18,15 +16,13 @@ from bokeh.models import ColumnDataSource, CustomJS
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.dashboard.charts import Depths, Donated, Eaten, Incumbent, Rates, Seats, Strip
 from dpbb.dashboard.events import Events, EventTools
+from dpbb.dashboard.feed import Controls, Feed, RunView
 from dpbb.dashboard.gantt import Gantt
 from dpbb.dashboard.look import DARK, LIGHT, Look
 from dpbb.dashboard.panels import Banner, Checkpoints, Counts, Panel, Status, banner
 from dpbb.dashboard.picker import Buttons, Picker
 from dpbb.dashboard.tables import Devices, Incumbents, Parameters, Runs, devices_html
 from dpbb.progress.words import left_text, state_word
-
-if TYPE_CHECKING:
-    from dpbb.dashboard.feed import Controls, Feed, RunView
 
 logger = logging.getLogger(__name__)
 
@@ -109,14 +105,8 @@ def show(
 
     Parameters
     ----------
-    doc
-        The document of one viewer.
-    feed, controls
-        What is shown, and what may be done.
     template
         Jinja template: of the page, or of a plot alone.
-    theme
-        Dask's Bokeh theme.
     variables
         For the template: what Dask's own pages get.
     only
@@ -282,11 +272,6 @@ class Pulse:
 
     Bokeh sends a message for each property, of three frames and more, and looks through
     all models of the document for it: most of what an open page cost.
-
-    Parameters
-    ----------
-    doc
-        The document whose changes it sends.
     """
 
     def __init__(self, doc: Any) -> None:
@@ -310,12 +295,7 @@ class Pulse:
     def one_message(self, picker: Picker, *, beat: bool) -> Iterator[None]:
         """Send what changes inside, and which run the address is to name, at once.
 
-        Parameters
-        ----------
-        picker
-            Of the page's run.
-        beat
-            Whether to send that, too, if nothing changes.
+        ``beat``: whether to send that, too, if nothing changes.
         """
         if self._changed is not None:  # inside of another one
             yield

@@ -1,16 +1,14 @@
 """Panels of text: status line, banner, units and seats, checkpoints."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from html import escape
-from typing import TYPE_CHECKING
 
 from bokeh.models import Div, InlineStyleSheet
 
 from dpbb.coordination.snapshot import CheckpointSnapshot, RunState, Snapshot
-from dpbb.dashboard.look import duration, plural, size
+from dpbb.dashboard.feed import RunView
+from dpbb.dashboard.look import Look, duration, plural, size
 from dpbb.progress.text import format_count
 from dpbb.progress.words import (
     UPPER_BOUND,
@@ -23,10 +21,6 @@ from dpbb.progress.words import (
     troubles,
 )
 from dpbb.text.names import middle, percent
-
-if TYPE_CHECKING:
-    from dpbb.dashboard.feed import RunView
-    from dpbb.dashboard.look import Look
 
 _STYLE = """
 :host { color: var(--text); font: 13px/1.4 Helvetica, Arial, sans-serif;

@@ -1,13 +1,11 @@
 """Run picker and buttons. What a button does is checked and done on the server."""
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import logging
 import shlex
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bokeh.models import (
     Button,
@@ -19,13 +17,11 @@ from bokeh.models import (
 )
 
 from dpbb.coordination.snapshot import RunState, Snapshot
+from dpbb.dashboard.feed import Controls, Feed, RunView
 from dpbb.dashboard.look import FIELD
 from dpbb.errors import DpbbError
 from dpbb.progress.words import state_word
 from dpbb.text.names import middle
-
-if TYPE_CHECKING:
-    from dpbb.dashboard.feed import Controls, Feed, RunView
 
 logger = logging.getLogger(__name__)
 
@@ -56,8 +52,6 @@ class Picker:
 
     Parameters
     ----------
-    feed
-        The runs.
     run_id
         The one that the address of the page names; None if it names none.
 

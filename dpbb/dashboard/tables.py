@@ -1,22 +1,17 @@
 """Tables: the runs, the devices, the incumbents and the parameters of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.dashboard.events import at
+from dpbb.dashboard.feed import DeviceRow, Overview, RunView
 from dpbb.dashboard.look import duration, size
 from dpbb.dashboard.panels import Panel
 from dpbb.progress.text import format_count
 from dpbb.progress.words import left_text, shares_text, state_kind, state_word
 from dpbb.text.names import middle
-
-if TYPE_CHECKING:
-    from dpbb.dashboard.feed import DeviceRow, Overview, RunView
 
 MOST_ROWS = 100
 """Devices and incumbents that are listed; the page says how many more there are."""

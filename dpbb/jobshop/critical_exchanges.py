@@ -17,19 +17,16 @@ job shop scheduling problem", ORSA Journal on Computing 6(2), 1994.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import OptionError, shown
 from dpbb.jobshop.graph import NONE, Graph
+from dpbb.jobshop.instance import JobShopInstance
 from dpbb.jobshop.schedule import JobShopSchedule
 from dpbb.jobshop.solution import Criterion, Encoding
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.jobshop.instance import JobShopInstance
 
 
 @dataclass(frozen=True, slots=True, eq=False)

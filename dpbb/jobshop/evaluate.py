@@ -20,7 +20,7 @@ from dpbb.jobshop.solution import (
 )
 from dpbb.jobshop.tables import INVALID
 from dpbb.kernels.cores import thread_count
-from dpbb.options.kinds import member
+from dpbb.options.kinds import member, one_of
 
 DEVICES = ("auto", "cpu", "gpu")
 LEAST_FOR_GPU = 2_000_000
@@ -89,8 +89,7 @@ def evaluate(
     if form is Encoding.ARCS:
         raise OptionError("encoding: expected one solution for arcs: see schedule()")
     what = criterion_of(criterion, instance)
-    if device not in DEVICES:
-        raise OptionError(f"device: expected {', '.join(DEVICES)}, got {shown(device)}")
+    one_of(*DEVICES).check(device, "device")
     n_threads = thread_count(threads)
     if client is not None:
         from dpbb.jobshop.evaluate import spread
@@ -232,8 +231,6 @@ def spread(
 
     Parameters
     ----------
-    client
-        A synchronous ``distributed.Client``.
     solutions
         An array of this process: it is cut into parts, and the costs come back as one
         array. A ``dask.array`` in chunks along its first axis: a lazy one of the costs

@@ -122,12 +122,6 @@ class GpuBatch:
 
     Parameters
     ----------
-    instance
-        The shop.
-    criterion
-        What a schedule costs.
-    device
-        CUDA ordinal.
     warps
         Warps of a block, fewer where shared memory does not hold them.
 

@@ -8,10 +8,12 @@ topological order, O(o).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dpbb.jobshop.instance import JobShopInstance
 from dpbb.jobshop.solution import (
     Encoding,
     check_orders,
@@ -23,11 +25,6 @@ from dpbb.jobshop.solution import (
 )
 from dpbb.options.kinds import member
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.jobshop.instance import JobShopInstance
-
 NONE = -1
 """In place of an operation where there is none."""
 
@@ -38,8 +35,6 @@ class Graph:
 
     Parameters
     ----------
-    instance
-        The shop.
     orders : ndarray of int64, shape (n_machines, longest order)
         Machine orders.
     job_before, machine_before, job_after, machine_after : ndarray of int64, shape (o,)

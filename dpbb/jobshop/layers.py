@@ -11,20 +11,15 @@ Bozejko, Uchronski, Wodecki, "Parallel cost function determination on GPU for th
 shop scheduling problem", PPAM 2011, LNCS 7204, 2012.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.jobshop.graph import NONE, Graph
+from dpbb.jobshop.instance import JobShopInstance
 from dpbb.jobshop.solution import Encoding
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.jobshop.instance import JobShopInstance
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,22 +15,17 @@ Bozejko, Uchronski, Wodecki, "Parallel cost function determination on GPU for th
 shop scheduling problem", PPAM 2011, LNCS 7204, 2012.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.errors import OptionError, refuse, shown
 from dpbb.jobshop.graph import NONE, Graph
+from dpbb.jobshop.instance import JobShopInstance
 from dpbb.jobshop.solution import Encoding
 from dpbb.options.kinds import member
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.jobshop.instance import JobShopInstance
 
 NO_PATH = -1
 """In place of a length where there is no path."""

@@ -1,13 +1,16 @@
 """One schedule of a job shop: start times, machine sequences, critical path, files."""
 
-from __future__ import annotations
-
 import csv
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.jobshop.graph import NONE, Graph
+from dpbb.jobshop.instance import JobShopInstance
 from dpbb.jobshop.solution import (
     Criterion,
     Encoding,
@@ -18,14 +21,6 @@ from dpbb.jobshop.solution import (
 from dpbb.result.schedule import Bars
 from dpbb.text.json_text import json_text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from dpbb.jobshop.instance import JobShopInstance
-
 COLUMNS = ("job", "operation", "machine", "start", "end")
 
 
@@ -35,8 +30,6 @@ class JobShopSchedule:
 
     Parameters
     ----------
-    instance
-        The shop.
     orders : ndarray of int64, shape (n_machines, longest order)
         Machine orders; -1 fills the rows up.
     start : ndarray of int64, shape (n_operations,)
@@ -169,8 +162,6 @@ def schedule(
     solution
         A sequence of jobs, machine orders, or arcs of a disjunctive graph; see
         ``dpbb.jobshop.solution``.
-    encoding
-        Which of them.
 
     Raises
     ------

@@ -8,20 +8,16 @@ route comes back to a machine, the job is named once more. *Arcs* are pairs of
 operations (v, w): w begins when v has ended. Machine orders and arcs may be cyclic.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.errors import InstanceError, OptionError, refuse, shown
+from dpbb.jobshop.instance import JobShopInstance
 from dpbb.options.kinds import member
-
-if TYPE_CHECKING:
-    from dpbb.jobshop.instance import JobShopInstance
 
 NO_JOB = -1
 """Fills the rows of machine orders up to the longest one."""

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dpbb.jobshop.instance import JobShopInstance
 from dpbb.jobshop.solution import Criterion
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dpbb.jobshop.instance import JobShopInstance
 
 CYCLIC = -1
 """Cost of machine orders that no schedule follows."""

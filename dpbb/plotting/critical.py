@@ -1,13 +1,7 @@
 """The critical path of a schedule: what would have to be shorter to end earlier."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from dpbb.errors import DpbbError
-
-if TYPE_CHECKING:
-    from dpbb.result.schedule import Schedule
+from dpbb.result.schedule import Schedule
 
 
 def critical_path(schedule: Schedule) -> tuple[tuple[int, int], ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dpbb.errors import OptionError
+from dpbb.options.kinds import one_of
 from dpbb.plotting import convergence_plot, gantt_chart, interval_plot, speedup_plot
 from dpbb.plotting.convergence_plot import convergence
 from dpbb.plotting.gantt_chart import gantt
@@ -33,8 +33,7 @@ def draw(
     **how: Any,
 ) -> Axes:
     """Call the function of a kind; OptionError if there is no such kind."""
-    if kind not in KINDS:
-        raise OptionError(f"kind: expected one of {', '.join(KINDS)}, got {kind!r}")
+    one_of(*KINDS).check(kind, "kind")
     return KINDS[kind](data, ax, **how)
 
 
@@ -49,8 +48,6 @@ def figure_of(
         As of ``draw``.
     size
         Width and height in inches; default: what suits the data.
-    **how
-        Further arguments of the kind's function.
     """
     figure, ax = new_figure(size or size_of(data, kind))
     draw(data, kind, ax, **how)

@@ -1,15 +1,12 @@
 """The seam between a run and whoever shows it."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from dpbb.coordination.snapshot import EventRecord, Snapshot
-    from dpbb.result import Improvement, Result
+from dpbb.coordination.snapshot import EventRecord, Snapshot
+from dpbb.result import Improvement, Result
 
 
 class Progress:

@@ -28,8 +28,6 @@ def make_progress(
         and rows elsewhere.
     interval_s
         Least seconds between rows or lines.
-    stream
-        Where to; default: stderr. A notebook's display does not need it.
 
     Raises
     ------

@@ -1,20 +1,14 @@
 """Progress as JSON, for programs: one snapshot a line."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from dpbb.coordination.snapshot import EventRecord, RunState, Snapshot
 from dpbb.progress.base import News, Progress
-from dpbb.result import Status
+from dpbb.result import Result, Status
 from dpbb.text.json_text import json_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dpbb.result import Result
 
 
 @dataclass(slots=True)
@@ -23,12 +17,7 @@ class JsonLines(Progress):
 
     All seconds count from the start of the solve, as those of the result do.
 
-    Parameters
-    ----------
-    stream
-        Where to write.
-    interval_s
-        Least seconds between lines that are not about a new incumbent.
+    ``interval_s``: least seconds between lines that are not about a new incumbent.
     """
 
     stream: TextIO

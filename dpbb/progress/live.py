@@ -6,15 +6,13 @@ as it should be. Signal handlers only set ``_alert``: one that printed could wai
 the lock that the code it interrupted holds.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -34,9 +32,6 @@ from dpbb.progress.rows import (
 from dpbb.progress.text import format_best, format_count, format_seconds, format_share
 from dpbb.progress.words import ends_text, goes_on, left_text, shares_text, state_word
 from dpbb.text.names import clean
-
-if TYPE_CHECKING:
-    from rich.console import ConsoleOptions, RenderResult
 
 REFRESHES_PER_S = 4
 
@@ -186,10 +181,7 @@ CELLS = (("█", "#", "green"), ("▒", "+", "yellow"), ("░", ".", "bright_bla
 class View:
     """What is known of a run; one thread sets it, another one draws it.
 
-    Parameters
-    ----------
-    began
-        When the solve began, as ``time.monotonic()`` has it.
+    ``began``: when the solve began, as ``time.monotonic()`` has it.
     """
 
     began: float
@@ -217,15 +209,7 @@ class View:
 
 
 class LivePanel:
-    """Draws a view, as it is when it is drawn.
-
-    Parameters
-    ----------
-    view
-        What to draw.
-    alert
-        A line for people below everything.
-    """
+    """Draws a view, as it is when it is drawn."""
 
     def __init__(self, view: View, alert: str | None = None) -> None:
         self._view = view
@@ -353,10 +337,7 @@ def _links(
 ) -> Iterator[Text]:
     """Say where the checkpoints and the dashboard are.
 
-    Parameters
-    ----------
-    seconds
-        Of the run, now.
+    ``seconds``: of the run, now.
     """
     if checkpoint is not None:
         style = "bold red" if _failed(checkpoint) else ""

@@ -43,15 +43,9 @@ class Notifier:
     standard input, an address (``http://`` or ``https://``) gets the object by POST. No
     shell reads any of it: pipes and redirections need ``sh -c '...'``.
 
-    Parameters
-    ----------
-    target
-        The command, quoted as for a shell, or the address.
+    ``target``: the command, quoted as for a shell, or the address.
 
-    Raises
-    ------
-    OptionError
-        It is neither, there is no such command, or it is meant for a shell.
+    OptionError: it is neither, there is no such command, or it is meant for a shell.
     """
 
     def __init__(self, target: str) -> None:
@@ -189,15 +183,7 @@ class Wants:
 
 
 class Noticed(Progress):
-    """Shows a run as another progress does, and tells when it has no seats.
-
-    Parameters
-    ----------
-    inner
-        Shows the run.
-    notifier
-        Is told.
-    """
+    """Shows a run as another progress does, and tells when it has no seats."""
 
     def __init__(self, inner: Progress, notifier: Notifier) -> None:
         self._inner, self._wants = inner, Wants(notifier)

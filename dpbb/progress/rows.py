@@ -1,22 +1,16 @@
 """Progress as aligned rows, as the logs of MIP solvers have them."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
+from dpbb.coordination.snapshot import EventRecord, Snapshot
 from dpbb.progress.base import News, Progress
 from dpbb.progress.text import format_count, format_seconds, format_share
 from dpbb.progress.words import left_text
-from dpbb.result import TREE
+from dpbb.result import TREE, Improvement
 from dpbb.text.names import clean
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dpbb.coordination.snapshot import EventRecord, Snapshot
-    from dpbb.result import Improvement
 
 ROWS_AN_AGE = 20
 """Rows get rarer: the next one is due after this part of the time so far."""

@@ -1,12 +1,8 @@
 """Numbers and times as rows and views show them."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from dpbb.coordination.snapshot import Snapshot
+from dpbb.coordination.snapshot import Snapshot
 
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 

@@ -1,19 +1,12 @@
 """What people are told of a run: its state, what is left of it, and what is wrong."""
 
-from __future__ import annotations
-
 import math
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from dpbb.coordination.snapshot import RunState
+from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.progress.text import format_seconds
 from dpbb.result import Termination
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from dpbb.coordination.snapshot import Snapshot
 
 UPPER_BOUND = "upper bound"
 """What prunes, wherever it is shown: nothing that is not below it is explored."""
@@ -71,10 +64,7 @@ def shares_text(snapshot: Snapshot) -> str:
 def left_text(snapshot: Snapshot, *, brief: bool = False) -> str:
     """Say what is left, as a range of time; empty for a run that is over.
 
-    Parameters
-    ----------
-    brief
-        At most 9 characters, such as ``10-40min``.
+    ``brief``: at most 9 characters, such as ``10-40min``.
     """
     if not goes_on(snapshot):
         return ""
@@ -139,10 +129,8 @@ def _unit(unit: str, *, brief: bool) -> str:
 def ends_text(snapshot: Snapshot, offset_s: float | None = None) -> str:
     """Say when the run is probably over, by the clock: ``14:20 to 14:50``.
 
-    Parameters
-    ----------
-    offset_s
-        Seconds that the reader's clock is ahead of UTC; default: this machine's.
+    ``offset_s``: seconds that the reader's clock is ahead of UTC; default: this
+    machine's.
     """
     if snapshot.left_s is None or not goes_on(snapshot):
         return ""
@@ -158,15 +146,7 @@ def ends_text(snapshot: Snapshot, offset_s: float | None = None) -> str:
 def clock_text(
     at: float, offset_s: float | None = None, *, day: bool = False, exact: bool = False
 ) -> str:
-    """Write a moment as ``14:20``, ``22 Nov 14:20`` or ``14:20:31``.
-
-    Parameters
-    ----------
-    at
-        Seconds since 1970.
-    offset_s
-        See ``ends_text``.
-    """
+    """Write a moment as ``14:20``, ``22 Nov 14:20`` or ``14:20:31``."""
     form = ("%d %b %H:%M" if day else "%H:%M") + (":%S" if exact else "")
     moment = time.localtime(at) if offset_s is None else time.gmtime(at + offset_s)
     return time.strftime(form, moment)

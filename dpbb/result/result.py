@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpbb.errors import DpbbError, InvariantError, OptionError
 from dpbb.options import SolveOptions
+from dpbb.options.kinds import one_of
 from dpbb.result.schedule import Order, Schedule
 from dpbb.text import markup
 from dpbb.text.labels import NO_NAMES, Names
@@ -92,8 +93,6 @@ class ProvedBound:
     ----------
     seconds
         Since the start.
-    value
-        No schedule is below.
     decomposed
         Nodes of the tree.
     """
@@ -307,8 +306,7 @@ class Result:
         DpbbError
             Matplotlib is not installed; or no schedule to draw.
         """
-        if kind not in PLOTS:
-            raise OptionError(f"kind: expected one of {', '.join(PLOTS)}, got {kind!r}")
+        one_of(*PLOTS).check(kind, "kind")
         # By its name, as in dpbb/__init__.py: results know nothing of the layers above,
         # and work without Matplotlib.
         plotting = import_module("dpbb.plotting")

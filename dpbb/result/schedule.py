@@ -1,7 +1,5 @@
 """What people see of a permutation: its schedule, or else its order; and bars of it."""
 
-from __future__ import annotations
-
 import csv
 import html
 from collections.abc import Iterable, Iterator
@@ -96,15 +94,7 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A permutation as a table, for problems that have no schedules.
-
-    Parameters
-    ----------
-    permutation
-        Jobs by position.
-    names
-        What they are called.
-    """
+    """A permutation as a table, for problems that have no schedules."""
 
     permutation: tuple[int, ...]
     names: Names = NO_NAMES

@@ -44,11 +44,6 @@ def tree_of(
 
     Of problems with equal jobs it is of rule version 2, unless all optima are wanted,
     and copies come right after the first of them in root order.
-
-    Parameters
-    ----------
-    ub
-        As of ``SolveOptions.tree``.
     """
     tree = options.tree(ub, bound_of(problem))
     kinds = None if options.all_optima else kinds_of(problem)
@@ -115,10 +110,7 @@ def rules_of(problem: Problem[Any]) -> tuple[BranchingRule, ...]:
 def fixed_side(rule: BranchingRule, depth: int) -> bool | None:
     """Side that the rule takes without looking at bounds, None if it compares them.
 
-    Returns
-    -------
-    bool or None
-        True for the back children, False for the front children.
+    Returns True for the back children, False for the front children.
     """
     match rule:
         case BranchingRule.FRONT:
@@ -150,8 +142,6 @@ def bound_children(
         The problem, if its bound tightens.
     state, jobs, ub
         As of ``Tightens.tighten``.
-    depth
-        Depth of the node.
 
     Returns
     -------
@@ -196,15 +186,6 @@ def choose_back(
     front, back : ndarray of int64, shape (r,)
         Lower bounds of the r children of either side; a rule of one side looks at
         neither.
-    depth
-        Depth of the node; used by alternate.
-    branching_ub
-        Used by minbranch.
-
-    Returns
-    -------
-    bool
-        True for the back children, False for the front children.
     """
     side = fixed_side(rule, depth)
     if side is not None:

@@ -21,17 +21,7 @@ def n_leaves(n_jobs: int) -> int:
 def digits_of_leaf(n_jobs: int, leaf: int) -> tuple[int, ...]:
     """Digits of a leaf index, one a level.
 
-    Parameters
-    ----------
-    n_jobs
-        Number of jobs n.
-    leaf
-        Leaf index, 0 <= leaf < n!.
-
-    Returns
-    -------
-    tuple of int, length n
-        ``v[i] < n - i``; the last digit is always 0.
+    Returns ``v[i] < n - i``; the last digit is always 0.
     """
     if not 0 <= leaf < n_leaves(n_jobs):
         raise ValueError(f"expected a leaf index in [0, {n_jobs}!), got {leaf}")

@@ -33,8 +33,6 @@ def survey(
     depths, shared : ndarray of uint8 or uint16, shape (r,)
     tails : ndarray of uint8 or uint16, shape (t,)
         See ``pack``; whatever came from outside.
-    n_jobs
-        Number of jobs of the tree.
 
     Returns
     -------
@@ -84,10 +82,6 @@ def find_homes(
 
     Parameters
     ----------
-    depths, shared, tails
-        Packed paths.
-    other_depths, other_shared, other_tails
-        The others.
     homes : ndarray of int64, shape (r,)
         To be filled: index of the other one, or -1.
     """
@@ -148,8 +142,6 @@ def touch_cells(
 
     Parameters
     ----------
-    depths, shared, tails
-        Packed paths.
     widths : ndarray of float64, shape (levels + 1,)
         Cells that a subtree at each depth is wide; deeper digits are left out.
     slack
@@ -218,7 +210,7 @@ def gather(
     shared: Narrow,
     tails: Narrow,
 ) -> int:
-    """Pack a table of digits; see ``dpbb.tree.packing.pack``.
+    """Pack a table of digits (``dpbb.tree.packing.pack``); length of the tails.
 
     Parameters
     ----------
@@ -227,11 +219,6 @@ def gather(
         Ordered, disjoint paths: each differs from the one before.
     shared, tails
         To be filled; there is room for all digits.
-
-    Returns
-    -------
-    int
-        Length of the tails.
     """
     at = int64(0)
     for row in range(len(depths)):
@@ -256,21 +243,14 @@ def select(
     taken_shared: Narrow,
     taken_tails: Narrow,
 ) -> int:
-    """Take some of checked, packed paths, packed again.
+    """Take some of checked, packed paths, packed again; length of their tails.
 
     Parameters
     ----------
-    depths, shared, tails
-        Packed paths.
     rows : ndarray of int64, shape (k,)
         Which of them, ascending.
     taken_shared, taken_tails
         To be filled; for the tails there is room for as many as there were.
-
-    Returns
-    -------
-    int
-        Length of the taken tails.
     """
     at, done, filled = int64(0), int64(0), int64(0)
     path = np.zeros(65536, np.uint16)
@@ -305,7 +285,7 @@ def merge(
     all_shared: Narrow,
     all_tails: Narrow,
 ) -> int:
-    """Put two sets of packed paths in order, packed again.
+    """Put two sets of packed paths in order, packed; length of their tails.
 
     Parameters
     ----------
@@ -314,11 +294,6 @@ def merge(
         result out of order.
     all_depths, all_shared, all_tails
         To be filled; for the tails there is room for those of both.
-
-    Returns
-    -------
-    int
-        Length of the tails of all.
 
     Notes
     -----

@@ -68,11 +68,8 @@ def unpack(
 ) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
     """Depths and padded digits from the compact form.
 
-    Raises
-    ------
-    ValueError
-        If the arrays cannot have come from ``pack``. Whether the roots are ordered,
-        disjoint and inside the tree is for ``WorkUnit.check`` to say.
+    ValueError: if the arrays cannot have come from ``pack``. Whether the roots are
+    ordered, disjoint and inside the tree is for ``WorkUnit.check`` to say.
     """
     depths, shared, tails = (_column(arrays, key) for key in KEYS)
     if len(shared) != len(depths):

@@ -9,21 +9,18 @@ are at each depth. No leaf index is built on any of these ways.
 from __future__ import annotations
 
 import bisect
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbb.tree.counters import closed_leaves
 from dpbb.tree.packing import KEYS, MANY_ROOTS, column, narrow, pack, row_blocks, unpack
 from dpbb.tree.root import Root
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    Narrow = NDArray[np.unsignedinteger[Any]]
-    Packed = tuple[Narrow, Narrow, Narrow]
+Narrow = NDArray[np.unsignedinteger[Any]]
+Packed = tuple[Narrow, Narrow, Narrow]
 
 
 class WorkUnit:
@@ -31,8 +28,6 @@ class WorkUnit:
 
     Parameters
     ----------
-    n_jobs
-        Number of jobs n of the tree.
     depths : ndarray of uint16, shape (r,)
         Depth of each root, 0 <= depth < n (0 allowed for n = 1).
     digits : ndarray of uint16, shape (r, w)

@@ -117,5 +117,7 @@ touch {taken}; echo Submitted batch job 7""",
     monkeypatch.setattr(script, "RETRY_S", 0.1)
     script.submit_again(cluster)
     cluster.scale(1)
-    wait_until(taken.exists)
+    # Dask cannot close a cluster whose job is just being submitted
+    wait_until(lambda: [job.job_id for job in cluster.workers.values()] == ["7"])
+    assert taken.exists()
     assert refused.exists()

@@ -29,7 +29,6 @@
 #define __forceinline__ inline
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
-#define __builtin_assume(truth) ((void)0)
 
 using std::max;
 using std::min;

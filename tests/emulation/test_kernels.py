@@ -464,6 +464,17 @@ def test_shrinking_leaves_fewer_roots_and_every_count(gpu):
     assert any(fewer)
 
 
+def test_a_tree_that_ends_while_it_shrinks_has_no_open_roots(gpu, monkeypatch):
+    monkeypatch.setattr(session_module, "SHRINKING_S", 0.001)
+    monkeypatch.setattr(session_module, "SHRINKING_GAIN", 1e9)  # until the end
+    name, ub, (decomposed, _) = TA016
+    with gpu.session(problem_of(name), TreeOptions(), ub=ub) as session:
+        part = session.advance(ub, 3600.0, 0)
+        assert (part.decomposed, part.exhausted) == (decomposed, True)
+        assert (part.open_roots, part.least_lb) == (0, None)
+        assert len(session.remaining()) == 0
+
+
 def test_shrinking_ends_when_few_roots_are_open(pages):
     problem = problem_of("ta041")
     ub = problem.trivial_ub  # hardly anything is pruned: it would never end

@@ -4,7 +4,14 @@ import pytest
 
 from dpbb.errors import EngineUnavailable
 from dpbb.kernels.nvrtc import require_gpu
-from tests.parity.subject import Subject
+from tests.parity.subject import Subject, shared_memory
+
+
+@pytest.fixture(scope="module", autouse=True)
+def memory():
+    """Each process that runs these tests takes its part of a device's memory."""
+    with shared_memory():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -85,7 +85,7 @@ def test_a_certificate_of_trillions_of_nodes(gpu, shared):
 
 @pytest.mark.cluster
 def test_finer_books_on_a_gpu(gpu, content, tmp_path):
-    """One session explores all parts, also after those that are too large."""
+    """One session a device explores all parts, also after those that are too large."""
     path = tmp_path / "fine.json.gz"
     found = verify(Certificate(content), engine="gpu", finer=path, most_nodes=300_000)
     assert found.verdict == "proved again", found.summary()

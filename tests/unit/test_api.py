@@ -4,6 +4,7 @@ import asyncio
 import io
 import itertools
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from distributed import Client
 
 import dpbb
 from dpbb.cluster.local import embedded_cluster
-from dpbb.errors import OptionError
+from dpbb.errors import CheckpointError, OptionError
 from dpbb.flowshop import FlowShopProblem
 from dpbb.progress import Progress, ProgressPrinter
 
@@ -201,6 +202,13 @@ def test_what_is_offered_is_checked_and_never_changed(client, offered, got):
         run.offer(offered)
 
 
+def test_what_a_run_is_told_is_checked(client):
+    with dpbb.submit(SHOP, client=client, heuristics="none") as run:
+        for call in (run.wait, run.save, run.on_incumbent, run.on_close, run.stream):
+            with pytest.raises(OptionError, match=r"expected .*, got \[\]"):
+                call([])
+
+
 def test_closed_client_is_refused_before_the_heuristics(client, monkeypatch):
     monkeypatch.setattr("dpbb.solving.call.make_plan", None)
     with Client(client.scheduler.address, set_as_default=False) as closed:
@@ -237,6 +245,62 @@ def test_files_that_cannot_be_written_are_refused_at_once(
     for call in (dpbb.solve, dpbb.submit):
         with pytest.raises(OptionError, match=f"{option}: expected a file"):
             call(SHOP, all_optima=True, **{option: str(path)})
+
+
+def test_a_folder_of_checkpoints_is_looked_at_before_the_heuristics(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("dpbb.solving.call.Call.client", None)
+    (tmp_path / "file").touch()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "checkpoint-000001.dpbb").touch()
+    for name, expected in (("file/more", "cannot write to"), ("other", "another run")):
+        with pytest.raises(CheckpointError, match=expected):
+            dpbb.solve(SHOP, checkpoint=tmp_path / name)
+    with pytest.raises(TypeError):  # there is no client here
+        dpbb.solve(SHOP, checkpoint=tmp_path / "new" / "folder")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "other"]
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a\0b"])
+def test_a_path_that_no_file_system_takes_is_refused(tmp_path, monkeypatch, name):
+    monkeypatch.setattr("dpbb.solving.call.Call.client", None)
+    with pytest.raises(CheckpointError, match="cannot write to"):
+        dpbb.solve(SHOP, checkpoint=str(tmp_path / name))
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_store_is_not_connected_to_before_the_run(monkeypatch):
+    """Some connect at once, and hang."""
+    monkeypatch.setattr("dpbb.solving.call.Call.client", None)
+    monkeypatch.setattr("fsspec.core.url_to_fs", lambda *_, **__: pytest.fail("asked"))
+    with pytest.raises(TypeError):  # there is no client here
+        dpbb.solve(SHOP, checkpoint="memory://somewhere")
+
+
+@pytest.mark.parametrize("option", ["optima_file", "certificate"])
+def test_an_instance_is_not_written_to(tmp_path, option):
+    book = tmp_path / "book.csv"
+    book.write_text("3,2\n1,4\n")
+    with pytest.raises(OptionError, match=f"{option}: expected another file than"):
+        dpbb.solve(book, all_optima=True, **{option: book})
+    assert book.read_text() == "3,2\n1,4\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments", "message"),
+    [
+        (dpbb.evaluate, (SHOP, 3), "permutation: expected a list of jobs, got 3"),
+        (dpbb.evaluate, (SHOP, np.array(3)), "permutation: expected a list of jobs"),
+        (dpbb.runs, (4,), "client: expected a distributed.Client, got 4"),
+        (dpbb.attach, ("a", 4), "client: expected a distributed.Client, got 4"),
+        (dpbb.attach, (3, None), "run_id: expected the name of a run, got 3"),
+        (partial(dpbb.attach, optima_file=3), ("a", None), "optima_file: expected"),
+    ],
+)
+def test_what_is_of_another_type_is_refused(call, arguments, message):
+    with pytest.raises(OptionError, match=message):
+        call(*arguments)
 
 
 def test_gap_limit_that_the_heuristics_reach_ends_the_search():

@@ -4,21 +4,25 @@ import logging
 import subprocess
 import sys
 
+import pytest
+
 import dpbb
 
 HEAVY = ("numpy", "numba", "distributed", "dask", "bokeh", "cupy", "pandas", "rich")
 PROBE = """
 import sys
 before = set(sys.modules)
-import dpbb
+import {module}
 print(*sorted({name.partition(".")[0] for name in set(sys.modules) - before}))
 """
 
 
-def test_import_loads_no_solver():
-    """``import dpbb`` is quick because it imports nothing heavy: no clock needed."""
+@pytest.mark.parametrize("module", ["dpbb", "dpbb.cli", "dpbb.__main__"])
+def test_import_loads_no_solver(module):
+    """It is quick because it imports nothing heavy: no clock needed."""
+    probe = PROBE.replace("{module}", module)
     loaded = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", PROBE], check=True, capture_output=True, text=True
+        [sys.executable, "-c", probe], check=True, capture_output=True, text=True
     ).stdout.split()
     assert "dpbb" in loaded
     assert not set(HEAVY) & set(loaded)

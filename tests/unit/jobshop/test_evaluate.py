@@ -162,7 +162,12 @@ BAD = {
         OptionError,
         "expected due dates",
     ),
-    "device": ([SEQUENCE], {"device": "tpu"}, OptionError, "device: expected auto"),
+    "device": (
+        [SEQUENCE],
+        {"device": "tpu"},
+        OptionError,
+        "device: expected one of auto",
+    ),
     "threads": ([SEQUENCE], {"threads": 0}, OptionError, "threads: expected"),
     "client": ([SEQUENCE], {"client": 3}, OptionError, "client: expected"),
 }

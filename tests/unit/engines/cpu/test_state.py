@@ -8,7 +8,7 @@ import pytest
 from dpbb.engines.cpu.state import make_explorer, make_tables, plan_tables
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.flowshop.models.lb1_cpu import Lb1
-from dpbb.kernels.pairs import GROUP_JOBS, PAIR_LANES
+from dpbb.kernels.pairs import GROUP_JOBS, PAIR_LANES, TILE_GROUPS
 from dpbb.options import TreeOptions
 
 TIMES = np.random.default_rng(3).integers(0, 100, (21, 11))
@@ -39,6 +39,7 @@ def test_tables_below_are_much_smaller():
     """Each is worth its building, and the memory of all is a few times the first's."""
     _, _, groups = plan_tables(800)
     assert all(4 * below <= 3 * above for above, below in pairwise(groups))
+    assert not any(one % TILE_GROUPS for one in groups)
     assert sum(groups) <= 4 * groups[0]
 
 
