@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,15 +18,7 @@ from dpbb.engines.registry import get_engine
 from dpbb.errors import OptionError
 from dpbb.estimation.probe import MOST_STRATA, MOST_WEIGHT, Found
 from dpbb.estimation.roots import RootSample
-from dpbb.estimation.sampling import (
-    FIRST_SAMPLES,
-    GROWTH,
-    LEAST_STRATA,
-    Round,
-    Sampler,
-    Strata,
-    run_rounds,
-)
+from dpbb.estimation.sampling import FIRST_SAMPLES, LEAST_STRATA, BaseSampler, Sampler
 from dpbb.options import TreeOptions
 from dpbb.problem import Problem, Tightens, root_bound
 from dpbb.tree.branching import bound_children, refusal
@@ -58,17 +49,13 @@ def sampler_of(
     if reason is not None:
         raise OptionError(reason)
     fast = get_engine("cpu").supports(problem, tree) is None
-    chosen: Any = Sampler if fast else PlainSampler
-    sampler: Sampler | PlainSampler = chosen(problem, tree, ub, roots)
-    return sampler
+    return (Sampler if fast else PlainSampler)(problem, tree, ub, roots)
 
 
-class PlainSampler:
-    """Estimates the number of nodes of a tree, or below some of its roots.
+class PlainSampler(BaseSampler):
+    """Probes of any problem, by its own methods; see ``BaseSampler``."""
 
-    ``problem``, ``tree``, ``ub``, ``roots``: as of
-    ``dpbb.estimation.sampling.Sampler``.
-    """
+    most_threads = 1  # Python has one, and a problem need not expect others
 
     def __init__(
         self,
@@ -77,46 +64,19 @@ class PlainSampler:
         ub: int,
         roots: RootSample | None = None,
     ) -> None:
-        self._problem, self._tree, self._roots = problem, tree, roots
+        self._problem, self._tree = problem, tree
         self._tightens = problem if isinstance(problem, Tightens) else None
-        self._above = max(0, ub - problem.trivial_ub)
-        self._ub = min(ub, problem.trivial_ub)
-        self._span = max(1, self._ub - root_bound(problem))
-        self._strata = Strata.of(self._span, self._above)
+        super().__init__(problem, ub, roots, root_bound(problem))
 
-    def rounds(
-        self,
-        *,
-        seconds: float,
-        samples: int | None,
-        probes: int,
-        threads: int,
-        seed: int,
-        should_stop: Callable[[], bool] = lambda: False,
-        clock: Callable[[], float] = time.perf_counter,
-    ) -> list[Round]:
-        """Run rounds until the time is up or the estimate is precise.
+    def _warm_up(self, seed: int) -> None:
+        """Nothing is compiled."""
 
-        See ``dpbb.estimation.sampling.Sampler.rounds``; one thread, as Python has.
-        """
-        began = clock()
-        if samples is None:
-            self._bounded(self._root(), 0)
-            node_s = max(clock() - began, 1e-5)
-            first = FIRST_SAMPLES * self._problem.n_jobs * node_s * probes * GROWTH
-            most = min(MOST_STRATA, max(LEAST_STRATA, int(seconds / first)))
-            self._strata = Strata.of(self._span, self._above, most)
-        return run_rounds(
-            self._probe,
-            self._strata,
-            end=began + seconds,
-            samples=samples,
-            probes=probes,
-            threads=1,
-            seed=seed,
-            should_stop=should_stop,
-            clock=clock,
-        )
+    def _most_strata(self, seconds: float) -> int:
+        began = time.perf_counter()
+        self._bounded(self._root(), 0)
+        node_s = max(time.perf_counter() - began, 1e-5)
+        first = FIRST_SAMPLES * self._problem.n_jobs * node_s
+        return min(MOST_STRATA, max(LEAST_STRATA, int(seconds / first)))
 
     def _root(self) -> _Node:
         order = self._tree.root_order

@@ -39,6 +39,25 @@ MOST_WEIGHT = 1e302
 ``MOST_NODES`` that one probe that meets it lifts the mean of all above that."""
 
 
+class Thinning(NamedTuple):
+    """Which nodes a probe meets, and which of them it keeps.
+
+    Attributes
+    ----------
+    ub
+        Nodes with LB >= ub are pruned.
+    width, n_strata
+        A stratum has this many values of UB - LB; all above are in the last one.
+    samples
+        K: children of a stratum that are kept.
+    """
+
+    ub: int
+    width: int
+    n_strata: int
+    samples: int
+
+
 class Children(NamedTuple):
     """Open children of a level, before some are chosen.
 
@@ -107,13 +126,7 @@ def doubled(column: NDArray[np.int32]) -> NDArray[np.int32]:
 
 @helper
 def expand(
-    tables: Tables,
-    level: Level,
-    depth: int,
-    ub: int,
-    width: int,
-    n_strata: int,
-    room: Room,
+    tables: Tables, level: Level, depth: int, thinning: Thinning, room: Room
 ) -> tuple[Children, int]:
     """Decompose all nodes of a level; return its children below ``ub``, counted."""
     r = level.jobs.shape[1]
@@ -128,10 +141,11 @@ def expand(
             parent, move, stratum = doubled(parent), doubled(move), doubled(stratum)
         for i in range(r):
             bound = int64(room.bounds[2 * i + back])
-            if bound < ub:
+            if bound < thinning.ub:
                 parent[used] = node
                 move[used] = 2 * i + back
-                stratum[used] = min((ub - 1 - bound) // width, n_strata - 1)
+                above = (thinning.ub - 1 - bound) // thinning.width
+                stratum[used] = min(above, thinning.n_strata - 1)
                 used += 1
     return Children(parent, move, stratum), used
 
@@ -160,8 +174,7 @@ def choose(
     weight: NDArray[np.float64],
     children: Children,
     used: int,
-    n_strata: int,
-    samples: int,
+    thinning: Thinning,
     state: NDArray[np.uint64],
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
     """Choose at most ``samples`` children of each stratum, by the parents' weights.
@@ -174,12 +187,13 @@ def choose(
     thinned : int
         Strata of which not all children were chosen.
     """
-    order, first = by_stratum(children, used, n_strata)
+    samples = thinning.samples
+    order, first = by_stratum(children, used, thinning.n_strata)
     chosen = np.empty(used, np.int64)
     weights = np.empty(used, np.float64)
     kept = 0
     thinned = 0
-    for stratum in range(n_strata):
+    for stratum in range(thinning.n_strata):
         begin, end = first[stratum], first[stratum + 1]
         if end - begin <= samples:
             for index in range(begin, end):
@@ -216,10 +230,7 @@ def probe_all(
     room: Room,
     entries: Level,
     starts: NDArray[np.int64],
-    ub: int,
-    width: int,
-    n_strata: int,
-    samples: int,
+    thinning: Thinning,
     state: NDArray[np.uint64],
     sizes: NDArray[np.float64],
 ) -> tuple[float, float, int, int, int]:
@@ -233,12 +244,8 @@ def probe_all(
         The roots with their weights, ordered by depth.
     starts : ndarray of int64, shape (n_jobs + 1,)
         Those of depth d are ``starts[d]`` to ``starts[d + 1] - 1``.
-    ub
-        Nodes with LB >= ub are pruned.
-    width, n_strata
-        A stratum has this many values of UB - LB; all above are in the last one.
-    samples
-        K: children of a stratum that are kept.
+    thinning
+        Which nodes are kept.
     state : ndarray of uint64, shape (1,)
         Of the random numbers.
     sizes : ndarray of float64, shape (n_strata,)
@@ -274,15 +281,15 @@ def probe_all(
         total = 0.0
         for node in range(size):
             total = min(total + level.weight[node], MOST_WEIGHT)
-            stratum = min(level.stratum[node], n_strata - 1)
+            stratum = min(level.stratum[node], thinning.n_strata - 1)
             sizes[stratum] = min(sizes[stratum] + level.weight[node], MOST_WEIGHT)
         if depth == n - 1:
             leaves = total
             break
         decomposed = min(decomposed + total, MOST_WEIGHT)
-        children, used = expand(tables, level, depth, ub, width, n_strata, room)
+        children, used = expand(tables, level, depth, thinning, room)
         chosen, weights, left_out = choose(
-            level.weight, children, used, n_strata, samples, state
+            level.weight, children, used, thinning, state
         )
         thinned += left_out
         below = make_level(entries, chosen.size, n - depth - 1)
@@ -306,10 +313,7 @@ def probe(
     lane: np.signedinteger[Any],
     entries: Level,
     starts: NDArray[np.int64],
-    ub: int,
-    width: int,
-    n_strata: int,
-    samples: int,
+    thinning: Thinning,
     state: NDArray[np.uint64],
     sizes: NDArray[np.float64],
 ) -> tuple[float, float, int, int, int]:
@@ -320,18 +324,8 @@ def probe(
     tables_in, room_in, lane
         Tables and room with addresses, and any integer of their lanes' type.
     """
-    return probe_all(
-        pointers(tables_in, lane),
-        pointers(room_in, lane),
-        entries,
-        starts,
-        int64(ub),
-        int64(width),
-        int64(n_strata),
-        int64(samples),
-        state,
-        sizes,
-    )
+    tables, room = pointers(tables_in, lane), pointers(room_in, lane)
+    return probe_all(tables, room, entries, starts, thinning, state, sizes)
 
 
 @entry
@@ -341,10 +335,7 @@ def probe_each(
     lane: np.signedinteger[Any],
     entries: Level,
     depths: NDArray[np.int64],
-    ub: int,
-    width: int,
-    n_strata: int,
-    samples: int,
+    thinning: Thinning,
     state: NDArray[np.uint64],
     nodes: NDArray[np.float64],
 ) -> None:
@@ -352,7 +343,7 @@ def probe_each(
 
     Parameters
     ----------
-    tables_in, room_in, lane, ub, width, n_strata, samples, state
+    tables_in, room_in, lane, thinning, state
         As of ``probe`` and ``probe_all``.
     entries : Level, jobs padded to n_jobs
         The roots, of weight 1.
@@ -364,25 +355,14 @@ def probe_each(
     tables = pointers(tables_in, lane)
     room = pointers(room_in, lane)
     n = tables.n_jobs
-    sizes = np.empty(n_strata)  # nobody asks for them
+    sizes = np.empty(thinning.n_strata)  # nobody asks for them
     starts = np.empty(n + 1, np.int64)
     one = make_level(entries, 1, n)
     for row in range(depths.size):
         copy_node(entries, row, one, 0)
         for depth in range(n + 1):
             starts[depth] = depth > depths[row]
-        found = probe_all(
-            tables,
-            room,
-            one,
-            starts,
-            int64(ub),
-            int64(width),
-            int64(n_strata),
-            int64(samples),
-            state,
-            sizes,
-        )
+        found = probe_all(tables, room, one, starts, thinning, state, sizes)
         nodes[row] = found[0] + found[1]
 
 
@@ -395,8 +375,7 @@ def walk(
     depths: NDArray[np.int64],
     digits: NDArray[np.int64],
     order: NDArray[np.intp],
-    ub: int,
-    width: int,
+    thinning: Thinning,
 ) -> tuple[Level, NDArray[np.bool_]]:
     """Walk to roots named by their paths.
 
@@ -412,8 +391,8 @@ def walk(
         As in ``WorkUnit``.
     order : ndarray of intp, shape (rows,)
         In which to walk: that of the paths, so that they have much in common.
-    ub, width
-        As in ``probe``.
+    thinning
+        As in ``probe``; ``samples`` does not matter.
 
     Returns
     -------
@@ -452,7 +431,7 @@ def walk(
                 bounded += 1
             slot = digits[row, depth]
             bound = int64(bounds[depth, slot])
-            if bound >= ub:
+            if bound >= thinning.ub:
                 alive[row] = False
                 break
             child = make_level(root, 1, n - depth - 1)
@@ -460,7 +439,8 @@ def walk(
                 tables, node, int64(0), slot, sides[depth], child, int64(0), room
             )
             child.weight[0] = 1.0
-            child.stratum[0] = min(node.stratum[0], (ub - 1 - bound) // width)
+            above = (thinning.ub - 1 - bound) // thinning.width
+            child.stratum[0] = min(node.stratum[0], above)
             nodes.append(child)
         copy_node(nodes[-1], 0, entries, row)
     return entries, alive

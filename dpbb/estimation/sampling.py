@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from dpbb.errors import OptionError
 from dpbb.estimation.node import Level, make_tables, root_level
-from dpbb.estimation.probe import MOST_STRATA, Found, probe, probe_each, walk
+from dpbb.estimation.probe import MOST_STRATA, Found, Thinning, probe, probe_each, walk
 from dpbb.estimation.result import MOST_NODES
 from dpbb.estimation.roots import RootSample
 from dpbb.kernels.pairs import Room
@@ -185,10 +186,6 @@ def interval(rounds: Sequence[Round]) -> tuple[float, float]:
     return max(low, min(last.seen, last.mean)), min(math.exp(high), MOST_NODES)
 
 
-Probe = Callable[[int, np.random.SeedSequence], tuple[Found, NDArray[np.float64]]]
-"""Samples of a stratum and a seed to one probe, and its estimate for each stratum."""
-
-
 @dataclass(frozen=True, slots=True)
 class Strata:
     """Nodes of one depth, told apart by UB - LB.
@@ -218,62 +215,6 @@ class Strata:
         return tuple(np.concatenate([same, at_least])[:MOST_UBS].tolist())
 
 
-def run_rounds(
-    probe: Probe,
-    strata: Strata,
-    *,
-    end: float,
-    samples: int | None,
-    probes: int,
-    threads: int,
-    seed: int,
-    should_stop: Callable[[], bool],
-    clock: Callable[[], float],
-    most_growth: Callable[[Round], float] = lambda _: math.inf,
-) -> list[Round]:
-    """Run rounds until the time is up or the estimate is precise.
-
-    Parameters
-    ----------
-    probe
-        Makes one probe with so many samples and this seed; with it come the estimated
-        nodes of every stratum, shape (strata.count,).
-    end
-        When the time is up, by ``clock``.
-    samples, probes, threads, seed, should_stop
-        As of ``Sampler.rounds``.
-    most_growth
-        How many times the samples of a round the next one may have.
-
-    Raises
-    ------
-    OptionError
-        More samples are asked for than ``most_growth`` allows.
-    """
-    done: list[Round] = []
-    seeds = np.random.SeedSequence(seed)
-    steps = [FIRST_SAMPLES] if samples is None else steps_to(samples)
-    with ThreadPoolExecutor(threads) as pool:
-        while steps:
-            count, started = steps.pop(0), clock()
-            made = pool.map(partial(probe, count), seeds.spawn(probes))
-            found, sizes = zip(*made, strict=True)
-            now = clock()
-            by_ub = strata.by_ub(np.mean(sizes, axis=0))
-            done.append(Round(count, found, now - started, by_ub))
-            if done[-1].exact or should_stop():
-                break
-            most = most_growth(done[-1])
-            if samples is None:
-                steps = _next(done[-1], end - now, most)
-            elif steps and steps[0] > most * count:
-                raise OptionError(
-                    f"samples: expected fewer than {samples:,}, as {steps[0]:,} of "
-                    "each stratum do not fit into a quarter of the free memory"
-                )
-    return done
-
-
 def _next(last: Round, seconds_left: float, most: float) -> list[int]:
     """Return the samples of the next round, if there is to be one."""
     if last.spread < PRECISE * math.sqrt(len(last.found)) and last.samples > 64:
@@ -282,7 +223,7 @@ def _next(last: Round, seconds_left: float, most: float) -> list[int]:
     return [int(last.samples * growth)] if growth >= 1.5 else []
 
 
-class Sampler:
+class BaseSampler(ABC):
     """Estimates the number of nodes of a tree, or below some of its roots.
 
     Parameters
@@ -291,29 +232,20 @@ class Sampler:
         Nodes with LB >= ub are pruned.
     roots
         What to estimate; None: the whole tree.
+    least
+        No bound of the tree is below this.
     """
 
+    most_threads: int | None = None
+    """Threads that probes can use; None: any number."""
+
     def __init__(
-        self,
-        problem: Problem[Any],
-        tree: TreeOptions,
-        ub: int,
-        roots: RootSample | None = None,
+        self, problem: Problem[Any], ub: int, roots: RootSample | None, least: int
     ) -> None:
-        model = model_of(problem, "cpu", tree.bound)
-        if model is None or model.obstacle(problem):
-            raise OptionError(
-                f"bound: expected a bound of {problem.name} that can be estimated, got "
-                f"{tree.bound}"
-            )
-        self._tables = make_tables(model, problem, tree, ub)
-        self._tables_at = addresses(self._tables)
-        self._lane = self._tables.model.root.dtype.type(0)
         self._above = max(0, ub - problem.trivial_ub)
-        self._ub = ub = min(ub, problem.trivial_ub)
+        self._ub = min(ub, problem.trivial_ub)
         self._roots = roots
-        # no bound is below the root's
-        self._span = max(1, ub - self._tables.model.root_bound)
+        self._span = max(1, self._ub - least)
         self._strata = Strata.of(self._span, self._above)
 
     def rounds(
@@ -345,24 +277,82 @@ class Sampler:
         OptionError
             There is not enough memory for so many samples.
         """
+        threads = min(threads, self.most_threads or threads)
         if samples is None:
-            share = seconds * min(threads, probes) / probes / 4
-            n_jobs, height = self._tables.n_jobs, self._tables.model.height
-            most = most_strata(n_jobs, height, share)
+            share = seconds * min(threads, probes) / probes / GROWTH
+            most = self._most_strata(share)
             self._strata = Strata.of(self._span, self._above, most)
-        self._probe(1, np.random.SeedSequence(seed))  # compiles
-        return run_rounds(
-            self._probe,
-            self._strata,
-            end=clock() + seconds,
-            samples=samples,
-            probes=probes,
-            threads=threads,
-            seed=seed,
-            should_stop=should_stop,
-            clock=clock,
-            most_growth=partial(self._most_growth, threads),
-        )
+        self._warm_up(seed)
+        end = clock() + seconds
+        done: list[Round] = []
+        seeds = np.random.SeedSequence(seed)
+        steps = [FIRST_SAMPLES] if samples is None else steps_to(samples)
+        with ThreadPoolExecutor(threads) as pool:
+            while steps:
+                count, started = steps.pop(0), clock()
+                made = pool.map(partial(self._probe, count), seeds.spawn(probes))
+                found, sizes = zip(*made, strict=True)
+                now = clock()
+                by_ub = self._strata.by_ub(np.mean(sizes, axis=0))
+                done.append(Round(count, found, now - started, by_ub))
+                if done[-1].exact or should_stop():
+                    break
+                most_growth = self._most_growth(threads, done[-1])
+                if samples is None:
+                    steps = _next(done[-1], end - now, most_growth)
+                elif steps and steps[0] > most_growth * count:
+                    raise OptionError(
+                        f"samples: expected fewer than {samples:,}, as {steps[0]:,} of "
+                        "each stratum do not fit into a quarter of the free memory"
+                    )
+        return done
+
+    @abstractmethod
+    def _probe(
+        self, samples: int, seed: np.random.SeedSequence
+    ) -> tuple[Found, NDArray[np.float64]]:
+        """Make one probe; with it come the nodes of every stratum, (strata.count,)."""
+
+    @abstractmethod
+    def _most_strata(self, seconds: float) -> int:
+        """Return how many strata a depth may have if a first probe is to end so."""
+
+    @abstractmethod
+    def _warm_up(self, seed: int) -> None:
+        """Do what the time does not count."""
+
+    def _most_growth(self, threads: int, last: Round) -> float:
+        """How many times the samples of a round the next one may have."""
+        return math.inf
+
+
+class Sampler(BaseSampler):
+    """Probes compiled for the models of the CPU engine; see ``BaseSampler``."""
+
+    def __init__(
+        self,
+        problem: Problem[Any],
+        tree: TreeOptions,
+        ub: int,
+        roots: RootSample | None = None,
+    ) -> None:
+        model = model_of(problem, "cpu", tree.bound)
+        if model is None or model.obstacle(problem):
+            raise OptionError(
+                f"bound: expected a bound of {problem.name} that can be estimated, got "
+                f"{tree.bound}"
+            )
+        self._tables = make_tables(model, problem, tree, ub)
+        self._tables_at = addresses(self._tables)
+        self._lane = self._tables.model.root.dtype.type(0)
+        super().__init__(problem, ub, roots, self._tables.model.root_bound)
+
+    def _most_strata(self, seconds: float) -> int:
+        return most_strata(self._tables.n_jobs, self._tables.model.height, seconds)
+
+    def _warm_up(self, seed: int) -> None:
+        """Compile."""
+        self._probe(1, np.random.SeedSequence(seed))
 
     def _most_growth(self, threads: int, last: Round) -> float:
         """How many times the samples of a round fit into a quarter of the memory."""
@@ -372,6 +362,9 @@ class Sampler:
         used = threads * widest * (2 * (node_bytes + 2 * n_jobs) + 200)
         return float(psutil.virtual_memory().available / 4 / used)
 
+    def _thinning(self, samples: int = 1) -> Thinning:
+        return Thinning(self._ub, self._strata.width, self._strata.count, samples)
+
     def _probe(
         self, samples: int, seed: np.random.SeedSequence
     ) -> tuple[Found, NDArray[np.float64]]:
@@ -380,17 +373,8 @@ class Sampler:
         sizes = np.zeros(self._strata.count)
         room = self._room()
         found = probe(
-            self._tables_at,
-            addresses(room),
-            self._lane,
-            entries,
-            starts,
-            self._ub,
-            self._strata.width,
-            self._strata.count,
-            samples,
-            state,
-            sizes,
+            *(self._tables_at, addresses(room), self._lane, entries, starts),
+            *(self._thinning(samples), state, sizes),
         )
         return Found(*found, drawn=drawn), sizes
 
@@ -407,18 +391,10 @@ class Sampler:
         entries, alive = self._walked(roots)
         nodes = np.zeros(len(alive))
         room = self._room()
+        state = seed.generate_state(1, np.uint64).astype(np.uint64)
         probe_each(
-            self._tables_at,
-            addresses(room),
-            self._lane,
-            entries,
-            roots.depths,
-            self._ub,
-            self._strata.width,
-            self._strata.count,
-            samples,
-            seed.generate_state(1, np.uint64).astype(np.uint64),
-            nodes,
+            *(self._tables_at, addresses(room), self._lane, entries, roots.depths),
+            *(self._thinning(samples), state, nodes),
         )
         return np.where(alive, nodes, 0.0)
 
@@ -450,15 +426,8 @@ class Sampler:
         """Walk to roots; see ``walk``."""
         room = self._room()
         return walk(
-            self._tables_at,
-            addresses(room),
-            self._lane,
-            root_level(self._tables),
-            roots.depths,
-            roots.digits,
-            roots.order(),
-            self._ub,
-            self._strata.width,
+            *(self._tables_at, addresses(room), self._lane, root_level(self._tables)),
+            *(roots.depths, roots.digits, roots.order(), self._thinning()),
         )
 
 
