@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.tree.packing import MANY_ROOTS
+from dpbb.tree.packing import MANY_ROOTS, Packed
 from dpbb.tree.work_unit import WorkUnit
 
 N_CELLS = 240
@@ -52,8 +52,7 @@ def _cells_of_many(unit: WorkUnit) -> NDArray[np.bool_]:
     sizes = np.arange(unit.n_jobs, unit.n_jobs - levels, -1.0)
     widths = N_CELLS / np.cumprod(np.concatenate([[1.0], sizes]))
     edges = np.zeros(N_CELLS + 1, np.int64)
-    depths, shared, tails = unit.to_arrays().values()
-    touch_cells(depths, shared, tails, widths, _SLACK, edges)
+    touch_cells(Packed(**unit.to_arrays()), widths, _SLACK, edges)
     return edges.cumsum()[:-1] > 0
 
 

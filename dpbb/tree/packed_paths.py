@@ -8,31 +8,19 @@ once and keeps the digits of one.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.kernels.compiling import entry, int64
-
-Narrow = NDArray[np.unsignedinteger[Any]]
-"""A column of packed paths: uint8 or uint16."""
+from dpbb.tree.packing import Narrow, Packed
 
 FINE, DAMAGED, OUT_OF_ORDER, OUT_OF_RANGE = range(4)
 """What ``survey`` finds of a row."""
 
 
 @entry
-def survey(
-    depths: Narrow, shared: Narrow, tails: Narrow, n_jobs: int
-) -> tuple[int, int, int]:
-    """Check packed paths, and sum up the trailing zeros of their digits.
-
-    Parameters
-    ----------
-    depths, shared : ndarray of uint8 or uint16, shape (r,)
-    tails : ndarray of uint8 or uint16, shape (t,)
-        See ``pack``; whatever came from outside.
+def survey(paths: Packed, n_jobs: int) -> tuple[int, int, int]:
+    """Check packed paths that came from outside; sum up their trailing zero digits.
 
     Returns
     -------
@@ -40,6 +28,7 @@ def survey(
         FINE, or what is wrong with which row: its lengths, its order, a digit of it.
         Of ordered, disjoint paths also their trailing zeros (invariant I4).
     """
+    depths, shared, tails = paths
     path = np.zeros(n_jobs + 1, np.int64)
     run = np.zeros(n_jobs + 1, np.int64)  # trailing zeros of the first digits
     before, at, total = int64(0), int64(0), int64(0)
@@ -67,15 +56,7 @@ def survey(
 
 
 @entry
-def find_homes(
-    depths: Narrow,
-    shared: Narrow,
-    tails: Narrow,
-    other_depths: Narrow,
-    other_shared: Narrow,
-    other_tails: Narrow,
-    homes: NDArray[np.int64],
-) -> None:
+def find_homes(paths: Packed, others: Packed, homes: NDArray[np.int64]) -> None:
     """Say for every path which of some others it is, or lies below.
 
     Both are ordered and disjoint, so this is one walk along both, as in a merge.
@@ -85,6 +66,8 @@ def find_homes(
     homes : ndarray of int64, shape (r,)
         To be filled: index of the other one, or -1.
     """
+    depths, shared, tails = paths
+    other_depths, other_shared, other_tails = others
     width = int64(0)
     for row in range(len(depths)):
         width = max(width, int64(depths[row]))
@@ -131,12 +114,7 @@ def find_homes(
 
 @entry
 def touch_cells(
-    depths: Narrow,
-    shared: Narrow,
-    tails: Narrow,
-    widths: NDArray[np.float64],
-    slack: float,
-    edges: NDArray[np.int64],
+    paths: Packed, widths: NDArray[np.float64], slack: float, edges: NDArray[np.int64]
 ) -> None:
     """Count where the intervals of leaves of paths begin and end on a map of cells.
 
@@ -149,6 +127,7 @@ def touch_cells(
     edges : ndarray of int64, shape (n_cells + 1,)
         One more where an interval begins, one less after the cell in which it ends.
     """
+    depths, shared, tails = paths
     levels, most = len(widths) - 1, np.float64(len(edges) - 2)
     begins = np.zeros(levels + 1, np.float64)
     at = int64(0)
@@ -168,24 +147,19 @@ def touch_cells(
 
 
 @entry
-def spread(
-    depths: Narrow,
-    shared: Narrow,
-    tails: Narrow,
-    rows: NDArray[np.int64],
-    digits: NDArray[np.uint16],
-) -> None:
+def spread(paths: Packed, rows: NDArray[np.int64], digits: NDArray[np.uint16]) -> None:
     """Write some of checked, packed paths as a table of digits, padded with zeros.
 
     Parameters
     ----------
-    depths, shared, tails
-        Packed paths that ``survey`` has found fine.
+    paths
+        What ``survey`` has found fine.
     rows : ndarray of int64, shape (k,)
         Which of them, ascending.
     digits : ndarray of uint16, shape (k, w)
         The table, to be filled.
     """
+    depths, shared, tails = paths
     width, at, done = digits.shape[1], int64(0), int64(0)
     path = np.zeros(65536, np.uint16)
     for row in range(len(depths)):
@@ -236,12 +210,7 @@ def gather(
 
 @entry
 def select(
-    depths: Narrow,
-    shared: Narrow,
-    tails: Narrow,
-    rows: NDArray[np.int64],
-    taken_shared: Narrow,
-    taken_tails: Narrow,
+    paths: Packed, rows: NDArray[np.int64], taken_shared: Narrow, taken_tails: Narrow
 ) -> int:
     """Take some of checked, packed paths, packed again; length of their tails.
 
@@ -252,6 +221,7 @@ def select(
     taken_shared, taken_tails
         To be filled; for the tails there is room for as many as there were.
     """
+    depths, shared, tails = paths
     at, done, filled = int64(0), int64(0), int64(0)
     path = np.zeros(65536, np.uint16)
     alike = int64(0)  # so many first digits are those of the path taken last
@@ -274,25 +244,14 @@ def select(
 
 
 @entry
-def merge(
-    depths: Narrow,
-    shared: Narrow,
-    tails: Narrow,
-    other_depths: Narrow,
-    other_shared: Narrow,
-    other_tails: Narrow,
-    all_depths: Narrow,
-    all_shared: Narrow,
-    all_tails: Narrow,
-) -> int:
+def merge(paths: Packed, others: Packed, both: Packed) -> int:
     """Put two sets of packed paths in order, packed; length of their tails.
 
     Parameters
     ----------
-    depths, shared, tails, other_depths, other_shared, other_tails
-        Two sets of packed paths. Where they are not disjoint, ``survey`` finds the
-        result out of order.
-    all_depths, all_shared, all_tails
+    paths, others
+        Where they are not disjoint, ``survey`` finds the result out of order.
+    both
         To be filled; for the tails there is room for those of both.
 
     Notes
@@ -302,6 +261,9 @@ def merge(
     first digit beyond decides (the merge of sorted strings by lengths of common
     prefixes: Ng and Kakehi 2008). So hardly a digit is looked at twice.
     """
+    depths, shared, tails = paths
+    other_depths, other_shared, other_tails = others
+    all_depths, all_shared, all_tails = both
     path = np.zeros((2, 65536), np.uint16)
     alike = np.zeros(2, np.int64)  # digits shared with the path that was written last
     rows, ats = np.full(2, -1, np.int64), np.zeros(2, np.int64)
@@ -352,9 +314,10 @@ def merge(
 def prepare() -> None:
     """Compile what reports and lost leases need, so that the first need not wait."""
     none, cells = np.zeros(0, np.uint8), np.zeros(2, np.int64)
-    survey(none, none, none, 1)
-    find_homes(none, none, none, none, none, none, cells[:0])
-    touch_cells(none, none, none, np.ones(1), 0.0, cells)
-    spread(none, none, none, cells[:0], np.zeros((0, 1), np.uint16))
-    select(none, none, none, cells[:0], none, none)
-    merge(*[none] * 9)
+    paths = Packed(none, none, none)
+    survey(paths, 1)
+    find_homes(paths, paths, cells[:0])
+    touch_cells(paths, np.ones(1), 0.0, cells)
+    spread(paths, cells[:0], np.zeros((0, 1), np.uint16))
+    select(paths, cells[:0], none, none)
+    merge(paths, paths, paths)

@@ -7,12 +7,32 @@ checkpoints, and whatever comes back is checked here before it is trusted.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-KEYS = ("depths", "shared", "tails")
+Narrow = NDArray[np.unsignedinteger[Any]]
+"""A column of packed paths: uint8 or uint16."""
+
+
+class Packed(NamedTuple):
+    """Ordered, disjoint paths, each without the prefix that it shares with the last.
+
+    Parameters
+    ----------
+    depths, shared : ndarray of uint8 or uint16, shape (r,)
+        Length of each path, and of that prefix.
+    tails : ndarray of uint8 or uint16, shape (t,)
+        The digits from ``shared`` to ``depth`` of all paths, end to end.
+    """
+
+    depths: Narrow
+    shared: Narrow
+    tails: Narrow
+
+
+KEYS = Packed._fields
 
 MANY_ROOTS = 1 << 16
 """From so many on paths stay packed, and compiled code goes over them
@@ -35,21 +55,13 @@ def row_blocks(n_rows: int) -> Iterator[slice]:
         yield slice(begin, min(begin + BLOCK_ROWS, n_rows))
 
 
-def pack(
-    depths: NDArray[np.uint16], digits: NDArray[np.uint16]
-) -> dict[str, NDArray[np.uint16]]:
+def pack(depths: NDArray[np.uint16], digits: NDArray[np.uint16]) -> Packed:
     """Compact form of ordered, disjoint paths.
 
     Parameters
     ----------
     depths : ndarray of uint16, shape (r,)
     digits : ndarray of uint16, shape (r, w)
-
-    Returns
-    -------
-    dict
-        ``depths`` and ``shared`` (uint16, shape (r,)) and ``tails`` (uint16, the
-        digits from ``shared`` to ``depth`` of all roots on end).
     """
     shared = np.zeros(len(depths), np.uint16)
     columns = np.arange(digits.shape[1], dtype=np.uint16)  # as narrow as the others
@@ -60,7 +72,7 @@ def pack(
         shared[first : rows.stop] = (before != after).argmax(axis=1)
         kept = (columns >= shared[rows, None]) & (columns < depths[rows, None])
         tails.append(digits[rows][kept])
-    return {"depths": depths, "shared": shared, "tails": np.concatenate(tails)}
+    return Packed(depths, shared, np.concatenate(tails))
 
 
 def unpack(

@@ -16,11 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.tree.counters import closed_leaves
-from dpbb.tree.packing import KEYS, MANY_ROOTS, column, narrow, pack, row_blocks, unpack
+from dpbb.tree.packing import (
+    KEYS,
+    MANY_ROOTS,
+    Narrow,
+    Packed,
+    column,
+    narrow,
+    pack,
+    row_blocks,
+    unpack,
+)
 from dpbb.tree.root import Root
-
-Narrow = NDArray[np.unsignedinteger[Any]]
-Packed = tuple[Narrow, Narrow, Narrow]
 
 
 class WorkUnit:
@@ -59,7 +66,7 @@ class WorkUnit:
         unit = cls.empty(n_jobs)
         unit.depths = depths.astype(np.uint16, copy=False)
         unit._digits = None
-        unit._packed = depths, shared, tails
+        unit._packed = Packed(depths, shared, tails)
         return unit
 
     @property
@@ -77,7 +84,7 @@ class WorkUnit:
         assert self._packed is not None  # noqa: S101 - for mypy
         width = max(1, int(self.depths[rows].max(initial=0)))
         digits = np.empty((len(rows), width), np.uint16)
-        spread(*self._packed, rows, digits)
+        spread(self._packed, rows, digits)
         return digits
 
     # -- construction -----------------------------------------------------------
@@ -139,10 +146,12 @@ class WorkUnit:
                 both = cls.concatenate([one, two])
             else:
                 kind, n_rows = narrow(one.n_jobs), len(one) + len(two)
-                depths, shared = np.empty(n_rows, kind), np.empty(n_rows, kind)
                 # a path may share less with a new neighbour than with its old one
-                tails = np.empty(int(one.depths.sum()) + int(two.depths.sum()), kind)
-                length = merge(*one._compact(), *two._compact(), depths, shared, tails)
+                most = int(one.depths.sum()) + int(two.depths.sum())
+                sizes = n_rows, n_rows, most
+                merged = Packed(*(np.empty(size, kind) for size in sizes))
+                length = merge(one._compact(), two._compact(), merged)
+                depths, shared, tails = merged
                 both = cls.of_packed(one.n_jobs, depths, shared, tails[:length].copy())
             bisect.insort(some, both, key=len)
         return some[0]
@@ -230,8 +239,7 @@ class WorkUnit:
             return
         from dpbb.tree import packed_paths
 
-        depths, shared, tails = self._packed
-        verdict, row, zeros = packed_paths.survey(depths, shared, tails, self.n_jobs)
+        verdict, row, zeros = packed_paths.survey(self._packed, self.n_jobs)
         if verdict == packed_paths.OUT_OF_ORDER:
             raise ValueError(
                 f"expected roots in leaf order, none inside another, got root {row} "
@@ -240,6 +248,7 @@ class WorkUnit:
         if verdict == packed_paths.OUT_OF_RANGE:
             raise ValueError(f"root {row}: expected digits of {self.n_jobs} jobs")
         if verdict == packed_paths.DAMAGED:
+            depths, shared, _ = self._packed
             raise ValueError(
                 f"root {row}: expected a depth below {self.n_jobs} and a shared prefix "
                 f"no longer than either path, got {depths[row]} and {shared[row]}, or "
@@ -296,7 +305,7 @@ class WorkUnit:
             from dpbb.tree.packed_paths import find_homes
 
             homes = np.empty(len(self), np.int64)
-            find_homes(*self._compact(), *other._compact(), homes)
+            find_homes(self._compact(), other._compact(), homes)
             return homes
         width = max(self.digits.shape[1], other.digits.shape[1])
         mine, theirs = self._padded(width), other._padded(width)
@@ -334,10 +343,10 @@ class WorkUnit:
         """Return some of the packed roots, packed, in ascending order."""
         from dpbb.tree.packed_paths import select
 
-        columns = self._compact()
-        depths = columns[0][rows]
+        packed = self._compact()
+        depths = packed.depths[rows]
         shared, tails = np.empty_like(depths), np.empty(int(depths.sum()), depths.dtype)
-        length = select(*columns, rows, shared, tails)
+        length = select(packed, rows, shared, tails)
         return WorkUnit.of_packed(self.n_jobs, depths, shared, tails[:length].copy())
 
     def subtract(self, other: WorkUnit) -> WorkUnit:
@@ -420,7 +429,7 @@ class WorkUnit:
 
     def to_arrays(self) -> dict[str, Narrow]:
         """Compact form for messages and checkpoints; see ``dpbb.tree.packing``."""
-        return dict(zip(KEYS, self._compact(), strict=True))
+        return self._compact()._asdict()
 
     @classmethod
     def from_arrays(cls, n_jobs: int, arrays: Mapping[str, NDArray[Any]]) -> WorkUnit:
@@ -447,21 +456,17 @@ class WorkUnit:
         """Depths, lengths of shared prefixes, and tails."""
         kind = narrow(self.n_jobs)
         if self._packed is not None:
-            depths, shared, tails = self._packed
+            packed = self._packed
         elif len(self) < MANY_ROOTS:
-            depths, shared, tails = pack(self.depths, self.digits).values()
+            packed = pack(self.depths, self.digits)
         else:
             from dpbb.tree.packed_paths import gather
 
             digits = self.digits
             shared, tails = np.empty(len(self), kind), np.empty(digits.size, kind)
-            depths = self.depths
-            tails = tails[: gather(depths, digits, shared, tails)].copy()
-        return (
-            depths.astype(kind, copy=False),
-            shared.astype(kind, copy=False),
-            tails.astype(kind, copy=False),
-        )
+            tails = tails[: gather(self.depths, digits, shared, tails)].copy()
+            packed = Packed(self.depths, shared, tails)
+        return Packed(*(np.asarray(part, kind) for part in packed))
 
     def _padded(self, width: int) -> NDArray[np.uint16]:
         """Digits with at least ``width`` columns."""

@@ -12,7 +12,7 @@ def u16(*values):
 
 def test_pack_leaves_out_shared_prefixes():
     unit = WorkUnit.from_paths(9, [(0, 3, 0, 5), (0, 3, 1), (0, 4), (2,)])
-    arrays = pack(unit.depths, unit.digits)
+    arrays = pack(unit.depths, unit.digits)._asdict()
     assert arrays["depths"].tolist() == [4, 3, 2, 1]
     assert arrays["shared"].tolist() == [0, 2, 1, 0]
     assert arrays["tails"].tolist() == [0, 3, 0, 5, 1, 4, 2]
