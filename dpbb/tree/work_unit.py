@@ -466,7 +466,8 @@ class WorkUnit:
             shared, tails = np.empty(len(self), kind), np.empty(digits.size, kind)
             tails = tails[: gather(self.depths, digits, shared, tails)].copy()
             packed = Packed(self.depths, shared, tails)
-        return Packed(*(np.asarray(part, kind) for part in packed))
+        columns: Iterable[Narrow] = (np.asarray(part, kind) for part in packed)
+        return Packed(*columns)
 
     def _padded(self, width: int) -> NDArray[np.uint16]:
         """Digits with at least ``width`` columns."""
