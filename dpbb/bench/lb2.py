@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbb.bench.common import check_counts, find_gpu
 from dpbb.bench.lb2_scalar import scalar_rate
-from dpbb.errors import DpbbError, OptionError
+from dpbb.errors import OptionError
 from dpbb.flowshop.bounds import batch_cpu
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, machine_pairs
 from dpbb.flowshop.instance import FlowShopInstance
@@ -27,7 +28,7 @@ from dpbb.flowshop.models.pool import PoolFlowShop
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.kernels.cores import usable_cores
-from dpbb.kernels.nvrtc import require_gpu
+from dpbb.kernels.pool_models import Nodes
 from dpbb.options import TreeOptions
 
 SIZES = {"20x20": "ta021", "50x20": "ta051", "100x20": "ta081", "200x20": "ta101"}
@@ -125,19 +126,12 @@ def run(args: argparse.Namespace) -> int:
 
         print_report(args.report, args.core_gflops, args.core_watts, args.plot)
         return 0
-    if args.repeat < 1 or args.nodes < 1:
-        raise OptionError("--repeat, --nodes: expected at least 1")
+    check_counts(args, "repeat", "nodes")
     if args.part == "arms":
         return _arms(args)
     if args.part == "trees":
         return _trees(args)
-    cupy: Any = None
-    try:
-        cupy = require_gpu()
-        properties = cupy.cuda.runtime.getDeviceProperties(0)
-        print(f"device: {properties['name'].decode()}")
-    except DpbbError as error:
-        print(f"no GPU to measure: {error}")
+    cupy, _ = find_gpu()
     print(
         f"{'size':<8}{'how':<34}{'nodes':>9}{'bounds/s':>12}{'least':>12}{'most':>12}"
     )
@@ -211,8 +205,8 @@ class _Size:
         model = PoolFlowShop(
             FlowShopProblem(self._shop, "lb2"), TreeOptions(bound="lb2")
         )
-        rows, front, back = (part.astype(np.uint16) for part in nodes)
-        rates = [scalar_rate(model, (rows, front, back)) for _ in range(self._repeat)]
+        narrow = Nodes(*(part.astype(np.uint16) for part in nodes))
+        rates = [scalar_rate(model, narrow) for _ in range(self._repeat)]
         one = self._print("one scalar core", few, [rate for rate, _ in rates])
         # on an empty side a tree's heads (tails) are those of all jobs
         whole = (nodes[1] > 0) & (nodes[2] > 0)

@@ -27,10 +27,8 @@ from dpbb.flowshop.models.pool_cuda import PLACEMENTS, PoolDevice
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.kernels.nvrtc import require_gpu
+from dpbb.kernels.pool_models import Nodes
 from dpbb.options import BranchingRule, TreeOptions
-
-Jobs = NDArray[np.uint16]
-Nodes = tuple[Jobs, Jobs, Jobs]  # rows, front, back
 
 POOLS = (4096, 8192, 16384, 32768, 65536, 131072, 262144)
 """Sizes of the papers' pools: 16 to 1024 blocks of 256 threads."""
@@ -106,7 +104,7 @@ def random_pool(n_jobs: int, count: int, seed: int, *, front_only: bool) -> Node
     rows = rng.permuted(rows, axis=1)
     fixed = rng.integers(1, n_jobs - 1, count)
     front = fixed if front_only else rng.integers(0, fixed + 1)
-    return rows, front.astype(np.uint16), (fixed - front).astype(np.uint16)
+    return Nodes(rows, front.astype(np.uint16), (fixed - front).astype(np.uint16))
 
 
 def measure(
@@ -156,7 +154,7 @@ class _Class:
             for arm in ARMS:
                 if arm.branching == branching and self._wants(arm.name):
                     self._measure_arm(model, arm, nodes, core, note)
-            self._compare("core", model.bound(*few, NO_UB), expected)
+            self._compare("core", model.bound(few, NO_UB), expected)
             if not front_only and self._wants("parents"):
                 self._measure_parents(model, nodes, core, note)
         return self._exact
@@ -187,10 +185,10 @@ class _Class:
         for pool in self._pools:
             some = _some(nodes, slice(pool))
             if arm.sorts:
-                some = _some(some, np.lexsort((some[2], some[1])))
-            bounds, seconds = self._time(there, partial(there.bound, *some, NO_UB))
+                some = _some(some, np.lexsort((some.back, some.front)))
+            bounds, seconds = self._time(there, partial(there.bound, some, NO_UB))
             self._compare(
-                arm.name, bounds[:256], model.bound(*_some(some, slice(256)), NO_UB)
+                arm.name, bounds[:256], model.bound(_some(some, slice(256)), NO_UB)
             )
             self._note(note, arm.name, arm.block_size, there, pool, pool, seconds, core)
 
@@ -203,12 +201,12 @@ class _Class:
     ) -> None:
         """Parents, branched on there, of which so many children are bounded."""
         there = PoolDevice(model, 0, nodes=False)
-        order = np.lexsort((nodes[2], nodes[1]))
-        children = int((model.n_jobs - nodes[1].astype(np.int64) - nodes[2]).sum())
+        order = np.lexsort((nodes.back, nodes.front))
+        children = int((model.n_jobs - nodes.front.astype(np.int64) - nodes.back).sum())
         for pool in self._pools:
             # spread over the depths, as many as have so many children
             parents = _some(nodes, order[:: max(1, children // pool)])
-            found, seconds = self._time(there, partial(there.branch, *parents, NO_UB))
+            found, seconds = self._time(there, partial(there.branch, parents, NO_UB))
             self._compare_parents(model, parents, found)
             self._note(
                 *(note, "parents", there.threads, there, pool, found[3], seconds, core)
@@ -256,14 +254,12 @@ class _Class:
     ) -> None:
         """Compare the children of some parents with those of the host."""
         some = _some(parents, slice(8))
-        parent, code, _ = model.branch(*some, NO_UB)
-        batch = Batch.empty(model.n_jobs, len(some[0]))._replace(
-            rows=some[0], front=some[1], back=some[2]
-        )
+        parent, code, _ = model.branch(some, NO_UB)
+        batch = Batch.empty(model.n_jobs, len(some.rows))._replace(**some._asdict())
         children = children_of(batch, parent, code, np.zeros(len(code), np.int32))
-        expected = model.bound(*children[:3], NO_UB)
+        expected = model.bound(children.nodes, NO_UB)
         mine = np.lexsort((code, parent))
-        theirs = np.flatnonzero(found[0] < len(some[0]))
+        theirs = np.flatnonzero(found[0] < len(some.rows))
         theirs = theirs[np.lexsort((found[1][theirs], found[0][theirs]))]
         self._compare("parents", found[2][theirs], expected[mine])
 
@@ -317,5 +313,4 @@ def active_warps(there: PoolDevice, block_size: int) -> int:
 
 
 def _some(nodes: Nodes, index: Any) -> Nodes:  # slice or numbers
-    rows, front, back = (np.ascontiguousarray(part[index]) for part in nodes)
-    return rows, front, back
+    return Nodes(*(np.ascontiguousarray(part[index]) for part in nodes))

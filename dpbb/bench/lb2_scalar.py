@@ -3,39 +3,29 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.flowshop.models.pool import PoolFlowShop, PoolTables, read_ends
 from dpbb.kernels.compiling import entry, int64
-
-if TYPE_CHECKING:
-    from dpbb.bench.lb2_arms import Nodes
+from dpbb.kernels.pool_models import Nodes
 
 
 class ScalarFlowShop(PoolFlowShop):
     """The model of a flow shop with bounds in plain loops: for measurements."""
 
-    def bound(
-        self,
-        rows: NDArray[np.uint16],
-        front: NDArray[np.uint16],
-        back: NDArray[np.uint16],
-        ub: int,
-    ) -> NDArray[np.int32]:
+    def bound(self, nodes: Nodes, ub: int) -> NDArray[np.int32]:
         """Return LB1 and the two-machine bounds of nodes, the larger one."""
-        result = np.empty(len(rows), np.int32)
-        nodes = rows, front, back
-        _bound(self.tables, self.pairs, self.shop.steps, *nodes, ub, result)
+        result = np.empty(len(nodes.rows), np.int32)
+        _bound(self.tables, self.pairs, self.shop.steps, nodes, ub, result)
         return result
 
 
 def scalar_rate(model: PoolFlowShop, nodes: Nodes) -> tuple[float, NDArray[np.int32]]:
     """Return whole bounds a second of one core in plain loops, and the bounds."""
-    result = np.empty(len(nodes[0]), np.int32)
-    work = (model.tables, model.pairs, model.shop.steps, *nodes, 1 << 30, result)
+    result = np.empty(len(nodes.rows), np.int32)
+    work = (model.tables, model.pairs, model.shop.steps, nodes, 1 << 30, result)
     _bound(*work)
     began, done = time.perf_counter(), 0
     while time.perf_counter() - began < 0.5:
@@ -49,12 +39,11 @@ def _bound(
     tables: PoolTables,
     pairs: NDArray[np.intp],
     steps: NDArray[np.int64],
-    rows: NDArray[np.uint16],
-    front: NDArray[np.uint16],
-    back: NDArray[np.uint16],
+    nodes: Nodes,
     ub: int,
     result: NDArray[np.int32],
 ) -> None:
+    rows, front, back = nodes
     n_jobs, n_machines = tables.times.shape
     ends = np.empty(3 * n_machines, np.int32)
     heads, tails = ends[:n_machines], ends[n_machines : 2 * n_machines]

@@ -2,24 +2,33 @@
 
 ``dpbb.problems.model_of(problem, "pool", bound)`` is a class: ``obstacle(problem)``
 says why it is no model of a problem, or None, and ``Model(problem, tree)`` makes one.
-
-A node is a permutation of all jobs, numbered in root order, whose first ``front`` and
-last ``back`` jobs are fixed; those between are unscheduled, ascending. Nodes come as
-arrays: ``rows`` uint16 (r, n_jobs), ``front`` and ``back`` uint16 (r,).
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-Rows = NDArray[np.uint16]
-Counts = NDArray[np.uint16]
-
 BACK_BIT = 1 << 15
 """In the code of a child: it takes its job at the back. Its digit is below."""
+
+
+class Nodes(NamedTuple):
+    """Permutations of all jobs, numbered in root order, of which the ends are fixed.
+
+    Parameters
+    ----------
+    rows : ndarray of uint16, shape (r, n_jobs)
+        The permutations; jobs between the ends are unscheduled, ascending.
+    front, back : ndarray of uint16, shape (r,)
+        How many of the first and of the last jobs are fixed.
+    """
+
+    rows: NDArray[np.uint16]
+    front: NDArray[np.uint16]
+    back: NDArray[np.uint16]
 
 
 class PoolModel(Protocol):
@@ -35,7 +44,7 @@ class PoolModel(Protocol):
     root_bound: int
 
     def branch(
-        self, rows: Rows, front: Counts, back: Counts, ub: int
+        self, nodes: Nodes, ub: int
     ) -> tuple[NDArray[np.int32], NDArray[np.uint16], NDArray[np.int32]]:
         """Choose the side of nodes; return their children there of bounds below ub.
 
@@ -51,9 +60,7 @@ class PoolModel(Protocol):
     def tightened(self, depths: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which nodes ``bound`` tightens, by their depths; for others it is not due."""
 
-    def bound(
-        self, rows: Rows, front: Counts, back: Counts, ub: int
-    ) -> NDArray[np.int32]:
+    def bound(self, nodes: Nodes, ub: int) -> NDArray[np.int32]:
         """Tightened bounds of nodes; what is below ``ub`` is exact."""
 
     def on_device(
@@ -93,11 +100,9 @@ class OnDevice(Protocol):
     first_size: int
 
     def branch(
-        self, rows: Rows, front: Counts, back: Counts, ub: int
+        self, nodes: Nodes, ub: int
     ) -> tuple[NDArray[np.int32], NDArray[np.uint16], NDArray[np.int32], int]:
         """As ``PoolModel.branch``, in any order, and tightened; how many were so."""
 
-    def bound(
-        self, rows: Rows, front: Counts, back: Counts, ub: int
-    ) -> NDArray[np.int32]:
+    def bound(self, nodes: Nodes, ub: int) -> NDArray[np.int32]:
         """Bounds of nodes, tightened where that is due; below ``ub`` they are exact."""

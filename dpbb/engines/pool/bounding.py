@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpbb.engines.pool.nodes import Batch, make_children
 from dpbb.engines.pool.settings import PoolSettings
-from dpbb.kernels.pool_models import BACK_BIT, OnDevice, PoolModel
+from dpbb.kernels.pool_models import BACK_BIT, Nodes, OnDevice, PoolModel
 from dpbb.options import Offload
 
 LEAST_PART = 16
@@ -158,7 +158,7 @@ def bound_children(
     began = time.perf_counter()
     if len(due):
         nodes = children if len(due) == len(parent) else children.take(due)
-        children.bounds[due] = model.bound(nodes.rows, nodes.front, nodes.back, ub)
+        children.bounds[due] = model.bound(nodes.nodes, ub)
     seconds = time.perf_counter() - began
     is_open = children.bounds < ub
     return Bounded(
@@ -174,8 +174,8 @@ def branch(
     model: PoolModel, parents: Batch, some: slice, ub: int, wanted: Wanted | None
 ) -> tuple[NDArray[np.int32], NDArray[np.uint16], NDArray[np.int32]]:
     """Return the children of some nodes that ``branch`` leaves and that are wanted."""
-    nodes = parents.rows[some], parents.front[some], parents.back[some]
-    parent, code, bounds = model.branch(*nodes, ub)
+    nodes = Nodes(*(part[some] for part in parents.nodes))
+    parent, code, bounds = model.branch(nodes, ub)
     parent = parent + np.int32(some.start)
     if wanted is not None:
         keep = wanted.digits[parent, code & (BACK_BIT - 1)]
@@ -253,7 +253,7 @@ class DeviceBounding:
     def _parents(self, parents: Batch, ub: int, wanted: Wanted | None) -> Bounded:
         """Branch and bound on the device; children are made here."""
         began = time.perf_counter()
-        parent, code, bounds, tightened = self._there.branch(*parents[:3], ub)
+        parent, code, bounds, tightened = self._there.branch(parents.nodes, ub)
         seconds = time.perf_counter() - began
         digit = (code & (BACK_BIT - 1)).astype(np.int64)
         if wanted is not None:
@@ -283,7 +283,7 @@ class DeviceBounding:
             order = np.lexsort((children.back, children.front))
             children, parent, digit = children.take(order), parent[order], digit[order]
         began = time.perf_counter()
-        children.bounds[:] = self._there.bound(*children[:3], ub)
+        children.bounds[:] = self._there.bound(children.nodes, ub)
         seconds = time.perf_counter() - began
         is_open = children.bounds < ub
         return Bounded(

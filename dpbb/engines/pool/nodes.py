@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.kernels.compiling import entry, helper, int64
-from dpbb.kernels.pool_models import BACK_BIT
+from dpbb.kernels.pool_models import BACK_BIT, Nodes
 from dpbb.tree.work_unit import WorkUnit, sort_keys
 
 MOST_LEVELS = 4096
@@ -28,11 +28,11 @@ NONE = -1
 
 
 class Batch(NamedTuple):
-    """Some nodes of one tree."""
+    """Some nodes of one tree: ``Nodes``, and what the pool has to know of them."""
 
-    rows: NDArray[np.uint16]  # (r, n): permutations
-    front: NDArray[np.uint16]  # (r,): number of jobs fixed at the front
-    back: NDArray[np.uint16]  # (r,): at the back
+    rows: NDArray[np.uint16]
+    front: NDArray[np.uint16]
+    back: NDArray[np.uint16]
     sides: NDArray[np.uint64]  # (r, words): bit d is set if level d took the back
     bounds: NDArray[np.int32]  # (r,)
 
@@ -67,6 +67,11 @@ class Batch(NamedTuple):
     def size(self) -> int:
         """Number of nodes."""
         return len(self.front)
+
+    @property
+    def nodes(self) -> Nodes:
+        """What a model takes of them."""
+        return Nodes(self.rows, self.front, self.back)
 
     @property
     def depths(self) -> NDArray[np.int64]:

@@ -19,7 +19,7 @@ from dpbb.flowshop.bounds.cascade import cascade_of
 from dpbb.flowshop.bounds.lb2 import JohnsonTables
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.kernels.compiling import entry, helper, int64
-from dpbb.kernels.pool_models import BACK_BIT
+from dpbb.kernels.pool_models import BACK_BIT, Nodes
 from dpbb.options import BranchingRule, TreeOptions
 from dpbb.problem import Problem
 from dpbb.tree.branching import fixed_side
@@ -105,11 +105,7 @@ class PoolFlowShop:
         return None
 
     def branch(
-        self,
-        rows: NDArray[np.uint16],
-        front: NDArray[np.uint16],
-        back: NDArray[np.uint16],
-        ub: int,
+        self, nodes: Nodes, ub: int
     ) -> tuple[NDArray[np.int32], NDArray[np.uint16], NDArray[np.int32]]:
         """Choose the side of nodes; return their children there of LB1 below ``ub``.
 
@@ -118,34 +114,19 @@ class PoolFlowShop:
         parent, code, bounds : shape (r,)
             Number of the node, digit of the child with ``BACK_BIT`` at the back, LB1.
         """
-        unscheduled = self.n_jobs - front.astype(np.int64) - back
+        unscheduled = self.n_jobs - nodes.front.astype(np.int64) - nodes.back
         most = int(unscheduled.sum())
         parent, code = np.empty(most, np.int32), np.empty(most, np.uint16)
         bounds = np.empty(most, np.int32)
         limit = min(ub, LARGEST)
-        made = _branch(self.tables, rows, front, back, limit, parent, code, bounds)
+        made = _branch(self.tables, nodes, limit, parent, code, bounds)
         return parent[:made], code[:made], bounds[:made]
 
-    def on_device(
-        self,
-        device: int,
-        *,
-        nodes: bool,
-        placement: str | None = None,
-        block_size: int | None = None,
-        refactor: bool = False,
-    ) -> PoolDevice:
+    def on_device(self, device: int, **how: Any) -> PoolDevice:
         """Return what bounds on a CUDA device; see ``PoolDevice``."""
         from dpbb.flowshop.models.pool_cuda import PoolDevice
 
-        return PoolDevice(
-            self,
-            device,
-            nodes=nodes,
-            placement=placement,
-            block_size=block_size,
-            refactor=refactor,
-        )
+        return PoolDevice(self, device, **how)
 
     def tightened(self, depths: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which children two-machine bounds tighten, by their depths."""
@@ -153,22 +134,16 @@ class PoolFlowShop:
             return np.zeros(len(depths), bool)
         return (depths >= self.first) & (depths <= self.last)
 
-    def bound(
-        self,
-        rows: NDArray[np.uint16],
-        front: NDArray[np.uint16],
-        back: NDArray[np.uint16],
-        ub: int,
-    ) -> NDArray[np.int32]:
+    def bound(self, nodes: Nodes, ub: int) -> NDArray[np.int32]:
         """Return LB1 and the two-machine bounds of nodes, the larger one.
 
         What is below ``ub`` is exact; from there on a bound may be cut short.
         """
-        result = np.empty(len(rows), np.int32)
+        result = np.empty(len(nodes.rows), np.int32)
         block = batch_cpu.Block.of(self.shop)
         limit = min(ub, int(np.iinfo(block.bounds.dtype).max))
         ends = self.tables.least_heads, self.tables.least_tails
-        _bound(self.shop, block, rows, front, back, *ends, limit, result)
+        _bound(self.shop, block, nodes, *ends, limit, result)
         return result
 
 
@@ -248,14 +223,13 @@ def _takes_back(
 @entry
 def _branch(
     tables: PoolTables,
-    rows: NDArray[np.uint16],
-    front: NDArray[np.uint16],
-    back: NDArray[np.uint16],
+    nodes: Nodes,
     ub: int,
     parent: NDArray[np.int32],
     code: NDArray[np.uint16],
     bounds: NDArray[np.int32],
 ) -> int:
+    rows, front, back = nodes
     n_jobs, n_machines = tables.times.shape
     ends = np.empty(3 * n_machines, np.int32)
     table = np.empty(n_machines * n_jobs, np.int32)
@@ -300,15 +274,14 @@ def _branch(
 def _bound(
     shop: batch_cpu.Shop,
     block: batch_cpu.Block,
-    rows: NDArray[np.uint16],
-    front: NDArray[np.uint16],
-    back: NDArray[np.uint16],
+    nodes: Nodes,
     least_heads: NDArray[np.int32],
     least_tails: NDArray[np.int32],
     ub: int,
     result: NDArray[np.int32],
 ) -> None:
     """Bound nodes of a tree, a block of lanes after the other."""
+    rows, front, back = nodes
     lanes = batch_cpu.LANES
     n_machines = shop.times.shape[1]
     for first in range(0, len(rows), lanes):
@@ -325,10 +298,10 @@ def _bound(
             batch_cpu.mark_free(block, int64(lane), rows[node], n_front, n_back)
             block.bounds[lane] = 0
             block.valid[lane] = 1
-        nodes = (int64(first), int64(used))
+        which = (int64(first), int64(used))
         here = (shop, block, rows)
-        batch_cpu.read_side(*here, front, back, *nodes, least_heads, False, False)
-        batch_cpu.read_side(*here, back, front, *nodes, least_tails, True, False)
+        batch_cpu.read_side(*here, front, back, *which, least_heads, False, False)
+        batch_cpu.read_side(*here, back, front, *which, least_tails, True, False)
         for lane in range(used):
             node = first + lane
             for k in range(n_machines):

@@ -20,7 +20,7 @@ from dpbb.kernels.nvrtc import load_module, require_gpu
 
 if TYPE_CHECKING:
     from dpbb.flowshop.models.pool import PoolFlowShop
-    from dpbb.kernels.pool_models import Counts, Rows
+    from dpbb.kernels.pool_models import Nodes
 
 HERE = Path(__file__).parent
 
@@ -297,7 +297,7 @@ class PoolDevice:
         return self._threads
 
     def branch(
-        self, rows: Rows, front: Counts, back: Counts, ub: int
+        self, nodes: Nodes, ub: int
     ) -> tuple[NDArray[np.int32], NDArray[np.uint16], NDArray[np.int32], int]:
         """Return the open children of nodes; waits for them.
 
@@ -309,17 +309,12 @@ class PoolDevice:
             How many children had pairs looked at.
         """
         cupy, shop = self._cupy, self._shop
-        count = len(rows)
-        most = (
-            shop.n_jobs * count
-            - int(front.sum(dtype=np.int64))
-            - int(back.sum(dtype=np.int64))
-        )
+        count = len(nodes.rows)
+        fixed = sum(int(part.sum(dtype=np.int64)) for part in nodes[1:])
+        most = shop.n_jobs * count - fixed
         with cupy.cuda.Device(self._device), self._stream() as stream:
             mail = self._mail()
-            totals, *nodes = mail.send(
-                stream, np.zeros(2, np.uint32), rows, front, back
-            )
+            totals, *there = mail.send(stream, np.zeros(2, np.uint32), *nodes)
             parents = cupy.empty((most,), np.int32)
             codes = cupy.empty((most,), np.uint16)
             bounds = cupy.empty((most,), np.int32)
@@ -332,7 +327,7 @@ class PoolDevice:
                 (blocks,),
                 (self._threads,),
                 (
-                    *nodes,
+                    *there,
                     *self._tables,
                     *map(np.int32, numbers),
                     *(totals, parents, codes, bounds),
@@ -344,15 +339,13 @@ class PoolDevice:
             found = mail.fetch(stream, parents[some], codes[some], bounds[some])
             return *found, tightened
 
-    def bound(
-        self, rows: Rows, front: Counts, back: Counts, ub: int
-    ) -> NDArray[np.int32]:
+    def bound(self, nodes: Nodes, ub: int) -> NDArray[np.int32]:
         """Return the bounds of nodes; what is below ``ub`` is exact. Waits for them."""
-        cupy, count = self._cupy, len(rows)
+        cupy, count = self._cupy, len(nodes.rows)
         if not count:
             return np.empty(0, np.int32)
         with cupy.cuda.Device(self._device), self._stream():
-            nodes = [self._put(part) for part in (rows, front, back)]
+            there = [self._put(part) for part in nodes]
             bounds = cupy.empty((count,), np.int32)
             numbers = (
                 *(self._shop.first, self._shop.last),
@@ -361,7 +354,7 @@ class PoolDevice:
             self.kernel(
                 (-(-count // self._threads),),
                 (self._threads,),
-                (*nodes, *self._tables, *map(np.int32, numbers), bounds),
+                (*there, *self._tables, *map(np.int32, numbers), bounds),
                 shared_mem=self.shared_bytes,
             )
             found: NDArray[np.int32] = bounds.get()
