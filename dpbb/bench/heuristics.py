@@ -116,21 +116,23 @@ def run(args: argparse.Namespace) -> int:
     check_counts(args, "seeds", "threads", "side_by_side")
     if min(args.limits) <= 0:
         raise OptionError(f"--limits: expected seconds above 0, got {min(args.limits)}")
-    for name in ("runs", "json", "plot"):
-        if getattr(args, name) is not None:
-            check_writable(getattr(args, name), f"--{name}")
     wanted = tasks_of(args)
+    written: list[Path] = []
+    for name in ("runs", "json", "plot"):
+        if (file := getattr(args, name)) is not None:
+            check_writable(file, f"--{name}", *written)
+            written.append(file)
     places = _places(args)
-    file = RunsFile(args.runs)
-    left = [(shop, task) for shop, task in wanted if task not in file.runs]
+    runs = RunsFile(args.runs)
+    left = [(shop, task) for shop, task in wanted if task not in runs.runs]
     print(
         f"{Machine.this()}; {len(wanted)} runs, {len(wanted) - len(left)} made before; "
         f"{args.side_by_side} side by side, {args.threads} thread(s) each",
         flush=True,
     )
     instances = {task.instance: shop for shop, task in wanted}
-    failures = _make(left, places, file, instances, args)
-    report = Report.of([file.runs[task] for _, task in wanted if task in file.runs])
+    failures = _make(left, places, runs, instances, args)
+    report = Report.of([runs.runs[task] for _, task in wanted if task in runs.runs])
     print(report.text())
     wrong = report.wrong(instances)
     for line in [*wrong, *failures]:

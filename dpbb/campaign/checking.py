@@ -47,6 +47,9 @@ def doubt_of(
         return f"its lower bound {lower} is above its makespan {value}"
     if record.status == Status.OPTIMAL and lower != value:
         return f"it is optimal with makespan {value} and lower bound {lower}"
+    known = best_known_of_digest(record.digest)
+    if known is not None and (lower or 0) > known.upper_bound:
+        return f"its lower bound {lower} is above {known.upper_bound}, which is known"
     found = _doubt_of_certificate(record, folder)
     return found or _doubt_of_schedule(record, problem or _benchmark(record, data_dir))
 

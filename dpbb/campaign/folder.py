@@ -13,7 +13,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from dpbb.errors import DpbbError, OptionError
 from dpbb.flowshop.best_known import best_known_of_digest
 from dpbb.result import Status
-from dpbb.text.files import alone, check_writable
+from dpbb.text.files import alone, check_writable, whole_file
 from dpbb.text.json_text import json_text
 
 LOCK = "campaign.lock"
@@ -150,13 +150,15 @@ class Record:
 class CampaignFolder:
     """Reads and writes the records of one folder.
 
-    ``path``: made where it is not there.
+    ``path``: made where it is not there, unless it is to be read alone.
 
     OptionError: it cannot be written to.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, read_alone: bool = False) -> None:
         self.path = path
+        if read_alone:
+            return
         try:
             (path / RECORDS).mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -187,7 +189,9 @@ class CampaignFolder:
         kinds = get_type_hints(Record)
         names = kinds.keys()
         found = {}
-        for file in sorted((self.path / RECORDS).glob("*.json")):
+        for file in sorted((self.path / RECORDS).iterdir()):
+            if file.suffix != ".json":
+                continue
             try:
                 text = file.read_text(encoding="utf-8")
                 if not text.strip():
@@ -209,11 +213,15 @@ class CampaignFolder:
         return found
 
     def save(self, record: Record) -> None:
-        """Write a record; an older one of the instance is replaced when it is whole."""
+        """Write a record; an older one of the instance is replaced when it is whole.
+
+        DpbbError: it cannot be written.
+        """
         file = self.path / RECORDS / f"{self.label(record)}.json"
         beside = file.with_suffix(".new")
-        beside.write_text(json_text(asdict(record), indent=1), encoding="utf-8")
-        beside.replace(file)
+        with whole_file(beside):
+            beside.write_text(json_text(asdict(record), indent=1), encoding="utf-8")
+            beside.replace(file)
 
     def label(self, record: Record) -> str:
         """Name of an instance's files: benchmark instances' own, others with digest."""

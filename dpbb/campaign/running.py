@@ -330,6 +330,8 @@ class Campaign:
             record = self._with_result(record, result, checkpoint, certificate)
             record = _with_choices(record, bound_of(problem), watch)
         self.folder.save(record)
+        if record.proved and self.options.scheduler is None:  # not before it is saved
+            shutil.rmtree(own, ignore_errors=True)
         return record
 
     def _place(self, kind: str, label: str) -> Path:
@@ -394,9 +396,7 @@ class Campaign:
         label = self.folder.label(record)
         own = checkpoint == str(self._place(CHECKPOINTS, label))
         local = own and self.options.scheduler is None
-        if ended and local:
-            shutil.rmtree(checkpoint, ignore_errors=True)
-        elif local:
+        if local:
             checkpoint = f"{CHECKPOINTS}/{label}"
         return replace(
             record,

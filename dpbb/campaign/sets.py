@@ -11,7 +11,7 @@ from dpbb.flowshop.best_known import benchmark_name, best_known, best_known_name
 from dpbb.flowshop.formats import sources_in
 from dpbb.flowshop.taillard import time_seeds
 from dpbb.options.permutations import check_permutation
-from dpbb.text.files import file_and_index
+from dpbb.text.files import file_and_index, noted
 
 ALLOWED = (
     "names (ta021, VFR30_15_2), files, or sets: ta, vrf, ta:20x20, vrf:30x20, "
@@ -113,7 +113,7 @@ def read_schedules(path: str | Path) -> dict[str, KnownSchedule]:
     OptionError: it cannot be read, or a line has no permutation; says which.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = noted(Path(path)).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise OptionError(f"--schedules: expected {EXPECTED}, got {error}") from error
     comma = ";" if ";" in text.partition("\n")[0] else ","

@@ -17,6 +17,7 @@ from dpbb.bench import SUITES
 from dpbb.cli.output import checked_stdout, silence
 from dpbb.errors import DpbbError, InstanceError, OptionError, SchedulerLostError
 from dpbb.options.kinds import nearest
+from dpbb.text.files import noting
 
 EXIT_ERROR = 1
 EXIT_BAD_INPUT = 2
@@ -58,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Python's last collection goes through all of Numba: 0.3 s for nothing.
         atexit.register(gc.freeze)
     try:
-        with checked_stdout():
+        with checked_stdout(), noting():
             args = _parse(sys.argv[1:] if arguments is None else list(arguments))
             return int(args.run(args))
     except (InstanceError, OptionError) as error:
@@ -72,6 +73,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_ERROR
     except BrokenPipeError:
         silence()  # whoever read our output is gone
+        return EXIT_ERROR
+    except OSError as error:  # what may not be read, or has no room to be written
+        what = error.filename or type(error).__name__
+        print(f"dpbb: error: {what}: {error.strerror or error}", file=sys.stderr)
         return EXIT_ERROR
     except KeyboardInterrupt:
         print("dpbb: interrupted", file=sys.stderr)

@@ -193,7 +193,7 @@ def _report(paths: Sequence[Path], files: Sequence[str], data: str | None) -> in
     for path in {path.resolve(): path for path in paths}.values():
         if not (path / RECORDS).is_dir():
             raise OptionError(f"report: expected the folder of a campaign, got {path}")
-        folder = CampaignFolder(path)
+        folder = CampaignFolder(path, read_alone=True)
         for file, written in folder.by_file().items():
             record = after_kill(written, file, folder)
             doubt = doubt_of(record, path, data)
@@ -225,13 +225,9 @@ def _report(paths: Sequence[Path], files: Sequence[str], data: str | None) -> in
 def _check_written(paths: Sequence[Path], files: Sequence[str]) -> None:
     """Refuse files to write that are read, or cannot be written."""
     parts = RECORDS, CHECKPOINTS, CERTIFICATES
-    folders = {(path / part).resolve() for path in paths for part in parts}
+    folders = [path / part for path in paths for part in parts]
     for number, name in enumerate(files):
-        if folders & set(Path(name).resolve().parents):
-            raise OptionError(
-                f"--write: expected no file among the records of a campaign, got {name}"
-            )
-        check_writable(name, "--write", *files[:number])
+        check_writable(name, "--write", *folders, *files[:number])
 
 
 def _show(records: Sequence[Record]) -> None:

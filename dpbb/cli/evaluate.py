@@ -31,9 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Show makespan and schedule of an order."""
     problem = problem_of(args)
-    if args.output is not None:
-        check_writable(args.output, "--output", args.instance, args.permutation)
     order = parse_permutation(args.permutation, one_based=args.one_based)
+    if args.output is not None:
+        check_writable(args.output, "--output")
     order = part_of(problem, names_of(problem).numbers(order, "permutation"))
     cost, objective = cost_of(problem, np.array(order, np.intp)), objective_of(problem)
     schedule = table_of(problem, order)

@@ -83,8 +83,7 @@ def run(args: argparse.Namespace) -> int:
         args.time = OPTIONS["heuristic_time_s"].kind.parse(args.time, "--time")
     problem = problem_of(args)
     if args.output is not None:
-        initial = getattr(args, "initial", None)
-        check_writable(args.output, "--output", args.instance, initial)
+        check_writable(args.output, "--output")
     with logging_to_stderr(options.verbosity), stopping() as asked:
         from dpbb.solving.arguments import shown_by
         from dpbb.solving.heuristic import heuristic

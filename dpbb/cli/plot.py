@@ -8,6 +8,7 @@ from typing import Any
 
 from dpbb.cli.shared import PICTURES, known_suffix
 from dpbb.errors import DpbbError, InstanceError, OptionError
+from dpbb.text.files import check_writable
 
 SUFFIXES = (*PICTURES, ".html")
 KINDS = ("gantt", "convergence", "intervals", "speedup")
@@ -74,6 +75,7 @@ def _draw(args: argparse.Namespace, output: Path) -> int:
 
     found = read_plotted(args.file)
     kind = args.kind or found.kinds[0]
+    check_writable(output, "--output")
     how: dict[str, Any] = {}
     for flag, only, name, value in (
         ("--linear-time", "convergence", "log_time", False),

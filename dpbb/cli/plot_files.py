@@ -17,6 +17,7 @@ from dpbb.options import kinds
 from dpbb.options.permutations import check_permutation
 from dpbb.result import Result, json_form
 from dpbb.result.schedule import COLUMNS, Schedule
+from dpbb.text.files import noted
 from dpbb.text.labels import Names
 
 ALLOWED = (
@@ -44,7 +45,7 @@ def read_plotted(file: str) -> Plotted:
     DpbbError
         Damaged.
     """
-    path = Path(file)
+    path = noted(Path(file))
     if "://" in file or path.is_dir():
         return _checkpoint(file)
     try:

@@ -185,16 +185,13 @@ def flags_given(args: argparse.Namespace, rows: Iterable[OptionRow]) -> dict[str
     return values
 
 
-READ = ("instance", "source", "config", "initial", "root_order")
-"""Arguments that name files to read, or may do."""
-
-
 def check_files(args: argparse.Namespace, options: Mapping[str, Any]) -> None:
     """Raise OptionError for files to write that are read, or cannot be written.
 
     ``options``: those that are given.
     """
-    known = [getattr(args, name, None) for name in READ]
+    known = [getattr(args, name, None) for name in ("instance", "source")]
+    known.append(options.get("checkpoint"))
     for name, path in (
         ("--output", getattr(args, "output", None)),
         ("--certificate", options.get("certificate")),

@@ -8,6 +8,7 @@ from functools import partial
 from importlib.resources import files
 
 from dpbb.errors import OptionError
+from dpbb.options import kinds
 from dpbb.text.json_text import json_text
 
 EPILOG = """\
@@ -98,6 +99,9 @@ def run(args: argparse.Namespace) -> int:
     from dpbb.proof.checker import EXIT
     from dpbb.proof.verify import verify
 
+    for name in ("nodes", "most_nodes", "witnesses"):
+        flag = "--" + name.replace("_", "-")
+        kinds.optional(kinds.whole(0)).check(getattr(args, name), flag)
     mine = args.instance and read_problem(args.instance, data_dir=args.data)
     with ExitStack() as stack:
         elsewhere = None

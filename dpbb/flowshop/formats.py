@@ -14,7 +14,7 @@ from dpbb.flowshop.table_formats import Table
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.flowshop.text_formats import decoded, read_text
 from dpbb.flowshop.vrf import Place, find_vrf
-from dpbb.text.files import file_and_index
+from dpbb.text.files import file_and_index, noted
 from dpbb.text.labels import Names, checked_names
 
 _TEXT_SUFFIXES = ("", ".txt", ".dat", ".fsp", ".pfsp")
@@ -183,7 +183,7 @@ def _regular_file(name: str) -> Path:
 
 def _text(path: Path) -> str:
     try:
-        content = path.read_bytes()
+        content = noted(path).read_bytes()
     except OSError as error:
         refuse(str(path), "a readable file", f"an error: {error.strerror}")
     return decoded(content, str(path))

@@ -17,6 +17,7 @@ import numpy as np
 from dpbb.errors import InstanceError, refuse
 from dpbb.flowshop.text_formats import whole_number
 from dpbb.flowshop.times import LABELS, is_label
+from dpbb.text.files import noted
 from dpbb.text.labels import NO_NAMES, Names, unless_counted
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|inf(inity)?", re.I)
@@ -183,7 +184,7 @@ def numpy_file(path: Path, expected: str, kind: type) -> Iterator[Any]:
     So is another ``kind`` of file: an array, or an archive of several.
     """
     try:
-        with path.open("rb") as stream:  # NumPy would leave a damaged file open
+        with noted(path).open("rb") as stream:  # NumPy would leave a damaged file open
             found = np.load(stream, allow_pickle=False)
             if not isinstance(found, kind):
                 one = isinstance(found, np.ndarray)

@@ -19,6 +19,7 @@ from dpbb.errors import InstanceError, refuse
 from dpbb.flowshop.best_known import benchmark_name
 from dpbb.flowshop.table_formats import numpy_file
 from dpbb.flowshop.text_formats import decoded
+from dpbb.text.files import noted
 
 DATA_VARIABLE = "DPBB_DATA"
 """Environment variable that names the folder of benchmark files."""
@@ -139,7 +140,7 @@ def data_folder(
 
 def content_of(place: Place) -> str | NDArray[Any]:
     """Return the text of an instance, or its times, shape (n_jobs, n_machines)."""
-    path, member = place
+    path, member = noted(place.path), place.member
     if member is None:
         try:
             return decoded(path.read_bytes(), str(path))

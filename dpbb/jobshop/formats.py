@@ -21,6 +21,7 @@ import numpy as np
 from dpbb.errors import InstanceError, refuse, shown
 from dpbb.jobshop.instance import MAX_MACHINES, JobShopInstance, whole_number
 from dpbb.jobshop.taillard import taillard_instance
+from dpbb.text.files import noted
 
 DATA_VARIABLE = "DPBB_DATA"
 """Environment variable that names the folder of benchmark files."""
@@ -84,7 +85,7 @@ def _find(name: str, data_dir: str | os.PathLike[str] | None) -> Path:
 
 def _read(path: Path) -> JobShopInstance:
     try:
-        content = path.read_bytes() if path.is_file() else None
+        content = noted(path).read_bytes() if path.is_file() else None
     except (OSError, ValueError) as error:
         refuse(shown(str(path)), "a readable file", f"an error: {error}")
     if content is None:

@@ -320,9 +320,13 @@ def _check_sizes(
 
 def _rows(values: Any, where: str, expected: str) -> Iterable[Any]:
     """Return the parts of a sequence; refuse what is none."""
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+    try:
+        found = None if isinstance(values, str | bytes) else iter(values)
+    except TypeError:  # of an array without dimensions, too
+        found = None
+    if found is None:
         refuse(where, expected, shown(values))
-    return values
+    return found
 
 
 def whole_number(value: Any, where: str) -> int:

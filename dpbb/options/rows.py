@@ -10,6 +10,7 @@ from typing import Any
 from dpbb.errors import OptionError
 from dpbb.options.kinds import Kind, unknown_option
 from dpbb.options.permutations import parse_permutation
+from dpbb.text.files import noted
 
 
 class Where(StrEnum):
@@ -104,7 +105,7 @@ def read_toml(path: str | Path, table: Mapping[str, OptionRow]) -> dict[str, Any
     value.
     """
     try:
-        document = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        document = tomllib.loads(noted(Path(path)).read_text(encoding="utf-8"))
     except OSError as error:
         raise OptionError(
             f"{path}: expected a readable TOML file, got {error.strerror or error}"

@@ -12,9 +12,6 @@ from dpbb.errors import OptionError
 from dpbb.proof import checker
 from dpbb.text.files import whole_file
 
-MAX_BYTES = 10_000_000
-"""Of the compressed file; the journal's limits keep below (``LISTED_BYTES``)."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Certificate:

@@ -1889,14 +1889,14 @@ def say(text):
     print(f"...      {text}", flush=True)
 
 
-def count_of(text):
-    """Return a whole number >= 0 of the command line."""
+def count_of(text, least=0):
+    """Return a whole number of the command line."""
     try:
-        if (value := int(text)) >= 0:
+        if (value := int(text)) >= least:
             return value
     except ValueError:
         pass
-    raise argparse.ArgumentTypeError(f"expected a whole number >= 0, got {text}")
+    raise argparse.ArgumentTypeError(f"expected a whole number >= {least}, got {text}")
 
 
 def main():
@@ -1912,9 +1912,9 @@ def main():
     parser.add_argument("--seed", default=random.SystemRandom().randrange(2**32))
     there = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
     text = "that explore, where Numba is installed"
-    parser.add_argument("--threads", type=int, default=len(there(0)), help=text)
+    threads = {"type": lambda text: count_of(text, 1), "default": len(there(0))}
+    parser.add_argument("--threads", **threads, help=text)
     args = parser.parse_args()
-    args.threads = max(1, args.threads)
     try:
         certificate = read(args.certificate)
     except (OSError, ValueError, MemoryError) as error:

@@ -160,7 +160,7 @@ def read_saved(
             f"{path}: expected a run that had not failed, got: {saved.error}"
         )
     fixed = options_before(saved)
-    if changes.get("workers") == 0:  # files of a run are its cluster's
+    if fixed.replace(**changes).workers == 0:  # files of a run are its cluster's
         fixed = fixed.replace(checkpoint=None, optima_file=None)
     elif "://" not in path and Path(path).is_dir():  # it may have been moved
         fixed = fixed.replace(checkpoint=path)

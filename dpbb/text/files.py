@@ -6,13 +6,35 @@ import os
 import platform
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from importlib import resources
 from pathlib import Path
 
 from dpbb.errors import DpbbError, OptionError
 
 _NUMBERED = re.compile(r"(.+)\[(\d{1,9})\]", re.ASCII | re.DOTALL)
+
+_noted: ContextVar[list[str | Path] | None] = ContextVar("_noted", default=None)
+"""Files and folders that the block of ``noting`` has read."""
+
+
+@contextmanager
+def noting() -> Iterator[None]:
+    """In this block ``check_writable`` refuses whatever the block has read."""
+    token = _noted.set([])
+    try:
+        yield
+    finally:
+        _noted.reset(token)
+
+
+def noted(path: Path) -> Path:
+    """Return a file or folder that is about to be read; see ``noting``."""
+    known = _noted.get()
+    if known is not None:
+        known.append(path)
+    return path
 
 
 def file_and_index(name: str) -> tuple[str, int | None]:
@@ -24,10 +46,12 @@ def file_and_index(name: str) -> tuple[str, int | None]:
 
 
 def _is_same(path: str | Path, other: object) -> bool:
-    """Whether a path leads to what another, perhaps ``"FILE[3]"``, leads to."""
+    """Whether a path leads to what another does: ``"FILE[3]"``, or a folder of it."""
     if not isinstance(other, str | os.PathLike):
         return False
     named = file_and_index(os.fsdecode(other))[0]
+    if os.path.isdir(named):
+        return Path(os.path.realpath(named)) in Path(os.path.realpath(path)).parents
     if os.path.exists(path) and os.path.exists(named):
         return os.path.samefile(path, named)
     return os.path.realpath(path) == os.path.realpath(named)
@@ -39,17 +63,18 @@ def check_writable(path: str | Path, name: str, *others: object) -> None:
     Nothing is left behind, however this process ends: a file that had to be made to
     find out is removed at once.
 
-    ``others``: files that are read, or written to, besides; what is no path is none of
-    them.
+    ``others``: files and folders that are read, or files that are written to, besides;
+    what is no path is none of them.
 
     OptionError: not the path of a file, one of the others, or it cannot be written to.
     """
     if not isinstance(path, str | os.PathLike) or not str(path).strip():
         raise OptionError(f"{name}: expected the path of a file, got {path!r}")
     try:
-        for other in others:
+        for other in (*others, *(_noted.get() or ())):
             if _is_same(path, other):
-                raise OptionError(f"{name}: expected another file than {other}")
+                those = "those in " if os.path.isdir(str(other)) else ""
+                raise OptionError(f"{name}: expected another file than {those}{other}")
         made = _make(path)
         if made is not None:
             made.unlink()
@@ -79,20 +104,23 @@ def alone(lock: Path, expected: str) -> Iterator[None]:
     Raises
     ------
     DpbbError
-        Another process holds it: what was expected, and which one it is.
+        Another process holds it: what was expected, and which one it is. Or its file
+        cannot be written.
     """
-    with lock.open("a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            file.seek(0)
-            raise DpbbError(
-                f"{expected}, got one that is used by "
-                f"{file.read().strip() or 'another process'}"
-            ) from error
-        file.truncate(0)
-        file.write(f"process {os.getpid()} on {platform.node()}\n")
-        file.flush()
+    with ExitStack() as stack:
+        with _told(lock):
+            # without a buffer: what a full disk has no room for is not left in it
+            file = stack.enter_context(lock.open("ab+", buffering=0))
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                file.seek(0)
+                holder = file.read().decode().strip() or "another process"
+                raise DpbbError(f"{expected}, got one that is used by {holder}") from (
+                    error
+                )
+            file.truncate(0)
+            file.write(f"process {os.getpid()} on {platform.node()}\n".encode())
         yield
 
 
@@ -103,15 +131,23 @@ def whole_file(path: str | Path) -> Iterator[None]:
     DpbbError: it cannot be written.
     """
     made = None
+    with _told(path):
+        try:
+            made = _make(path)
+            yield
+        except BaseException:
+            if made is not None:
+                made.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def _told(path: str | Path) -> Iterator[None]:
+    """Say which file could not be written in this block: DpbbError, not OSError."""
     try:
-        made = _make(path)
         yield
-    except BaseException as error:
-        if made is not None:
-            made.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise DpbbError(f"{path}: cannot be written: {error.strerror}") from error
-        raise
+    except OSError as error:
+        raise DpbbError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def _make(path: str | Path) -> Path | None:

@@ -183,6 +183,9 @@ READERS = {
     "config": ("solve", "shop.csv", "--config", "config", "--output"),
     "start": ("heuristic", "shop.csv", "--initial", "start", "--output"),
     "shop.csv": ("submit", "shop.csv", "--scheduler", "tcp://h:1", "--certificate"),
+    "named": ("solve", "shop.csv", "--config", "names", "--output"),
+    "VFR10_5_1_Gap.txt": ("heuristic", "VFR10_5_1", "--data", ".", "--output"),
+    "plan.html": ("plot", "plan.html", "--output"),
     "toml": ("submit", "shop.csv", "--config", "toml", "--certificate"),
 }
 """What is read, and the command that does."""
@@ -196,10 +199,13 @@ def test_what_is_read_is_not_written_over(dpbb, tmp_path, monkeypatch, file):
         "result": '{"permutation": [0, 1, 2]}',
         "shop.csv": "3,2\n1,4\n2,2\n",
         "config": "[solve]\nworkers = 0\n",
+        "plan.html": "position,job,machine,start,end\n0,0,0,0,3\n",
+        "VFR10_5_1_Gap.txt": "10 5\n" + 10 * "0 1 1 2 2 3 3 4 4 5\n",
         "toml": '[solve]\nscheduler = "tcp://h:1"\n',
     }
     text = texts.get(file, "0,1,2")
     Path(file).write_text(text)
+    Path("names").write_text('[solve]\ninitial = "named"\n')
     ran = dpbb(*READERS[file], f"./{file}")
     assert (ran.code, Path(file).read_text()) == (2, text)
     assert f"{READERS[file][-1]}: expected another file than {file}" in ran.err
@@ -219,8 +225,8 @@ def test_a_report_is_not_written_over_records(dpbb, tmp_path):
     record.write_text("{}")
     out = tmp_path / "done/out.csv"
     for files, message in (
-        ([record], "expected no file among the records of a campaign, got"),
-        ([record.with_name("new.json")], "expected no file among the records of"),
+        ([record], "expected another file than those in"),
+        ([record.with_name("new.json")], "expected another file than those in"),
         ([out, out], "expected another file than"),
         ([tmp_path / "no/out.csv"], "expected a file that can be written, got"),
     ):

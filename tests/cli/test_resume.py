@@ -176,6 +176,18 @@ def test_a_checkpoint_is_not_written_over_from_python(saved, resumed, option):
         api.resume(saved, **{option: saved})
 
 
+def test_nothing_is_written_into_a_folder_of_checkpoints(dpbb, tmp_path, resumed):
+    (tmp_path / "run").mkdir()
+    ran = dpbb("resume", tmp_path / "run", "--output", tmp_path / "run/x-000001.dpbb")
+    assert (ran.code, resumed) == (2, [])
+    assert "--output: expected another file than those in" in ran.err
+
+
+def test_an_array_is_no_number_of_workers(saved, resumed):
+    with pytest.raises(OptionError, match=r"^workers: expected a whole number"):
+        api.resume(saved, workers=np.arange(2))
+
+
 def test_the_files_of_a_run_that_goes_on_are_two(dpbb, saved, resumed, tmp_path):
     one = tmp_path / "one"
     ran = dpbb("resume", saved, "--certificate", one, "--optima-file", one)

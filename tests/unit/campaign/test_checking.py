@@ -1,5 +1,6 @@
 """Records that were changed by hand, and what a report says of them."""
 
+import errno
 import json
 from dataclasses import replace
 
@@ -14,8 +15,8 @@ from dpbb.proof import checker
 from dpbb.proof.certificate import Certificate
 
 PROBLEM = read_problem("ta001")
-ORDER = tuple(range(20))
-VALUE = PROBLEM.evaluate(np.arange(20))
+ORDER = (8, 2, 16, 5, 3, 10, 14, 4, 13, 18, 7, 12, 17, 15, 6, 0, 1, 9, 19, 11)
+VALUE = PROBLEM.evaluate(np.array(ORDER))
 GOOD = Record(
     source="ta001", instance="ta001", digest=PROBLEM.digest, n_jobs=20, n_machines=5,
     status="optimal", makespan=VALUE, permutation=ORDER, lower_bound=VALUE,
@@ -73,9 +74,14 @@ def folder(tmp_path):
         ({"certificate": "certificates/x"}, "its certificate certificates/x is not th"),
         ({"makespan": None}, "it is optimal without a makespan"),
         ({"permutation": ORDER[:-1]}, "its permutation is none of 20 jobs"),
-        ({"permutation": (*ORDER[:-1], 0)}, "its permutation is none of 20 jobs"),
+        ({"permutation": (*ORDER[:-1], 8)}, "its permutation is none of 20 jobs"),
         ({"lower_bound": VALUE + 1}, "its lower bound"),
         ({"lower_bound": VALUE - 1}, "it is optimal with makespan"),
+        (
+            {"status": "infeasible_cutoff", "lower_bound": VALUE + 1, "makespan": None}
+            | {"permutation": None, "certificate": None},
+            f"its lower bound {VALUE + 1} is above {VALUE}, which is known",
+        ),
         (NINE | {"certificate": None}, f"its permutation has makespan {VALUE}, n"),
         ({"n_jobs": 2, "permutation": (0, 1)}, "its digest or size is not that of ta0"),
     ],
@@ -84,6 +90,24 @@ def test_what_is_wrong_in_a_record_is_seen(folder, changes, doubt):
     found = doubt_of(replace(GOOD, **changes), folder.path)
     assert found.startswith(doubt)
     assert bool(found) == bool(doubt)
+
+
+def test_a_report_writes_nothing_where_the_records_are(folder, tmp_path):
+    (tmp_path / "campaign.lock").mkdir()  # not even a lock
+    assert main(["campaign", "report", str(tmp_path)]) == 0
+
+
+def test_records_that_cannot_be_read_are_not_passed_over(
+    folder, tmp_path, capsys, monkeypatch
+):
+    def refuse(path):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr("os.listdir", refuse)
+    monkeypatch.setattr("os.scandir", refuse)
+    assert main(["campaign", "report", str(tmp_path)]) == 1
+    said = f"dpbb: error: {tmp_path / 'records'}: Permission denied\n"
+    assert capsys.readouterr().err == said
 
 
 def test_a_report_counts_an_instance_once(folder, tmp_path, capsys):

@@ -17,6 +17,7 @@ from dpbb.campaign.running import Campaign
 from dpbb.campaign.sets import KnownSchedule
 from dpbb.dashboard.feed import Overview
 from dpbb.errors import DpbbError, OptionError
+from dpbb.flowshop.family import read_problem
 from dpbb.options import RunOptions, SolveOptions, TreeOptions
 from dpbb.result import Proof, Result, Status, Termination
 
@@ -209,6 +210,23 @@ def test_what_was_stopped_goes_on_and_no_other_folder_is_removed(
     (record,) = campaign(tmp_path, time_limit_s=10.0).run(one)
     assert record.proved
     assert other.is_dir()
+
+
+def test_a_checkpoint_stays_until_there_is_a_record(tmp_path, shops, monkeypatch):
+    one = shops[-1:]
+    begun = campaign(tmp_path)
+    label = begun.folder.label(begun._estimated(one[0], read_problem(one[0]), None))
+    checkpoint = tmp_path / "campaign" / "checkpoints" / label
+
+    def solve(*_args, **_how):
+        checkpoint.mkdir(parents=True)
+        (tmp_path / "campaign" / "records" / f"{label}.new").symlink_to("/dev/full")
+        return fake_result(9.0, Status.OPTIMAL)
+
+    monkeypatch.setattr(running.api, "solve", solve)
+    with pytest.raises(DpbbError, match="cannot be written: No space left on device"):
+        campaign(tmp_path).run(one)
+    assert checkpoint.is_dir()
 
 
 def test_what_a_moved_folder_holds_goes_on(tmp_path, shops, monkeypatch):

@@ -319,17 +319,27 @@ def test_damaged_files_are_named(name, make, dealt, tmp_path, monkeypatch, capsy
     assert capsys.readouterr().out.count(str(path)) == 1
 
 
-@pytest.mark.parametrize("option", ["--nodes", "--most-nodes"])
 @pytest.mark.parametrize("value", ["-5", "1.5", "many", ""])
-def test_the_program_refuses_what_is_no_number_of_nodes(
-    option, value, monkeypatch, capsys
+@pytest.mark.parametrize(
+    ("option", "least"), [("--nodes", 0), ("--most-nodes", 0), ("--threads", 1)]
+)
+def test_the_program_refuses_what_is_no_number(
+    option, least, value, monkeypatch, capsys
 ):
     monkeypatch.setattr(sys, "argv", ["", "missing.json", option, value])
     with pytest.raises(SystemExit) as ended:
         checker.main()
     assert ended.value.code == 2
     said = capsys.readouterr().err
-    assert f"argument {option}: expected a whole number >= 0, got {value}" in said
+    text = f"argument {option}: expected a whole number >= {least}, got {value}"
+    assert text in said
+
+
+def test_the_program_wants_a_thread(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["", "missing.json", "--threads", "0"])
+    with pytest.raises(SystemExit):
+        checker.main()
+    assert "expected a whole number >= 1, got 0" in capsys.readouterr().err
 
 
 def test_the_program_says_that_numba_makes_it_fast(monkeypatch, capsys):

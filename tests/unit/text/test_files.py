@@ -9,7 +9,7 @@ import pytest
 
 from dpbb.errors import DpbbError, OptionError
 from dpbb.proof.certificate import Certificate
-from dpbb.text.files import check_writable, whole_file
+from dpbb.text.files import alone, check_writable, noted, noting, whole_file
 
 
 def test_a_pipe_is_not_opened_before_there_is_something_to_write(tmp_path):
@@ -25,6 +25,28 @@ def test_a_file_that_is_read_is_not_written_to_by_whatever_name(tmp_path):
         with pytest.raises(OptionError, match="--output: expected another file than"):
             check_writable(output, "--output", read)
     check_writable(tmp_path / "new", "--output", book, None, [[1, 2]])
+
+
+def test_what_a_block_has_read_is_not_written_to(tmp_path):
+    book, folder = tmp_path / "book.csv", tmp_path / "folder"
+    folder.mkdir()
+    with noting():
+        assert noted(book) == book
+        noted(folder)
+        for path, said in ((book, book), (folder / "x", f"those in {folder}")):
+            with pytest.raises(OptionError, match=f"expected another file than {said}"):
+                check_writable(path, "--output")
+        check_writable(tmp_path / "other", "--output")
+    noted(book)
+    check_writable(book, "--output")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a /dev/full")
+def test_a_lock_that_cannot_be_written_is_told(tmp_path):
+    lock = tmp_path / "lock"
+    lock.symlink_to("/dev/full")
+    with pytest.raises(DpbbError, match=f"{lock}: cannot be written"):
+        alone(lock, "expected a folder").__enter__()
 
 
 def write_part(path, error):
