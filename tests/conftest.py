@@ -31,6 +31,11 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 
+def pytest_make_parametrize_id(val):
+    """Name bytes by their number: those of a gzip file may have the time in them."""
+    return f"{len(val)} bytes" if isinstance(val, bytes) and len(val) > 16 else None
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """Folder with data and golden values; the test is skipped where it is missing."""

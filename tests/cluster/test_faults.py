@@ -246,10 +246,10 @@ async def submit_and_stop(client):
 
 
 @pytest.mark.slow(ci=True)
-@pytest.mark.timeout(900)  # a minute on four quiet cores, processes start all the time
-def test_campaign_of_twenty_seeds():
-    """The first of ``tests.worlds faults``: kills and all, and every count exact."""
-    seeds = range(1, 21)
+@pytest.mark.timeout(900)  # processes start all the time
+def test_campaign_of_eight_seeds():
+    """Of ``tests.worlds faults``: all kinds of faults, and every count exact."""
+    seeds = range(10, 18)
     records = campaign(seeds, trees=TREES[:2], show=print)
     assert [record.seed for record in records] == list(seeds)
     assert [record for record in records if record.wrong is not None] == []
