@@ -144,7 +144,7 @@ def wait_until(condition, timeout=60):
         time.sleep(min(0.01 + waited / 20, 0.1))
 
 
-async def until(condition, timeout=20):
+async def until(condition, timeout=60):
     """Wait until something holds, or fail."""
     deadline = time.monotonic() + timeout
     while not condition():

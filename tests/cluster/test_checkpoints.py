@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
 import sys
 import threading
-import time
 from math import factorial
 
 import fsspec
@@ -32,16 +30,14 @@ from tests.cluster.support import (
     spec_of,
     submit,
     until,
+    wait_until,
 )
+from tests.processes import dask_processes
 from tests.specs import changed
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
 ONE = [("127.0.0.1", 1)]
-
-MINUTES = ("ta056", 3667, 1_320_988_963, 0)
-"""Two minutes of a thread; counted by a run without interruption, as the golden table
-has no tree of this size, and below the optimum, so that the UB is fixed."""
 
 
 async def go_on(client, source, **changes):
@@ -86,7 +82,7 @@ async def test_a_saved_run_goes_on_with_exact_counts(c, s, a, b, tmp_path, monke
     assert load_checkpoint(str(folder)).finished
 
 
-@gen_cluster(client=True, nthreads=ONE, timeout=60)
+@gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_a_folder_that_fails_is_told_and_not_fatal(c, s, a, tmp_path):
     (tmp_path / "file").write_text("")
     nowhere = spec_of(*MIDDLE[:2], checkpoint=str(tmp_path / "file" / "run"))
@@ -135,7 +131,7 @@ def hanging(monkeypatch):
     Hanging.answers.set()
 
 
-@gen_cluster(client=True, nthreads=ONE * 2, timeout=60)
+@gen_cluster(client=True, nthreads=ONE * 2, timeout=100)
 async def test_a_folder_that_hangs_costs_its_run_alone_its_checkpoints(
     c, s, a, b, tmp_path, hanging, monkeypatch
 ):
@@ -187,7 +183,7 @@ async def test_a_folder_that_hangs_costs_its_run_alone_its_checkpoints(
     hanging.set()
 
 
-@gen_cluster(client=True, nthreads=ONE, timeout=60)
+@gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_two_runs_do_not_go_on_from_one_folder_at_a_time(c, s, a, tmp_path):
     """The second is told who is there; when the first is over, it may."""
     folder = tmp_path / "run"
@@ -210,7 +206,7 @@ async def test_two_runs_do_not_go_on_from_one_folder_at_a_time(c, s, a, tmp_path
         await run.close()
 
 
-@gen_cluster(client=True, nthreads=ONE, timeout=60)
+@gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_runs_without_checkpoints_say_so(c, s, a, tmp_path):
     run = await submit(c, spec_of(*HUGE))
     with pytest.raises(CheckpointError, match="expected a run with checkpoints"):
@@ -223,92 +219,30 @@ async def test_runs_without_checkpoints_say_so(c, s, a, tmp_path):
     await run.close()
 
 
-def start(*command):
-    return subprocess.Popen(  # noqa: S603
-        [sys.executable, "-m", "distributed.cli.dask_" + command[0], *command[1:]],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-
-
-def killed_and_resumed(folder, tree, *, threads, interval_s, until_s):
-    """SIGKILL the scheduler ``until_s`` after the start, go on with another one.
-
-    Returns
-    -------
-    killed_s, saved, down_s, result
-        Seconds of the run when it was killed, its newest checkpoint, seconds until the
-        next cluster had a worker, and the result.
-    """
-    instance, ub, *golden = tree
-    port = 21_000 + hash(str(folder)) % 9_000
-    address = f"tcp://127.0.0.1:{port}"
-    scheduler = ("scheduler", "--host", "127.0.0.1", "--port", str(port))
-    options = ("--nthreads", str(threads), "--no-dashboard", "--no-nanny")
-    commands = [(*scheduler, "--no-dashboard"), ("worker", address, *options)]
-    processes = [start(*command) for command in commands]
-    try:
-        with Client(address, timeout=30) as client:
-            client.wait_for_workers(1, timeout=60)
-            spec = spec_of(
-                instance,
-                ub,
-                checkpoint=str(folder),
-                checkpoint_interval_s=interval_s,
-                certificate=True,
-            )
-            submit(client, spec)
-            opened = time.monotonic()
-            deadline = opened + until_s + 60
-            while (
-                time.monotonic() < opened + until_s
-                or len(list(folder.glob("*.dpbb"))) < 3
-            ):
-                assert time.monotonic() < deadline
-                time.sleep(0.02)
-            processes[0].kill()
-            killed = time.monotonic()
-            processes[0].wait()
-        for process in processes:
-            process.kill()
-            process.wait()
-        saved = load_checkpoint(str(folder))
-        assert saved.counters.decomposed < golden[0]
-        processes = [start(*command) for command in commands]
-        with Client(address, timeout=30) as client:
-            client.wait_for_workers(1, timeout=60)
-            down_s = time.monotonic() - killed
-            result = dpbb.resume(folder, client=client, verbosity="quiet")
-        assert (result.decomposed, result.leaves) == tuple(golden)
-        assert result.status is Status.INFEASIBLE_CUTOFF
-        assert result.seconds > saved.seconds
-        assert books_hold(result.certificate)
-        return killed - opened, saved, down_s, result
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
 def test_a_killed_scheduler_costs_an_interval(tmp_path):
     """SIGKILL of the scheduler's process in mid-run; another one goes on, exactly."""
-    killed_and_resumed(tmp_path / "run", LARGE, threads=1, interval_s=0.2, until_s=0)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
-def test_a_minute_of_work_outlives_its_scheduler(tmp_path):
-    """The same with a tree of over a minute; prints what it cost (``pytest -s``)."""
-    killed_s, saved, down_s, result = killed_and_resumed(
-        tmp_path / "run", MINUTES, threads=1, interval_s=5, until_s=60
-    )
-    print(  # noqa: T201
-        f"killed after {killed_s:.1f} s, newest checkpoint of {saved.seconds:.1f} s: "
-        f"{killed_s - saved.seconds:.1f} s of work lost (interval 5 s), {down_s:.1f} s "
-        f"without a cluster; {result.seconds:.1f} s in all parts"
-    )
+    instance, ub, *golden = LARGE
+    folder = tmp_path / "run"
+    with dask_processes(1) as processes:
+        with Client(processes.address, timeout=30) as client:
+            client.wait_for_workers(1, timeout=60)
+            saving = {"checkpoint": str(folder), "checkpoint_interval_s": 0.2}
+            submit(client, spec_of(instance, ub, certificate=True, **saving))
+            wait_until(lambda: len(list(folder.glob("*.dpbb"))) >= 3)
+            processes.end(processes.scheduler)
+        processes.end_all()
+        saved = load_checkpoint(str(folder))
+        assert saved.counters.decomposed < golden[0]
+        processes.start_scheduler()
+        processes.add_worker()
+        with Client(processes.address, timeout=30) as client:
+            client.wait_for_workers(1, timeout=60)
+            result = dpbb.resume(folder, client=client, verbosity="quiet")
+    assert (result.decomposed, result.leaves) == tuple(golden)
+    assert result.status is Status.INFEASIBLE_CUTOFF
+    assert result.seconds > saved.seconds
+    assert books_hold(result.certificate)
 
 
 def test_solve_and_resume(tmp_path):

@@ -28,7 +28,7 @@ def busy(worker):
     return bool(worker.extensions["dpbb"]._links)
 
 
-@gen_cluster(client=True, nthreads=ONE * 2, timeout=60)
+@gen_cluster(client=True, nthreads=ONE * 2, timeout=100)
 async def test_worker_that_closes_gives_back_its_last_state(c, s, a, b):
     """What it closed since its last full report is not explored again."""
     instance, ub, *golden = LARGE
@@ -40,7 +40,7 @@ async def test_worker_that_closes_gives_back_its_last_state(c, s, a, b):
     await run.close()
 
 
-@gen_cluster(client=True, nthreads=ONE * 2, timeout=60)
+@gen_cluster(client=True, nthreads=ONE * 2, timeout=100)
 async def test_retired_worker_drains_first(c, s, a, b):
     """Its unit comes back by a last report: nothing is lost with the worker."""
     instance, ub, *golden = LARGE
@@ -54,7 +54,7 @@ async def test_retired_worker_drains_first(c, s, a, b):
     await run.close()
 
 
-@gen_cluster(client=True, nthreads=ONE, timeout=60)
+@gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_worker_that_dask_does_not_retire_explores_again(c, s, a):
     """Its data has nowhere to go, so it stays; the run does not stand still."""
     instance, ub, *golden = LARGE
@@ -69,7 +69,7 @@ async def test_worker_that_dask_does_not_retire_explores_again(c, s, a):
     del held
 
 
-@gen_cluster(client=True, nthreads=[], timeout=60)
+@gen_cluster(client=True, nthreads=[], timeout=100)
 async def test_the_only_worker_is_retired_without_a_word(c, s, caplog):
     """Its last future is let go first: Dask would refuse, and warn, every fifth time.
 
@@ -99,7 +99,7 @@ async def test_the_only_worker_is_retired_without_a_word(c, s, caplog):
     await run.close()
 
 
-@gen_cluster(client=True, nthreads=ONE * 2, timeout=60)
+@gen_cluster(client=True, nthreads=ONE * 2, timeout=100)
 async def test_worker_that_its_cluster_closes_is_not_used_again(c, s, a, b, caplog):
     """A ``SpecCluster`` asks Dask by name, which retires nothing, then closes it.
 
@@ -120,7 +120,7 @@ async def test_worker_that_its_cluster_closes_is_not_used_again(c, s, a, b, capl
     await run.close()
 
 
-@gen_cluster(client=True, nthreads=ONE * 2, timeout=60)
+@gen_cluster(client=True, nthreads=ONE * 2, timeout=100)
 async def test_worker_at_its_wall_time_drains_first(c, s, a, b):
     """What ``--lifetime`` calls, which jobs of a batch system end with."""
     instance, ub, *golden = LARGE
@@ -134,7 +134,7 @@ async def test_worker_at_its_wall_time_drains_first(c, s, a, b):
     await run.close()
 
 
-@gen_cluster(client=True, nthreads=ONE * 2, timeout=60)
+@gen_cluster(client=True, nthreads=ONE * 2, timeout=100)
 async def test_busy_workers_are_not_scaled_down(c, s, a, b):
     """Adaptive scaling may close the workers that explore nothing, no others."""
     run = await submit(c, tiny_spec(0, 2, 2))
@@ -147,7 +147,7 @@ async def test_busy_workers_are_not_scaled_down(c, s, a, b):
     await run.close()
 
 
-@gen_cluster(client=True, nthreads=[], timeout=60)
+@gen_cluster(client=True, nthreads=[], timeout=100)
 async def test_adaptive_target_sees_open_runs(c, s):
     """Dask has no task of a run without workers, and would scale to nothing."""
     run = await submit(c, spec_of(*LARGE[:2]))
@@ -157,7 +157,7 @@ async def test_adaptive_target_sees_open_runs(c, s):
 
 
 @gen_cluster(
-    client=True, nthreads=[], timeout=60, scheduler_kwargs={"idle_timeout": "400 ms"}
+    client=True, nthreads=[], timeout=100, scheduler_kwargs={"idle_timeout": "400 ms"}
 )
 async def test_idle_timeout_waits_for_open_runs(c, s):
     """A run whose workers were all preempted keeps the scheduler up."""
@@ -169,7 +169,7 @@ async def test_idle_timeout_waits_for_open_runs(c, s):
     await run.close()
 
 
-@gen_cluster(client=True, nthreads=ONE * 2, Worker=Nanny, timeout=90)
+@gen_cluster(client=True, nthreads=ONE * 2, Worker=Nanny, timeout=100)
 async def test_restart_by_anybody_loses_no_work(c, s, a, b):
     """All futures are cancelled, all workers are new, and the run goes on."""
     instance, ub, *golden = LARGE
@@ -186,7 +186,7 @@ async def test_restart_by_anybody_loses_no_work(c, s, a, b):
 
 
 @gen_cluster(
-    client=True, nthreads=ONE * 2, timeout=60, scheduler_kwargs={"idle_timeout": "1 s"}
+    client=True, nthreads=ONE * 2, timeout=100, scheduler_kwargs={"idle_timeout": "1 s"}
 )
 async def test_run_that_lost_all_workers_survives_the_idle_timeout(c, s, a, b):
     """Three times as long as Dask would wait; then a worker comes and finishes it."""

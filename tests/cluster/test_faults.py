@@ -6,10 +6,8 @@ restart by anybody are in ``test_runs.py`` and ``test_elastic.py``.
 
 import os
 import signal
-import subprocess
 import sys
 import threading
-import time
 from dataclasses import dataclass, replace
 
 import pytest
@@ -27,14 +25,17 @@ from tests.cluster.support import (
     MIDDLE,
     SlowFlowShop,
     counts,
+    exploring_seats,
     in_process_cluster,
     in_task,
     spec_of,
     submit,
     tiny_spec,
     until,
+    wait_until,
 )
 from tests.oracle import TinyFlowShop, best_orders
+from tests.processes import dask_processes
 from tests.worlds.faults.arena import Network, Weather
 from tests.worlds.faults.suite import TREES, campaign
 
@@ -67,46 +68,19 @@ async def test_several_workers_killed_at_once(c, s, *nannies):
 @POSIX
 def test_a_killed_nanny_takes_its_worker_along():
     """SIGKILL of the nanny: nobody restarts the worker, another one finishes."""
-    port = 31_000 + os.getpid() % 9_000
-    address = f"tcp://127.0.0.1:{port}"
-    processes = []
-
-    def start(kind, *options):
-        process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-m", f"distributed.cli.dask_{kind}", *options],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        processes.append(process)
-        return process
-
-    try:
-        start("scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
-        worker = ("worker", address, "--nthreads", "1", "--no-dashboard")
-        nanny = start(*worker, "--nanny")
-        with Client(address, timeout=30) as client:
-            client.wait_for_workers(1, timeout=30)
+    with dask_processes(0) as processes:
+        nanny = processes.add_worker("--nanny")
+        with Client(processes.address, timeout=30) as client:
+            client.wait_for_workers(1, timeout=60)
             (first,) = client.scheduler_info()["workers"]
             instance, ub, *golden = MIDDLE
-            spec = spec_of(instance, ub, engine="reference")
-            run = submit(client, spec)
-            deadline = time.monotonic() + 30
-            while not run.snapshot().seats or not run.snapshot().decomposed:
-                assert time.monotonic() < deadline
-                time.sleep(0.02)
-            nanny.kill()
-            nanny.wait()
-            while first in client.scheduler_info()["workers"]:
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
-            start(*worker, "--no-nanny")
-            outcome = run.result()
-            assert counts(outcome) == tuple(golden)
+            run = submit(client, spec_of(instance, ub, engine="reference"))
+            wait_until(lambda: exploring_seats(run) == 1)
+            processes.end(nanny)
+            wait_until(lambda: first not in client.scheduler_info()["workers"])
+            processes.add_worker()
+            assert counts(run.result()) == tuple(golden)
             run.close()
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
 
 
 @dataclass(frozen=True)
@@ -123,7 +97,7 @@ class HangingFlowShop(TinyFlowShop):
         return super().child_bounds(state, jobs, back=back)
 
 
-@gen_cluster(client=True, nthreads=ONE * 2, timeout=60)
+@gen_cluster(client=True, nthreads=ONE * 2, timeout=100)
 async def test_hung_engine_loses_its_lease(c, s, a, b):
     """Its unit goes to the other seat, and what it says later moves nothing."""
     HangingFlowShop.hung.clear()
@@ -141,7 +115,7 @@ async def test_hung_engine_loses_its_lease(c, s, a, b):
     await run.close()
 
 
-@gen_cluster(client=True, nthreads=ONE * 2, timeout=60)
+@gen_cluster(client=True, nthreads=ONE * 2, timeout=100)
 async def test_partition_and_a_report_from_beyond_it(c, s, a, b):
     """A worker is cut off: its unit goes on elsewhere, its old lease is dropped."""
     sent = []
@@ -225,7 +199,7 @@ def test_worker_that_lies_ends_the_run_with_its_state_saved(lie, monkeypatch, tm
         run.close()
 
 
-@gen_cluster(client=True, nthreads=ONE * 2, timeout=60)
+@gen_cluster(client=True, nthreads=ONE * 2, timeout=100)
 async def test_late_repeated_and_lost_messages(c, s, a, b):
     """Answers are lost, reports come twice and late: the same counts."""
     instance, ub, *golden = MIDDLE

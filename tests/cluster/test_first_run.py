@@ -44,7 +44,7 @@ def test_a_frozen_worker_that_dies_bricks_nothing():
         run.close()
 
 
-@gen_cluster(client=True, nthreads=ONE, timeout=30)
+@gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_a_start_that_failed_can_be_tried_again(c, s, a, monkeypatch):
     """Nothing of the plugin that failed is in the way of the next one."""
 
@@ -61,7 +61,7 @@ async def test_a_start_that_failed_can_be_tried_again(c, s, a, monkeypatch):
     await run.close()
 
 
-@gen_cluster(client=True, nthreads=ONE, timeout=30)
+@gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_a_worker_that_leaves_while_it_is_greeted_has_no_seat(c, s, a):
     """The plugin hears of it although it is not in place yet."""
     starting = asyncio.ensure_future(c.register_plugin(DpbbSchedulerPlugin()))
@@ -71,7 +71,7 @@ async def test_a_worker_that_leaves_while_it_is_greeted_has_no_seat(c, s, a):
     assert not s.extensions["dpbb"].hub.table.workers
 
 
-@gen_cluster(client=True, nthreads=ONE, timeout=30)
+@gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_the_refusal_of_an_address_that_is_no_worker_blocks_nobody(c, s, a):
     """A late or made up hello of another version is answered, and forgotten."""
     await c.register_plugin(DpbbSchedulerPlugin())
@@ -84,7 +84,7 @@ async def test_the_refusal_of_an_address_that_is_no_worker_blocks_nobody(c, s, a
     await run.close()
 
 
-@gen_cluster(client=True, nthreads=ONE, timeout=60)
+@gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_a_worker_that_joins_meanwhile_is_not_forgotten(c, s, a):
     """One of the workers is greeted by us, the other by Dask."""
     starting = asyncio.ensure_future(c.register_plugin(DpbbSchedulerPlugin()))

@@ -14,7 +14,7 @@ from dpbb.cluster.worker import plugin as worker_plugin
 from dpbb.errors import ClusterError
 from tests.cluster.support import SMALL, as_is, counts, spec_of, until
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
 ONE = [("127.0.0.1", 1)]
 
@@ -23,7 +23,7 @@ async def submit(client):
     return await opening.submit_run(client, spec_of(*SMALL[:2]), make_result=as_is)
 
 
-@gen_cluster(client=True, nthreads=ONE, timeout=30)
+@gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_scheduler_without_dpbb(c, s, a, monkeypatch):
     """The message names the scheduler, its host, the reason and the fix."""
     monkeypatch.setitem(sys.modules, "dpbb.cluster.versions", None)
@@ -36,7 +36,7 @@ async def test_scheduler_without_dpbb(c, s, a, monkeypatch):
     assert "dpbb" not in s.plugins
 
 
-@gen_cluster(client=True, nthreads=ONE, timeout=30)
+@gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_scheduler_with_another_version(c, s, a, monkeypatch):
     """The probe runs there: here its answer is changed on the way."""
 
@@ -52,7 +52,7 @@ async def test_scheduler_with_another_version(c, s, a, monkeypatch):
         await submit(c)
 
 
-@gen_cluster(client=True, nthreads=ONE * 2, timeout=30)
+@gen_cluster(client=True, nthreads=ONE * 2, timeout=100)
 async def test_worker_with_another_tree_rule(c, s, a, b, monkeypatch):
     """Two rules number leaves differently: no run is opened."""
     other = {**versions.versions(), "tree_rule": 0, "host": "elsewhere"}
@@ -71,7 +71,7 @@ async def test_worker_with_another_tree_rule(c, s, a, b, monkeypatch):
         await opened.close()
 
 
-@gen_cluster(client=True, nthreads=ONE, timeout=30)
+@gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_worker_without_dpbb(c, s, a, monkeypatch):
     """It stays a worker for everybody else, and the message names it."""
     monkeypatch.setitem(sys.modules, "dpbb.cluster.worker.plugin", None)
@@ -88,7 +88,7 @@ def test_loader_is_pickled_by_value():
     assert b"dpbb.cluster.worker.loader\n" not in loader.worker_plugin_bytes()
 
 
-@gen_cluster(client=True, nthreads=ONE, timeout=30)
+@gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_registering_twice_is_registering_once(c, s, a):
     """Also by two clients at once, and by start() called again."""
     async with Client(s.address, asynchronous=True) as other:
@@ -105,7 +105,7 @@ async def test_registering_twice_is_registering_once(c, s, a):
     await opened.close()
 
 
-@gen_test(timeout=30)
+@gen_test(timeout=100)
 async def test_preload():
     """A preloaded scheduler has the plugin before anybody comes."""
     async with Scheduler(

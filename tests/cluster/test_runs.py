@@ -71,7 +71,7 @@ async def test_counts_are_golden_and_nothing_is_left(c, s, a, b):
         assert not any(sessions._sessions for sessions in mine.seats.values())
 
 
-@gen_cluster(client=True, nthreads=ONE, timeout=60)
+@gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_closing_the_scheduler_leaves_nothing(c, s, a):
     """An open run does not keep the plugin's client, threads or tasks alive."""
     run = await submit(c, tiny_spec(n_jobs=9, problem_class=SlowFlowShop))
@@ -87,7 +87,7 @@ async def test_closing_the_scheduler_leaves_nothing(c, s, a):
     assert not [name for name in s.clients if name.startswith("dpbb")]
 
 
-@gen_cluster(client=True, nthreads=[], timeout=60)
+@gen_cluster(client=True, nthreads=[], timeout=100)
 async def test_run_without_workers_starts_with_the_first(c, s):
     """A run submitted to a cluster without workers waits for one."""
     instance, ub, *golden = SMALL
@@ -127,7 +127,7 @@ def test_late_worker_gets_work(nthreads, stealing):
     body()
 
 
-@gen_cluster(client=True, nthreads=ONE * 4, timeout=60)
+@gen_cluster(client=True, nthreads=ONE * 4, timeout=100)
 async def test_runs_share_the_seats_and_are_kept_apart(c, s, *workers):
     """A second run gets its half while the first goes on; a third is exact beside."""
     runs = [await submit(c, spec_of(*HUGE))]
@@ -142,7 +142,7 @@ async def test_runs_share_the_seats_and_are_kept_apart(c, s, *workers):
         await run.close()
 
 
-@gen_cluster(client=True, nthreads=ONE, timeout=60)
+@gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_two_runs_take_turns_on_one_seat(c, s, a):
     """Neither waits for the end of the other."""
     runs = [await submit(c, tiny_spec(seed, 10, 5, SlowFlowShop)) for seed in (0, 1)]
@@ -155,7 +155,7 @@ async def test_two_runs_take_turns_on_one_seat(c, s, a):
         await run.close()
 
 
-@gen_cluster(client=True, nthreads=ONE, timeout=60)
+@gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_run_outlives_its_client(c, s, a):
     """Another client finds the run and its result."""
     instance, ub, *golden = LARGE
@@ -168,7 +168,7 @@ async def test_run_outlives_its_client(c, s, a):
         await Run(c, run_id, as_is).snapshot()
 
 
-@gen_cluster(client=True, nthreads=ONE, timeout=60)
+@gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_what_fails_at_every_tick_costs_nobody_else_its_turn(c, s, a):
     """Without theirs, runs wrote no checkpoints and Dask closed an idle scheduler."""
     run = await submit(c, tiny_spec(n_jobs=9, problem_class=SlowFlowShop))
@@ -186,7 +186,7 @@ async def test_what_fails_at_every_tick_costs_nobody_else_its_turn(c, s, a):
     await run.close()
 
 
-@gen_cluster(client=True, nthreads=TWO, timeout=60)
+@gen_cluster(client=True, nthreads=TWO, timeout=100)
 async def test_stop_ends_a_run_early(c, s, a, b):
     """The outcome says so, and its counts are those of what was closed."""
     run = await submit(c, tiny_spec(n_jobs=9, n_machines=5, problem_class=SlowFlowShop))
@@ -199,7 +199,7 @@ async def test_stop_ends_a_run_early(c, s, a, b):
     await run.close()
 
 
-@gen_cluster(client=True, nthreads=ONE, timeout=60)
+@gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_limits_end_a_run(c, s, a):
     """The time limit holds although no report says that time passes."""
     spec = tiny_spec(n_jobs=9, n_machines=5, problem_class=SlowFlowShop)
@@ -208,7 +208,7 @@ async def test_limits_end_a_run(c, s, a):
     await run.close()
 
 
-@gen_cluster(client=True, nthreads=ONE, timeout=60)
+@gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_offer_callbacks_and_iteration(c, s, a):
     """A better permutation from outside steers a live run, and is told of."""
     spec = tiny_spec(n_jobs=7, n_machines=4, problem_class=SlowFlowShop)
@@ -236,7 +236,7 @@ async def test_offer_callbacks_and_iteration(c, s, a):
     await run.close()
 
 
-@gen_cluster(client=True, nthreads=ONE, timeout=60)
+@gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_exception_in_a_task_reaches_the_user(c, s, a):
     """With the worker's traceback, after other seats had their chance."""
     run = await submit(c, tiny_spec(problem_class=BrokenFlowShop))
@@ -259,7 +259,7 @@ class FlakyFlowShop(TinyFlowShop):
         return super().child_bounds(state, jobs, back=back)
 
 
-@gen_cluster(client=True, nthreads=TWO, timeout=60)
+@gen_cluster(client=True, nthreads=TWO, timeout=100)
 async def test_exception_once_loses_no_work(c, s, a, b):
     """The unit is explored again, and the counts are those of a run without it."""
     spec = tiny_spec(problem_class=FlakyFlowShop)
@@ -271,7 +271,7 @@ async def test_exception_once_loses_no_work(c, s, a, b):
     await run.close()
 
 
-@gen_cluster(client=True, nthreads=ONE, timeout=60)
+@gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_worker_that_lies_is_found_out(c, s, a):
     """A breach of conservation ends the run with an InvariantError."""
     from dpbb.cluster.worker import link
@@ -292,7 +292,7 @@ async def test_worker_that_lies_is_found_out(c, s, a):
         link.encode_report = honest
 
 
-@gen_cluster(client=True, nthreads=ONE, timeout=60)
+@gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_repeated_report_gets_the_same_answer(c, s, a):
     """A report whose answer was lost is sent again, and moves nothing."""
     from dpbb.cluster.worker import link
@@ -318,7 +318,7 @@ async def test_repeated_report_gets_the_same_answer(c, s, a):
         assert second == first or second.kind is OrderKind.DROP  # it was the last
 
 
-@gen_cluster(client=True, nthreads=TWO, timeout=60)
+@gen_cluster(client=True, nthreads=TWO, timeout=100)
 async def test_all_optima_are_written_to_a_file(c, s, a, b, tmp_path):
     """Every optimal permutation once, one a line."""
     spec = tiny_spec(3, 6, 2, all_optima=True)
@@ -334,7 +334,7 @@ async def test_all_optima_are_written_to_a_file(c, s, a, b, tmp_path):
     await run.close()
 
 
-@gen_cluster(client=True, nthreads=ONE, timeout=60)
+@gen_cluster(client=True, nthreads=ONE, timeout=100)
 async def test_unknown_runs_are_answered_and_not_logged(c, s, a):
     """A seat of a run that is over is told to drop it."""
     run = await submit(c, tiny_spec())

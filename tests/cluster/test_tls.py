@@ -83,7 +83,7 @@ def certificates(tmp_path):
     return files
 
 
-@gen_test(timeout=60)
+@gen_test(timeout=100)
 async def _runs_with(scheduler_security, others):
     instance, ub, *golden = SMALL
     async with (

@@ -83,7 +83,7 @@ def test_who_interrupts_waits_for_no_run():
             on_run=interrupt,
             on_failure=lambda *_: None,
         )
-    assert time.monotonic() - ends[0] < 5
+    assert time.monotonic() - ends[0] < 60  # of 600
     assert not active_children()
 
 
