@@ -54,14 +54,12 @@ def _address(part: Any) -> Any:
 
 
 @intrinsic
-def pointers(typing_context: Any, at: Any, lane: Any) -> Any:
+def pointers(at: Any, lane: Any) -> Any:
     """Pointers for the addresses of a tuple; ``lane``: an integer of type ``Lanes``."""
     result = _pointed(at, lane)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _point(context, builder, result, arguments[0])
-
-    return result(at, lane), generate
+    return result(at, lane), lambda context, builder, value, _lane: _point(
+        context, builder, result, value
+    )
 
 
 def _pointed(at: Any, lane: Any) -> Any:
@@ -95,7 +93,7 @@ def _point(context: Any, builder: Any, result: Any, value: Any) -> Any:
 
 
 @intrinsic
-def pointer_of(typing_context: Any, array: Any) -> Any:
+def pointer_of(array: Any) -> Any:
     """Pointer to the first element of an array, which has to outlive it.
 
     So in a function that was given the array, and nowhere else.
@@ -103,8 +101,9 @@ def pointer_of(typing_context: Any, array: Any) -> Any:
     if not isinstance(array, types.Array) or array.layout != "C":
         raise TypingError(f"expected a contiguous array, got {array}")
     result = types.CPointer(array.dtype)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return context.make_array(array)(context, builder, arguments[0]).data
-
-    return result(array), generate
+    return (
+        result(array),
+        lambda context, builder, value: (
+            context.make_array(array)(context, builder, value).data
+        ),
+    )

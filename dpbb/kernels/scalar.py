@@ -10,7 +10,9 @@ alive: whoever calls compiled code does. Everything here is for ``numba.njit`` c
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, cast
 
 from llvmlite import ir
@@ -21,100 +23,107 @@ _I1, _I64 = ir.IntType(1), ir.IntType(64)
 
 
 def intrinsic(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function of compiled code from a generator of LLVM code.
+    """Make a function of compiled code from one of its types that says what it does.
 
-    The typed face of Numba's decorator: the result is called without the generator's
-    typing context.
+    ``function``: takes the types of the arguments; returns Numba's signature, and
+    ``emit(context, builder, *values)``, which writes LLVM code and returns the result.
     """
-    return cast("Callable[..., Any]", extending.intrinsic(function))
+
+    def typed(_typing_context: Any, *given: Any) -> Any:
+        signature, emit = function(*given)
+
+        def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+            result = emit(context, builder, *values)
+            is_void = signature.return_type == types.void
+            return context.get_dummy_value() if is_void else result
+
+        return signature, generate
+
+    wrapped: Any = wraps(function)(typed)
+    plain = inspect.signature(function)
+    first = inspect.Parameter("typing_context", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    wrapped.__signature__ = plain.replace(
+        parameters=[first, *plain.parameters.values()]
+    )
+    return cast("Callable[..., Any]", extending.intrinsic(wrapped))
 
 
-def element_address(builder: Any, arguments: Any, llvm_type: Any) -> Any:
-    """Address of element ``arguments[1]`` of pointer ``arguments[0]``, as a pointer."""
-    address = builder.gep(arguments[0], [arguments[1]], inbounds=True)
+def element_address(builder: Any, pointer: Any, index: Any, llvm_type: Any) -> Any:
+    """Address of an element of a pointer, as a pointer to another type."""
+    address = builder.gep(pointer, [index], inbounds=True)
     return builder.bitcast(address, llvm_type.as_pointer())
 
 
 @intrinsic
-def pointer_at(typing_context: Any, address: Any, like: Any) -> Any:
+def pointer_at(address: Any, like: Any) -> Any:
     """Pointer to an address (``array.ctypes.data``) of integers of the type of like."""
     if not isinstance(like, types.Integer):
         raise TypingError(f"expected an integer of the element type, got {like}")
     result = types.CPointer(like)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], context.get_value_type(result))
-
-    return result(types.intp, like), generate
+    return result(
+        types.intp, like
+    ), lambda context, builder, at, _like: builder.inttoptr(
+        at, context.get_value_type(result)
+    )
 
 
 @intrinsic
-def pointer_to(typing_context: Any, source: Any, index: Any) -> Any:
+def pointer_to(source: Any, index: Any) -> Any:
     """Pointer to element ``index`` of a pointer."""
     if not isinstance(source, types.CPointer):
         raise TypingError(f"expected a pointer, got {source}")
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.gep(arguments[0], [arguments[1]], inbounds=True)
-
-    return source(source, types.intp), generate
+    return source(source, types.intp), lambda _, builder, pointer, at: builder.gep(
+        pointer, [at], inbounds=True
+    )
 
 
 @intrinsic
-def popcount(typing_context: Any, bits: Any) -> Any:
+def popcount(bits: Any) -> Any:
     """Count the set bits of a uint64, as int64."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
-
-    return types.int64(types.uint64), generate
+    return types.int64(types.uint64), lambda _, builder, word: builder.ctpop(word)
 
 
 @intrinsic
-def ctz(typing_context: Any, bits: Any) -> Any:
+def ctz(bits: Any) -> Any:
     """Index of the lowest set bit of a uint64 that is not zero, as int64."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.Constant(_I1, 1))
-
-    return types.int64(types.uint64), generate
+    return types.int64(types.uint64), lambda _, builder, word: builder.cttz(
+        word, ir.Constant(_I1, 1)
+    )
 
 
 _POINTER = types.CPointer(types.int64)
 
 
 @intrinsic
-def atomic_load(typing_context: Any, target: Any, index: Any) -> Any:
+def atomic_load(target: Any, index: Any) -> Any:
     """Read target[index]; sees what was written before the matching store."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address = element_address(builder, arguments, _I64)
-        return builder.load_atomic(address, "acquire", 8)
-
-    return types.int64(_POINTER, types.intp), generate
+    return types.int64(
+        _POINTER, types.intp
+    ), lambda _, builder, *at: builder.load_atomic(
+        element_address(builder, *at, _I64), "acquire", 8
+    )
 
 
 @intrinsic
-def atomic_store(typing_context: Any, target: Any, index: Any, value: Any) -> Any:
+def atomic_store(target: Any, index: Any, value: Any) -> Any:
     """Write target[index]; everything written before is seen by who reads it."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address = element_address(builder, arguments, _I64)
-        builder.store_atomic(arguments[2], address, "release", 8)
-        return context.get_dummy_value()
+    def emit(_: Any, builder: Any, pointer: Any, at: Any, new: Any) -> None:
+        address = element_address(builder, pointer, at, _I64)
+        builder.store_atomic(new, address, "release", 8)
 
-    return types.void(_POINTER, types.intp, types.int64), generate
+    return types.void(_POINTER, types.intp, types.int64), emit
 
 
 def _read_modify_write(name: str, instruction: str) -> Any:
     """Make an intrinsic that changes an element and returns its old value."""
 
-    def operation(typing_context: Any, target: Any, index: Any, value: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            address = element_address(builder, arguments, _I64)
-            return builder.atomic_rmw(instruction, address, arguments[2], "seq_cst")
+    def operation(target: Any, index: Any, value: Any) -> Any:
+        def emit(_: Any, builder: Any, pointer: Any, at: Any, new: Any) -> Any:
+            address = element_address(builder, pointer, at, _I64)
+            return builder.atomic_rmw(instruction, address, new, "seq_cst")
 
-        return types.int64(_POINTER, types.intp, types.int64), generate
+        return types.int64(_POINTER, types.intp, types.int64), emit
 
     operation.__name__ = operation.__qualname__ = name
     return intrinsic(operation)
@@ -125,17 +134,12 @@ atomic_min = _read_modify_write("atomic_min", "min")
 
 
 @intrinsic
-def compare_exchange(
-    typing_context: Any, target: Any, index: Any, expected: Any, value: Any
-) -> Any:
+def compare_exchange(target: Any, index: Any, expected: Any, value: Any) -> Any:
     """Set target[index] to ``value`` if it is ``expected``; whether it was."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address = element_address(builder, arguments, _I64)
-        pair = builder.cmpxchg(
-            address, arguments[2], arguments[3], "seq_cst", "seq_cst"
-        )
+    def emit(_: Any, builder: Any, pointer: Any, at: Any, old: Any, new: Any) -> Any:
+        address = element_address(builder, pointer, at, _I64)
+        pair = builder.cmpxchg(address, old, new, "seq_cst", "seq_cst")
         return builder.extract_value(pair, 1)
 
-    signature = types.boolean(_POINTER, types.intp, types.int64, types.int64)
-    return signature, generate
+    return types.boolean(_POINTER, types.intp, types.int64, types.int64), emit

@@ -52,47 +52,41 @@ Vector: TypeAlias = Any
 
 
 @intrinsic
-def zeros(typing_context: Any, source: Any, lanes: Any) -> Any:
+def zeros(source: Any, lanes: Any) -> Any:
     """Return ``lanes`` (a literal) zeros of the element type of a pointer."""
     if not isinstance(lanes, types.IntegerLiteral):
         raise TypingError(f"expected a literal number of lanes, got {lanes}")
     if not isinstance(source, types.CPointer):
         raise TypingError(f"expected a pointer, got {source}")
     vector = VectorType(source.dtype, lanes.literal_value)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return ir.Constant(vector.llvm, [0] * vector.lanes)
-
-    return vector(source, lanes), generate
+    nothing = ir.Constant(vector.llvm, [0] * vector.lanes)
+    return vector(source, lanes), lambda *_: nothing
 
 
 @intrinsic
-def splat(typing_context: Any, value: Any, like: Any) -> Any:
+def splat(value: Any, like: Any) -> Any:
     """Return ``value`` in every lane; an integer too wide is truncated."""
     expect_vector(like, "like")
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        scalar = context.cast(builder, arguments[0], value, like.dtype)
-        return emit_splat(builder, scalar, like.llvm)
-
-    return like(value, like), generate
+    return like(value, like), lambda context, builder, scalar, _like: emit_splat(
+        builder, context.cast(builder, scalar, value, like.dtype), like.llvm
+    )
 
 
 @intrinsic
-def load(typing_context: Any, source: Any, start: Any, like: Any) -> Any:
+def load(source: Any, start: Any, like: Any) -> Any:
     """Return source[start], source[start + 1], ...; no alignment needed."""
     expect_vector(like, "like")
     expect_pointer(source, like.dtype)
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address = element_address(builder, arguments, like.llvm)
+    def emit(_: Any, builder: Any, pointer: Any, at: Any, _like: Any) -> Any:
+        address = element_address(builder, pointer, at, like.llvm)
         return builder.load(address, align=like.dtype.bitwidth // 8)
 
-    return like(source, types.intp, like), generate
+    return like(source, types.intp, like), emit
 
 
 @intrinsic
-def load_pair(typing_context: Any, source: Any, start: Any, like: Any) -> Any:
+def load_pair(source: Any, start: Any, like: Any) -> Any:
     """Return source[start] in every even lane and source[start + 1] in every odd one.
 
     One broadcasting load of the double width on x86: unlike two broadcasts of a
@@ -102,27 +96,26 @@ def load_pair(typing_context: Any, source: Any, start: Any, like: Any) -> Any:
     expect_pointer(source, like.dtype)
     wide = ir.IntType(2 * like.dtype.bitwidth)
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address = element_address(builder, arguments, wide)
+    def emit(_: Any, builder: Any, pointer: Any, at: Any, _like: Any) -> Any:
+        address = element_address(builder, pointer, at, wide)
         scalar = builder.load(address, align=like.dtype.bitwidth // 8)
         pairs = emit_splat(builder, scalar, ir.VectorType(wide, like.lanes // 2))
         return builder.bitcast(pairs, like.llvm)
 
-    return like(source, types.intp, like), generate
+    return like(source, types.intp, like), emit
 
 
 @intrinsic
-def store(typing_context: Any, target: Any, start: Any, value: Any) -> Any:
+def store(target: Any, start: Any, value: Any) -> Any:
     """Write a vector to target[start], target[start + 1], ...; any alignment."""
     expect_vector(value, "value")
     expect_pointer(target, value.dtype)
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address = element_address(builder, arguments, value.llvm)
-        builder.store(arguments[2], address, align=value.dtype.bitwidth // 8)
-        return context.get_dummy_value()
+    def emit(_: Any, builder: Any, pointer: Any, at: Any, vector: Any) -> None:
+        address = element_address(builder, pointer, at, value.llvm)
+        builder.store(vector, address, align=value.dtype.bitwidth // 8)
 
-    return types.void(target, types.intp, value), generate
+    return types.void(target, types.intp, value), emit
 
 
 # -- lane-wise arithmetic ------------------------------------------------------
@@ -139,15 +132,11 @@ def _minimum(builder: Any, a: Any, b: Any) -> Any:
 def _lanewise(name: str, emit: Callable[[Any, Any, Any], Any]) -> Any:
     """Make an intrinsic of two vectors of one type from an LLVM instruction."""
 
-    def operation(typing_context: Any, a: Any, b: Any) -> Any:
+    def operation(a: Any, b: Any) -> Any:
         expect_vector(a, "first operand")
         if a != b:
             raise TypingError(f"expected two vectors of one type, got {a} and {b}")
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return emit(builder, arguments[0], arguments[1])
-
-        return a(a, b), generate
+        return a(a, b), lambda _, builder, x, y: emit(builder, x, y)
 
     operation.__name__ = operation.__qualname__ = name
     return intrinsic(operation)
@@ -187,7 +176,7 @@ _define_operator(operator.xor, lambda builder, a, b: builder.xor(a, b))
 def _comparison(name: str, predicate: str) -> Any:
     """Make an intrinsic that compares two vectors into a mask."""
 
-    def operation(typing_context: Any, a: Any, b: Any) -> Any:
+    def operation(a: Any, b: Any) -> Any:
         expect_vector(a, "first operand")
         if a != b or a.lanes > _MAX_MASK_LANES:
             raise TypingError(
@@ -195,12 +184,12 @@ def _comparison(name: str, predicate: str) -> Any:
                 f"{_MAX_MASK_LANES} lanes, got {a} and {b}"
             )
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            bits = builder.icmp_signed(predicate, arguments[0], arguments[1])
+        def emit(_: Any, builder: Any, x: Any, y: Any) -> Any:
+            bits = builder.icmp_signed(predicate, x, y)
             mask = builder.bitcast(bits, ir.IntType(a.lanes))
             return builder.zext(mask, _I64) if a.lanes < _MAX_MASK_LANES else mask
 
-        return types.uint64(a, b), generate
+        return types.uint64(a, b), emit
 
     operation.__name__ = operation.__qualname__ = name
     return intrinsic(operation)
@@ -211,20 +200,19 @@ equal = _comparison("equal", "==")
 
 
 @intrinsic
-def blend(typing_context: Any, mask: Any, a: Any, b: Any) -> Any:
+def blend(mask: Any, a: Any, b: Any) -> Any:
     """Lanes of ``a`` where the mask's bit is set, else of ``b``."""
     expect_vector(a, "first operand")
     if a != b or a.lanes > _MAX_MASK_LANES:
         raise TypingError(f"expected two equal vector types, got {a} and {b}")
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        bits = arguments[0]
+    def emit(_: Any, builder: Any, bits: Any, x: Any, y: Any) -> Any:
         if a.lanes < _MAX_MASK_LANES:
             bits = builder.trunc(bits, ir.IntType(a.lanes))
         bits = builder.bitcast(bits, ir.VectorType(_I1, a.lanes))
-        return builder.select(bits, arguments[1], arguments[2])
+        return builder.select(bits, x, y)
 
-    return a(types.uint64, a, b), generate
+    return a(types.uint64, a, b), emit
 
 
 # -- across lanes --------------------------------------------------------------
@@ -233,14 +221,12 @@ def blend(typing_context: Any, mask: Any, a: Any, b: Any) -> Any:
 def _reduction(name: str, text: str) -> Any:
     """Make an intrinsic that takes one of all lanes, as a scalar of the element."""
 
-    def operation(typing_context: Any, a: Any) -> Any:
+    def operation(a: Any) -> Any:
         expect_vector(a, "operand")
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            full = f"llvm.vector.reduce.{text}.{suffix(a.llvm)}"
-            return call_llvm(builder, full, a.llvm.element, [arguments[0]])
-
-        return a.dtype(a), generate
+        full = f"llvm.vector.reduce.{text}.{suffix(a.llvm)}"
+        return a.dtype(a), lambda _, builder, x: call_llvm(
+            builder, full, a.llvm.element, [x]
+        )
 
     operation.__name__ = operation.__qualname__ = name
     return intrinsic(operation)
@@ -251,56 +237,49 @@ reduce_max = _reduction("reduce_max", "smax")
 
 
 @intrinsic
-def reduce_pairs(typing_context: Any, a: Any) -> Any:
+def reduce_pairs(a: Any) -> Any:
     """Sum of the even lanes less the sum of the odd lanes as int64, exact."""
     expect_vector(a, "operand")
     # a sum of 16-bit lanes fits 32 bits: half the registers of 64
     width = 32 if a.dtype.bitwidth == 16 and a.lanes <= 2**15 else 64
     wide = ir.VectorType(ir.IntType(width), a.lanes)
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def emit(_: Any, builder: Any, x: Any) -> Any:
         signs = ir.Constant(wide, [1, -1] * (a.lanes // 2))
-        terms = builder.mul(builder.sext(arguments[0], wide), signs)
+        terms = builder.mul(builder.sext(x, wide), signs)
         name = f"llvm.vector.reduce.add.{suffix(wide)}"
         total = call_llvm(builder, name, wide.element, [terms])
         return builder.sext(total, _I64) if width < 64 else total
 
-    return types.int64(a), generate
+    return types.int64(a), emit
 
 
 @intrinsic
-def reverse(typing_context: Any, a: Any) -> Any:
+def reverse(a: Any) -> Any:
     """Lanes in the opposite order."""
     expect_vector(a, "operand")
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return shuffle(builder, arguments[0], list(range(a.lanes))[::-1])
-
-    return a(a), generate
+    order = list(range(a.lanes))[::-1]
+    return a(a), lambda _, builder, x: shuffle(builder, x, order)
 
 
 @intrinsic
-def last_pair(typing_context: Any, a: Any) -> Any:
+def last_pair(a: Any) -> Any:
     """Put the last pair in every pair."""
     expect_vector(a, "operand")
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        last = [a.lanes - 2, a.lanes - 1]
-        return shuffle(builder, arguments[0], last * (a.lanes // 2))
-
-    return a(a), generate
+    last = [a.lanes - 2, a.lanes - 1] * (a.lanes // 2)
+    return a(a), lambda _, builder, x: shuffle(builder, x, last)
 
 
 @intrinsic
-def scan_max_pairs(typing_context: Any, a: Any) -> Any:
+def scan_max_pairs(a: Any) -> Any:
     """Return the running maximum from the first pair on, even and odd lanes apart.
 
     log2(lanes / 2) steps of one shuffle and one maximum.
     """
     expect_vector(a, "operand")
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        value, pairs, reach = arguments[0], a.lanes // 2, 1
+    def emit(_: Any, builder: Any, value: Any) -> Any:
+        pairs, reach = a.lanes // 2, 1
         while reach < pairs:
             # in blocks of 2 reach pairs, the last pair of the lower half goes to all
             # pairs of the upper half; the lower half keeps its own
@@ -314,12 +293,11 @@ def scan_max_pairs(typing_context: Any, a: Any) -> Any:
             reach *= 2
         return value
 
-    return a(a), generate
+    return a(a), emit
 
 
 @intrinsic
 def copy_transposed(
-    typing_context: Any,
     source: Any,
     rows: Any,
     row_size: Any,
@@ -353,13 +331,13 @@ def copy_transposed(
     def lanes_of(chosen: list[int]) -> ir.Constant:
         return lane_indices([lane for p in chosen for lane in (2 * p, 2 * p + 1)])
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        source, rows, row_size, offset, target, start, stride, _ = arguments
+    def emit(_: Any, builder: Any, *arguments: Any) -> None:
+        source, rows, row_size, offset, target, start, stride, _like = arguments
         block = []
         for i in range(pairs):
             row = builder.load(builder.gep(rows, [ir.Constant(_I64, i)]))
             at = builder.add(builder.mul(row, row_size), offset)
-            address = element_address(builder, [source, at], like.llvm)
+            address = element_address(builder, source, at, like.llvm)
             block.append(builder.load(address, align=align))
         # exchange the off-diagonal quarters of all 2 s x 2 s blocks, s = 1, 2, 4 ...
         reach = 1
@@ -373,13 +351,9 @@ def copy_transposed(
                     block[i + reach] = builder.shuffle_vector(a, b, lanes_of(high))
             reach *= 2
         for value in block:
-            address = element_address(builder, [target, start], like.llvm)
+            address = element_address(builder, target, start, like.llvm)
             builder.store(value, address, align=align)
             start = builder.add(start, stride)
-        return context.get_dummy_value()
 
     index = types.intp
-    return (
-        types.void(source, rows, index, index, target, index, index, like),
-        generate,
-    )
+    return types.void(source, rows, index, index, target, index, index, like), emit
