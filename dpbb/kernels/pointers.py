@@ -57,9 +57,11 @@ def _address(part: Any) -> Any:
 def pointers(at: Any, lane: Any) -> Any:
     """Pointers for the addresses of a tuple; ``lane``: an integer of type ``Lanes``."""
     result = _pointed(at, lane)
-    return result(at, lane), lambda context, builder, value, _lane: _point(
-        context, builder, result, value
-    )
+
+    def emit(context: Any, builder: Any, value: Any, _lane: Any) -> Any:
+        return _point(context, builder, result, value)
+
+    return result(at, lane), emit
 
 
 def _pointed(at: Any, lane: Any) -> Any:
@@ -101,9 +103,8 @@ def pointer_of(array: Any) -> Any:
     if not isinstance(array, types.Array) or array.layout != "C":
         raise TypingError(f"expected a contiguous array, got {array}")
     result = types.CPointer(array.dtype)
-    return (
-        result(array),
-        lambda context, builder, value: (
-            context.make_array(array)(context, builder, value).data
-        ),
-    )
+
+    def emit(context: Any, builder: Any, value: Any) -> Any:
+        return context.make_array(array)(context, builder, value).data
+
+    return result(array), emit

@@ -60,11 +60,11 @@ def pointer_at(address: Any, like: Any) -> Any:
     if not isinstance(like, types.Integer):
         raise TypingError(f"expected an integer of the element type, got {like}")
     result = types.CPointer(like)
-    return result(
-        types.intp, like
-    ), lambda context, builder, at, _like: builder.inttoptr(
-        at, context.get_value_type(result)
-    )
+
+    def emit(context: Any, builder: Any, at: Any, _like: Any) -> Any:
+        return builder.inttoptr(at, context.get_value_type(result))
+
+    return result(types.intp, like), emit
 
 
 @intrinsic
@@ -72,23 +72,24 @@ def pointer_to(source: Any, index: Any) -> Any:
     """Pointer to element ``index`` of a pointer."""
     if not isinstance(source, types.CPointer):
         raise TypingError(f"expected a pointer, got {source}")
-    return source(source, types.intp), lambda _, builder, pointer, at: builder.gep(
-        pointer, [at], inbounds=True
-    )
+
+    def emit(_: Any, builder: Any, pointer: Any, at: Any) -> Any:
+        return builder.gep(pointer, [at], inbounds=True)
+
+    return source(source, types.intp), emit
 
 
 @intrinsic
 def popcount(bits: Any) -> Any:
     """Count the set bits of a uint64, as int64."""
-    return types.int64(types.uint64), lambda _, builder, word: builder.ctpop(word)
+    return types.int64(types.uint64), lambda _, builder, x: builder.ctpop(x)
 
 
 @intrinsic
 def ctz(bits: Any) -> Any:
     """Index of the lowest set bit of a uint64 that is not zero, as int64."""
-    return types.int64(types.uint64), lambda _, builder, word: builder.cttz(
-        word, ir.Constant(_I1, 1)
-    )
+    true = ir.Constant(_I1, 1)
+    return types.int64(types.uint64), lambda _, builder, x: builder.cttz(x, true)
 
 
 _POINTER = types.CPointer(types.int64)
@@ -97,11 +98,12 @@ _POINTER = types.CPointer(types.int64)
 @intrinsic
 def atomic_load(target: Any, index: Any) -> Any:
     """Read target[index]; sees what was written before the matching store."""
-    return types.int64(
-        _POINTER, types.intp
-    ), lambda _, builder, *at: builder.load_atomic(
-        element_address(builder, *at, _I64), "acquire", 8
-    )
+
+    def emit(_: Any, builder: Any, pointer: Any, at: Any) -> Any:
+        address = element_address(builder, pointer, at, _I64)
+        return builder.load_atomic(address, "acquire", 8)
+
+    return types.int64(_POINTER, types.intp), emit
 
 
 @intrinsic

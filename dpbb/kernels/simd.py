@@ -67,9 +67,12 @@ def zeros(source: Any, lanes: Any) -> Any:
 def splat(value: Any, like: Any) -> Any:
     """Return ``value`` in every lane; an integer too wide is truncated."""
     expect_vector(like, "like")
-    return like(value, like), lambda context, builder, scalar, _like: emit_splat(
-        builder, context.cast(builder, scalar, value, like.dtype), like.llvm
-    )
+
+    def emit(context: Any, builder: Any, scalar: Any, _like: Any) -> Any:
+        narrow = context.cast(builder, scalar, value, like.dtype)
+        return emit_splat(builder, narrow, like.llvm)
+
+    return like(value, like), emit
 
 
 @intrinsic
@@ -224,9 +227,11 @@ def _reduction(name: str, text: str) -> Any:
     def operation(a: Any) -> Any:
         expect_vector(a, "operand")
         full = f"llvm.vector.reduce.{text}.{suffix(a.llvm)}"
-        return a.dtype(a), lambda _, builder, x: call_llvm(
-            builder, full, a.llvm.element, [x]
-        )
+
+        def emit(_: Any, builder: Any, x: Any) -> Any:
+            return call_llvm(builder, full, a.llvm.element, [x])
+
+        return a.dtype(a), emit
 
     operation.__name__ = operation.__qualname__ = name
     return intrinsic(operation)
