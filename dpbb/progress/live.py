@@ -18,17 +18,8 @@ from rich.table import Table
 from rich.text import Text
 
 from dpbb.coordination.snapshot import CheckpointSnapshot, Snapshot
-from dpbb.progress.base import TOLD, News, Progress
-from dpbb.progress.rows import (
-    ROWS_A_HEADER,
-    Column,
-    fitting,
-    format_event,
-    format_header,
-    format_incumbent,
-    format_row,
-    mark_of,
-)
+from dpbb.progress.base import TOLD
+from dpbb.progress.rows import Rows, format_event
 from dpbb.progress.text import format_best, format_count, format_seconds, format_share
 from dpbb.progress.words import ends_text, goes_on, left_text, shares_text, state_word
 from dpbb.text.names import clean
@@ -44,7 +35,7 @@ class SteadyConsole(Console):
         return False
 
 
-class LiveProgress(Progress):
+class LiveProgress(Rows):
     """Rows of new incumbents, and below them the state of the run.
 
     Parameters
@@ -56,21 +47,19 @@ class LiveProgress(Progress):
     """
 
     def __init__(self, stream: TextIO, *, console: Console | None = None) -> None:
+        super().__init__()
         self._console = console or SteadyConsole(
             file=stream, force_terminal=True, highlight=False, markup=False, emoji=False
         )
-        self._news = News()
         self._view = View(began=time.monotonic())
         self._live: Live | None = None
         self._closed = False
         self._alert: str | None = None
-        self._rows = 0
-        self._shown: Snapshot | None = None
 
     def note(self, text: str) -> None:
         """Keep the line for the view if it has a place there, else write it."""
         if not self._view.take(text):
-            self._write(Text(text, style="dim"))
+            self._write(text, "dim")
         self._open()
 
     def waiting(self, text: str) -> None:
@@ -80,30 +69,20 @@ class LiveProgress(Progress):
 
     def incumbent(self, seconds: float, value: int, bound: int) -> None:
         """Write the row of an incumbent that a heuristic found before the run."""
-        self._news.seen(value)
         self._view.value, self._view.bound = value, bound
-        self._row(format_incumbent(seconds, value, bound, self._columns()))
+        super().incumbent(seconds, value, bound)
         self._open()
 
     def update(self, snapshot: Snapshot) -> None:
         """Show the snapshot, and write a row for a new incumbent."""
-        passed, new = self._news.of(snapshot)
-        for step in passed:
-            seconds = step.seconds + self.offset_s
-            columns, mark = self._columns(), mark_of(step)
-            self._row(format_incumbent(seconds, step.value, columns=columns, mark=mark))
-        for event in self._news.told(snapshot):
-            self._write(Text(format_event(event, offset_s=self.offset_s), "yellow"))
         self._view.set(snapshot, self.offset_s)
-        if new:
-            self._snapshot_row(snapshot, mark_of(*snapshot.trajectory[-1:]))
+        super().update(snapshot)
         self._open()
 
     def finish(self, snapshot: Snapshot) -> None:
         """Write the last row of the run, and take the view away."""
         self._view.set(snapshot, self.offset_s)
-        if snapshot is not self._shown:
-            self._snapshot_row(snapshot, " ")
+        super().finish(snapshot)
         self.close()
 
     def alert(self, text: str) -> None:
@@ -120,7 +99,7 @@ class LiveProgress(Progress):
             self._live.stop()
             self._live = None  # now, so that no alert meanwhile is printed by it
             if self._alert is not None:
-                self._write(Text(self._alert))
+                self._write(self._alert)
 
     def _open(self) -> None:
         if self._live is not None or self._closed:
@@ -136,27 +115,15 @@ class LiveProgress(Progress):
         )
         self._live.start(refresh=True)
 
-    def _columns(self) -> tuple[Column, ...]:
-        return fitting(self._console.width)
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        """Columns of the terminal, as it is now."""
+        return self._console.width
 
-    def _snapshot_row(self, snapshot: Snapshot, mark: str) -> None:
-        self._shown = snapshot
-        self._row(
-            format_row(
-                snapshot, mark=mark, offset_s=self.offset_s, columns=self._columns()
-            )
-        )
-
-    def _row(self, row: str) -> None:
-        if self._rows % ROWS_A_HEADER == 0:
-            self._write(Text(format_header(self._columns()), style="bold"))
-        self._rows += 1
-        text = Text(row)
-        if row.startswith(("H", "*")):
+    def _write(self, line: str, style: str = "") -> None:
+        text = Text(line, style=style)
+        if line.startswith(("H", "*")):
             text.stylize("bold green", 0, 1)
-        self._write(text)
-
-    def _write(self, text: Text) -> None:
         self._console.print(text)
 
 

@@ -1,7 +1,7 @@
 """Progress as aligned rows, as the logs of MIP solvers have them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TextIO
 
@@ -144,11 +144,70 @@ def mark_of(step: Improvement | None = None) -> str:
     return "H" if step is None or step.method != TREE else "*"
 
 
-@dataclass(slots=True)
-class ProgressPrinter(Progress):
-    """Writes rows to a stream: one for every new incumbent, and one now and then.
+class Rows(Progress):
+    """Rows of incumbents and lines of trouble, wherever they are written."""
 
-    Trouble, such as a lost seat, has lines of its own.
+    width: int | None = (
+        None  # columns of the terminal: of longer rows some are left out
+    )
+
+    def __init__(self) -> None:
+        self._news = News()
+        self._rows = 0
+        self._shown: Snapshot | None = None
+
+    def incumbent(self, seconds: float, value: int, bound: int) -> None:
+        """Write the row of an incumbent that a heuristic found before the run."""
+        self._news.seen(value)
+        self._row(format_incumbent(seconds, value, bound, fitting(self.width)))
+
+    def update(self, snapshot: Snapshot) -> None:
+        """Write what is new."""
+        passed, new = self._news.of(snapshot)
+        for step in passed:
+            seconds, columns = step.seconds + self.offset_s, fitting(self.width)
+            mark = mark_of(step)
+            self._row(format_incumbent(seconds, step.value, columns=columns, mark=mark))
+        for event in self._news.told(snapshot):
+            self._write(format_event(event, offset_s=self.offset_s), TROUBLED)
+        self._waits(snapshot)
+        if new or self._is_due(snapshot):
+            self._show(snapshot, mark_of(*snapshot.trajectory[-1:]) if new else " ")
+
+    def finish(self, snapshot: Snapshot) -> None:
+        """Write the last row of a run, if it is not written yet."""
+        if snapshot is not self._shown:
+            self._show(snapshot, " ")
+
+    def _waits(self, snapshot: Snapshot) -> None:
+        """Say what the run waits for, if that has no other place."""
+
+    def _is_due(self, snapshot: Snapshot) -> bool:
+        """Whether a row is due, also without a new incumbent."""
+        return False
+
+    def _show(self, snapshot: Snapshot, mark: str) -> None:
+        self._shown = snapshot
+        offset_s, columns = self.offset_s, fitting(self.width)
+        self._row(format_row(snapshot, mark=mark, offset_s=offset_s, columns=columns))
+
+    def _row(self, row: str) -> None:
+        if self._rows % ROWS_A_HEADER == 0:
+            self._write(format_header(fitting(self.width)), HEADING)
+        self._rows += 1
+        self._write(row)
+
+    def _write(self, line: str, style: str = "") -> None:
+        """Write a line; ``style`` says what it is where there are colors."""
+        raise NotImplementedError
+
+
+TROUBLED, HEADING = "yellow", "bold"
+"""Styles of lines that are no rows."""
+
+
+class ProgressPrinter(Rows):
+    """Writes rows to a stream: one for every new incumbent, and one now and then.
 
     Parameters
     ----------
@@ -156,20 +215,22 @@ class ProgressPrinter(Progress):
         Where to write; None writes nothing.
     interval_s
         Least seconds between rows that are not about a new incumbent.
-    offset_s
-        Seconds from the start of the solve to the opening of the run.
     width
-        Columns that the terminal has; rows that are longer lose some of theirs.
+        Columns that the terminal has; None: no limit.
     """
 
-    stream: TextIO | None
-    interval_s: float = 1.0
-    offset_s: float = 0.0
-    width: int | None = None
-    _due_s: float = 0.0
-    _rows: int = 0
-    _shown: Snapshot | None = None
-    _news: News = field(default_factory=News)
+    def __init__(
+        self,
+        stream: TextIO | None,
+        interval_s: float = 1.0,
+        *,
+        offset_s: float = 0.0,
+        width: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.stream, self.interval_s = stream, interval_s
+        self.offset_s, self.width = offset_s, width
+        self._due_s = 0.0
 
     def note(self, text: str) -> None:
         """Write a line for people."""
@@ -180,50 +241,20 @@ class ProgressPrinter(Progress):
         if self._news.waits(text):
             self._write(f"waiting: {clean(text)}")
 
-    def incumbent(self, seconds: float, value: int, bound: int) -> None:
-        """Write the row of an incumbent that a heuristic found before the run."""
-        self._news.seen(value)
-        self._row(format_incumbent(seconds, value, bound, fitting(self.width)))
-
-    def update(self, snapshot: Snapshot) -> None:
-        """Write a row if there is a new incumbent or the last row is old enough."""
-        passed, new = self._news.of(snapshot)
-        for step in passed:
-            seconds = step.seconds + self.offset_s
-            self._row(
-                format_incumbent(
-                    seconds, step.value, columns=fitting(self.width), mark=mark_of(step)
-                )
-            )
-        for event in self._news.told(snapshot):
-            self._write(format_event(event, offset_s=self.offset_s))
+    def _waits(self, snapshot: Snapshot) -> None:
         if self._news.waits(snapshot.waits_for):
             at = format_seconds(snapshot.seconds + self.offset_s)
             self._write(f" {at:>7} waiting: {clean(snapshot.waits_for)}")
-        if new or snapshot.seconds >= self._due_s:
-            self._show(snapshot, mark_of(*snapshot.trajectory[-1:]) if new else " ")
 
-    def finish(self, snapshot: Snapshot) -> None:
-        """Write the last row of a run, if it is not written yet."""
-        if snapshot is not self._shown:
-            self._show(snapshot, " ")
+    def _is_due(self, snapshot: Snapshot) -> bool:
+        return snapshot.seconds >= self._due_s
 
     def _show(self, snapshot: Snapshot, mark: str) -> None:
-        self._shown = snapshot
         pause = max(self.interval_s, snapshot.seconds / ROWS_AN_AGE)
         self._due_s = snapshot.seconds + pause
-        columns = fitting(self.width)
-        self._row(
-            format_row(snapshot, mark=mark, offset_s=self.offset_s, columns=columns)
-        )
+        super()._show(snapshot, mark)
 
-    def _row(self, row: str) -> None:
-        if self._rows % ROWS_A_HEADER == 0:
-            self._write(format_header(fitting(self.width)))
-        self._rows += 1
-        self._write(row)
-
-    def _write(self, line: str) -> None:
+    def _write(self, line: str, style: str = "") -> None:
         if self.stream is not None:
             self.stream.write(line + "\n")
             self.stream.flush()
