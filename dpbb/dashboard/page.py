@@ -41,25 +41,27 @@ class Part(Protocol):
         """Show a run."""
 
 
-PARTS: dict[str, Callable[[Look], Part]] = {
-    "banner": Banner,
-    "status": Status,
-    "incumbent": Incumbent,
-    "rate": Rates,
-    "space": Strip,
-    "eaten": Eaten,
-    "gantt": Gantt,
-    "depth": Depths,
-    "seats": Seats,
-    "donated": Donated,
-    "counts": Counts,
-    "events": Events,
-    "checkpoint": Checkpoints,
-    "incumbents": Incumbents,
-    "devices": Devices,
-    "runs": Runs,
-    "parameters": Parameters,
+_PARTS: dict[str, tuple[str, Callable[[Look], Part]]] = {
+    "banner": ("Trouble", Banner),
+    "status": ("Status", Status),
+    "incumbent": ("Incumbent and lower bound", Incumbent),
+    "rate": ("Nodes per second", Rates),
+    "space": ("Search space", Strip),
+    "eaten": ("Search space over time", Eaten),
+    "gantt": ("Gantt chart", Gantt),
+    "depth": ("Depths", Depths),
+    "seats": ("Seats", Seats),
+    "donated": ("Donations of seats", Donated),
+    "counts": ("Units and seats", Counts),
+    "events": ("Events", Events),
+    "checkpoint": ("Checkpoints", Checkpoints),
+    "incumbents": ("Incumbents", Incumbents),
+    "devices": ("Devices", Devices),
+    "runs": ("Runs", Runs),
+    "parameters": ("Parameters", Parameters),
 }
+TITLES = {name: title for name, (title, _) in _PARTS.items()}
+PARTS = {name: make for name, (_, make) in _PARTS.items()}
 """All parts of the page by name; each is a document of its own too."""
 
 LIVE = ("banner", "status", "events")
@@ -69,26 +71,6 @@ ALONE: dict[str, Callable[[Look], Part]] = {
     "space": functools.partial(Strip, alone=True)
 }
 """Parts that are another thing where the page is not around them."""
-
-TITLES = {
-    "status": "Status",
-    "incumbent": "Incumbent and lower bound",
-    "rate": "Nodes per second",
-    "space": "Search space",
-    "eaten": "Search space over time",
-    "gantt": "Gantt chart",
-    "depth": "Depths",
-    "seats": "Seats",
-    "donated": "Donations of seats",
-    "counts": "Units and seats",
-    "events": "Events",
-    "checkpoint": "Checkpoints",
-    "banner": "Trouble",
-    "incumbents": "Incumbents",
-    "devices": "Devices",
-    "runs": "Runs",
-    "parameters": "Parameters",
-}
 
 
 def show(
