@@ -23,6 +23,7 @@ stopped the run already.
 import math
 from collections.abc import Sequence
 
+from dpbb.coordination import limits
 from dpbb.coordination.answers import Answers
 from dpbb.coordination.checkpoint import Checkpoint, resumed_incumbent
 from dpbb.coordination.dispatch import Dispatcher
@@ -30,7 +31,6 @@ from dpbb.coordination.events import EventLog
 from dpbb.coordination.incumbent import Incumbent, evaluate_candidate, jobs_of
 from dpbb.coordination.journal import Journal
 from dpbb.coordination.ledger import Checked, CheckedGift, LeaseBasis
-from dpbb.coordination.limits import Limits
 from dpbb.coordination.messages import (
     Assignment,
     GiftWanted,
@@ -92,7 +92,7 @@ class Coordinator:
         self._work = work
         self._incumbent = incumbent
         self._answers = Answers(run)
-        self._limits = Limits(spec, now)
+        self._started = now  # or resumed
         self._saves = Saves()
         self._stop_asked = now
         book = work.book
@@ -505,7 +505,7 @@ class Coordinator:
             return
         self._work.expire(now, self._is_silent)
         if self._run.running:
-            limit = self._limits.reached(self._run, now)
+            limit = limits.reached(self._run, self._started, now)
             if limit is not None:
                 self.request_stop(limit, now)
         self._go_on(now)

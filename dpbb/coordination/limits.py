@@ -7,41 +7,31 @@ from dpbb.coordination.run_record import RunRecord
 from dpbb.result import Termination
 
 
-class Limits:
-    """Limits of time, of nodes, and of the gap; the bound that proves an incumbent.
+def reached(run: RunRecord, started: float, now: float) -> Termination | None:
+    """Return the limit that ends a run now, if one does: of time, nodes or the gap.
 
-    Parameters
-    ----------
-    spec
-        The run; a limit that is None does not hold.
-    started
-        When the run was opened, or resumed for the last time: the time limit counts
-        from then.
+    Or the bound that proves its incumbent. A limit that is None does not hold.
+
+    ``started``: when the run was opened, or resumed for the last time: the time limit
+    counts from then.
     """
-
-    def __init__(self, spec: RunSpec, started: float) -> None:
-        self._spec = spec
-        self._started = started
-
-    def reached(self, run: RunRecord, now: float) -> Termination | None:
-        """Return the limit that ends the run now, if one does."""
-        spec, options = self._spec, self._spec.options
-        if spec.time_limit_s is not None and now - self._started >= spec.time_limit_s:
-            return Termination.TIME_LIMIT
-        if options.node_limit is not None and run.decomposed >= options.node_limit:
-            return Termination.NODE_LIMIT
-        if spec.root_bound is not None:
-            value = run.incumbent.value
-            if value is not None and value <= spec.root_bound:
-                return Termination.ROOT_BOUND
-            if value is not None and value <= _shown(run.spec):
-                return Termination.UNCUT_BEAM
-        if options.gap_limit is not None:  # else not asked for: it looks at every unit
-            gap = run.gap
-            # at 0 nothing is left but to prune the open roots: let them be exhausted
-            if gap is not None and 0 < gap <= options.gap_limit:
-                return Termination.GAP_LIMIT
-        return None
+    spec, options = run.spec, run.spec.options
+    if spec.time_limit_s is not None and now - started >= spec.time_limit_s:
+        return Termination.TIME_LIMIT
+    if options.node_limit is not None and run.decomposed >= options.node_limit:
+        return Termination.NODE_LIMIT
+    if spec.root_bound is not None:
+        value = run.incumbent.value
+        if value is not None and value <= spec.root_bound:
+            return Termination.ROOT_BOUND
+        if value is not None and value <= _shown(spec):
+            return Termination.UNCUT_BEAM
+    if options.gap_limit is not None:  # else not asked for: it looks at every unit
+        gap = run.gap
+        # at 0 nothing is left but to prune the open roots: let them be exhausted
+        if gap is not None and 0 < gap <= options.gap_limit:
+            return Termination.GAP_LIMIT
+    return None
 
 
 def _shown(spec: RunSpec) -> float:

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpbb.coordination.limits import Limits
+from dpbb.coordination.limits import reached
 from dpbb.result import Termination
 from tests.unit.coordination.world import WeakFlowShop, World, optimum, spec_of, tiny
 
@@ -69,18 +69,16 @@ def test_gap_of_zero_is_no_limit():
 
 def test_a_limit_holds_from_its_value_on():
     """Time counts from the start or the resume, nodes from the run's first start."""
-    limits = Limits(
-        spec_of(tiny(3), time_limit_s=5.0, node_limit=10, gap_limit=0.1), started=100.0
-    )
-    below = SimpleNamespace(decomposed=9, gap=0.11)
-    assert limits.reached(below, 104.9) is None
-    assert limits.reached(below, 105.0) is Termination.TIME_LIMIT
-    full = SimpleNamespace(decomposed=10, gap=None)
-    assert limits.reached(full, 104.9) is Termination.NODE_LIMIT
-    narrow = SimpleNamespace(decomposed=9, gap=0.1)
-    assert limits.reached(narrow, 104.9) is Termination.GAP_LIMIT
+    spec = spec_of(tiny(3), time_limit_s=5.0, node_limit=10, gap_limit=0.1)
+    below = SimpleNamespace(spec=spec, decomposed=9, gap=0.11)
+    assert reached(below, 100.0, 104.9) is None
+    assert reached(below, 100.0, 105.0) is Termination.TIME_LIMIT
+    full = SimpleNamespace(spec=spec, decomposed=10, gap=None)
+    assert reached(full, 100.0, 104.9) is Termination.NODE_LIMIT
+    narrow = SimpleNamespace(spec=spec, decomposed=9, gap=0.1)
+    assert reached(narrow, 100.0, 104.9) is Termination.GAP_LIMIT
 
 
 def test_nothing_is_looked_at_that_has_no_limit():
     """The gap is a minimum over all open units."""
-    assert Limits(spec_of(tiny(3)), 0.0).reached(object(), 1e9) is None
+    assert reached(SimpleNamespace(spec=spec_of(tiny(3))), 0.0, 1e9) is None
