@@ -58,10 +58,7 @@ def costs(
     number = CRITERION_NUMBER[criterion]
 
     def part(begin: int, end: int) -> None:
-        run(
-            *(solutions[begin:end], tables.first, tables.entries, tables.lengths),
-            *(tables.dates, visits, number, result[begin:end]),
-        )
+        run(solutions[begin:end], tables, visits, number, result[begin:end])
 
     n_threads = thread_count(threads)
     size = max(LEAST_PART, -(-n_solutions // (PARTS_PER_THREAD * n_threads)))
@@ -98,16 +95,10 @@ def _add(cost: int, end: int, criterion: int, due: int, weight: int) -> int:
 
 
 def _sequence_loops(
-    solutions: Any,
-    first: Any,
-    entries: Any,
-    lengths: Any,
-    dates: Any,
-    visits: Any,
-    criterion: int,
-    result: Any,
+    solutions: Any, tables: Tables, visits: Any, criterion: int, result: Any
 ) -> None:
     """Sweep sequences in their own order: it is a topological one."""
+    first, entries, lengths, dates = tables
     # 64 bits everywhere: mixed widths cost a third of the speed
     n_jobs, n_machines = len(first) - 1, len(lengths)
     j: Any
@@ -148,16 +139,10 @@ def _sequence_loops(
 
 
 def _order_loops(
-    solutions: Any,
-    first: Any,
-    entries: Any,
-    lengths: Any,
-    dates: Any,
-    visits: Any,
-    criterion: int,
-    result: Any,
+    solutions: Any, tables: Tables, visits: Any, criterion: int, result: Any
 ) -> None:
     """Run machines as far as their next jobs have come, with a stack of machines."""
+    first, entries, lengths, dates = tables
     n_jobs, n_machines = len(first) - 1, len(lengths)
     j: Any
     n_operations = first[n_jobs]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,7 @@ CRITERION_NUMBER = {
 """How compiled code knows the criteria."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tables:
+class Tables(NamedTuple):
     """An instance as arrays that compiled code reads.
 
     Parameters
