@@ -11,7 +11,7 @@ import pytest
 
 from dpbb.problems import decoded
 from dpbb.proof import checker
-from dpbb.proof.verify import _Again
+from dpbb.proof.again import Again
 from tests.unit.proof.conftest import deal, run_certificate
 from tests.unit.proof.test_forgeries import books, inflated, shape
 
@@ -80,7 +80,7 @@ def test_counts_where_the_bound_fell_are_between_those_of_its_ends(plain, both):
 
 def test_a_walk_that_leaves_nothing_out_counts_all(true):
     tree = checker.Tree(true)
-    again = _Again(
+    again = Again(
         decoded({"kind": checker.KIND, **true["instance"]}), true, "reference", None
     )
     result = true["result"]
