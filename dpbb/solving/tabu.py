@@ -1,6 +1,7 @@
 """``dpbb.tabu_search``: tabu search by itself, here or over a cluster."""
 
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from typing import Any
@@ -21,7 +22,7 @@ from dpbb.flowshop.heuristics.tabu.search import (
     read_shop,
     run_searches,
 )
-from dpbb.flowshop.heuristics.tabu.state import Neighbourhood, Objective, Rules, Tabu
+from dpbb.flowshop.heuristics.tabu.state import Neighbourhood, Objective, Tabu
 from dpbb.options.kinds import one_of, whole
 
 
@@ -108,13 +109,19 @@ def tabu_search(
         whole(1).check(threads, "threads")
     one_of(*DEVICES).check(device, "device")
     starts = make_starts(shop, start, searches, seed)
+    run = partial(
+        run_searches,
+        rules,
+        generations=generations,
+        device=device,
+        threads=threads,
+        shape=shape,
+        fastest=sharing is None,
+    )
     if client is None and scheduler is None:
-        return run_searches(
-            rules, starts, generations, device, threads, shape, fastest=sharing is None
-        )
-    job = partial(
-        _run_part, rules, generations, device, threads or 1, shape, sharing is None
-    )  # the rules travel once a task: some kilobytes of times
+        return run(starts)
+    # the rules travel once a task: some kilobytes of times
+    job = partial(_numbered, partial(run, threads=threads or 1))
     with ExitStack() as stack:
         if client is None:
             client = stack.enter_context(connect(str(scheduler)))
@@ -127,18 +134,9 @@ def tabu_search(
     return joined([found[number] for number in range(len(parts))], seconds)
 
 
-def _run_part(
-    rules: Rules,
-    generations: int,
-    device: str,
-    threads: int,
-    shape: Shape | None,
-    fastest: bool,
-    part: tuple[int, NDArray[np.int32]],
+def _numbered(
+    run: Callable[[NDArray[np.int32]], TabuResult], part: tuple[int, NDArray[np.int32]]
 ) -> tuple[int, TabuResult]:
     """Run some of the starts on a worker."""
     number, starts = part
-    found = run_searches(
-        rules, starts, generations, device, threads, shape, fastest=fastest
-    )
-    return number, found
+    return number, run(starts)
