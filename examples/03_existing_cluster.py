@@ -15,7 +15,7 @@ import dpbb
 
 def main(client: Client) -> None:
     print(f"dashboard: {client.dashboard_link}")
-    with dpbb.submit("ta022", client=client, verbosity="quiet") as run:
+    with dpbb.submit("ta028", client=client, verbosity="quiet") as run:
         # The run lives on the cluster: it goes on if this process ends, and
         # dpbb.attach(run_id, client) finds it again.
         print(f"run {run.run_id}")

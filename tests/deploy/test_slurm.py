@@ -117,8 +117,8 @@ def limited(slurm, tmp_path_factory):
     """A job that is to be queued again, one that meets its time limit unprepared."""
     folder = tmp_path_factory.mktemp("limited")
     return (
-        Job(slurm, folder, "again", *ENDLESS, time=2, signal="B:USR1@10"),
-        Job(slurm, folder, "over", *ENDLESS, time=1, signal="B:URG@10"),
+        Job(slurm, folder, "again", *ENDLESS, time=3, signal="B:USR1@10"),
+        Job(slurm, folder, "over", *ENDLESS, time=2, signal="B:URG@10"),
     )
 
 
