@@ -10,7 +10,6 @@ import sys
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import signal
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
@@ -117,11 +116,3 @@ def dask_processes(
         yield processes
     finally:
         processes.end_all()
-
-
-def signalled(process: subprocess.Popen[bytes], number: signal.Signals) -> bool:
-    """Send a signal; False if the process has ended."""
-    if process.poll() is not None:
-        return False
-    process.send_signal(number)
-    return True

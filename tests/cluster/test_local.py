@@ -43,11 +43,11 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 @pytest.mark.skipif(not GOLDEN.is_file(), reason="no ../shared/golden here")
 @pytest.mark.parametrize(("workers", "threads"), [(1, 4), (4, 1)])
 def test_golden_table_through_a_local_cluster(workers, threads):
-    """Every tree of at most 20 M nodes, through one of the two clusters.
+    """Every tree of at most 5 M nodes, through one of the two clusters.
 
     The counts are those of one process, exactly.
     """
-    table = [row for row in rows() if row[3] <= 20_000_000][workers == 1 :: 2]
+    table = [row for row in rows() if row[3] <= 5_000_000][workers == 1 :: 2]
     assert len(table) > 50
     with (
         LocalCluster(

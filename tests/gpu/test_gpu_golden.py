@@ -9,7 +9,7 @@ from dpbb.engines import explore_to_end
 from dpbb.engines.gpu import memory as memory_module
 from dpbb.options import Tuning
 from dpbb.tree import WorkUnit, n_leaves
-from tests.parity.tables import golden_problem, rows
+from tests.parity.tables import golden_problem, on_gpu, rows
 
 pytestmark = [pytest.mark.gpu, pytest.mark.data, pytest.mark.timeout(300)]
 
@@ -17,7 +17,7 @@ MOST_NODES = 5_000_000
 FREE_BYTES = 8 << 30
 """Memory enough for these trees, and what others take meanwhile changes no K."""
 
-ROWS = [row for row in rows() if row[3] <= MOST_NODES]
+ROWS = on_gpu([row for row in rows() if row[3] <= MOST_NODES])
 
 
 @pytest.mark.parametrize("explorers", [4096, 16384])

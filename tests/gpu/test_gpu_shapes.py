@@ -11,7 +11,7 @@ from dpbb.engines import explore_to_end
 from dpbb.flowshop.models import lb1_cuda
 from dpbb.options import Balance, TreeOptions, Tuning
 from dpbb.tree import WorkUnit, n_leaves
-from tests.parity.tables import benchmark_problem, shape_rows
+from tests.parity.tables import benchmark_problem, on_gpu, shape_rows
 
 pytestmark = [pytest.mark.gpu, pytest.mark.data, pytest.mark.timeout(300)]
 
@@ -29,8 +29,8 @@ def explore(gpu, problem, ub, tuning=None, unit=None):
 
 @pytest.mark.parametrize(
     ("name", "ub", "decomposed", "leaves"),
-    ROWS,
-    ids=[f"{row[0]}@{row[1]}" for row in ROWS],
+    on_gpu(ROWS),
+    ids=[f"{row[0]}@{row[1]}" for row in on_gpu(ROWS)],
 )
 @pytest.mark.parametrize("balance", list(Balance))
 def test_tree_has_the_size_that_the_cpu_engine_counts(

@@ -39,6 +39,11 @@ def _rows(table, **others):
         ]
 
 
+def on_gpu(found):
+    """All of these rows; where no GPU is one alone, to say why."""
+    return found[: 1 if obstacle("gpu") else None]
+
+
 def golden_params(share=1, names=tuple(SPECS)):
     """Engine and row, as far as the engine can take it; large ones marked slow.
 
