@@ -22,7 +22,7 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
-from distributed import Client
+from distributed import Client, LocalCluster
 
 from dpbb.bench.common import check_counts, explored, write_json
 from dpbb.cluster.client.open import submit_run
@@ -185,8 +185,6 @@ def measure(tree: Tree, threads: int, repeat: int) -> list[Way]:
 
     Returns raw first; then one worker with all threads, and one worker for each.
     """
-    from distributed import Client, LocalCluster
-
     ways = [
         Way("raw", 0, threads),
         Way(f"1 worker x {threads}", 1, threads),

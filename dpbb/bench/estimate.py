@@ -18,6 +18,7 @@ from dpbb.errors import OptionError
 from dpbb.estimation.estimating import SECONDS, estimate
 from dpbb.flowshop.formats import read_instance
 from dpbb.options import BranchingRule, EngineName
+from dpbb.result import Status
 
 FACTOR = 3.0
 """An estimate is good when truth and estimate differ by no more than this factor."""
@@ -158,8 +159,6 @@ class Measurement:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the suite's arguments."""
-    from pathlib import Path
-
     parser.add_argument(
         "--instances", nargs="+", metavar="NAME", help="default: all that are known"
     )
@@ -264,7 +263,6 @@ def count(
     Returns 1 if one of them was not counted, in time or at all.
     """
     from dpbb.api import solve
-    from dpbb.result import Status
 
     missed = 0
     for one in wanted:

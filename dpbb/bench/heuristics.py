@@ -18,11 +18,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from dpbb.bench.common import Machine, check_counts
-from dpbb.bench.heuristics_report import Report, save_better
+from dpbb.bench.heuristics_report import Report, draw, save_better
 from dpbb.bench.heuristics_runs import Run, RunsFile, Task, cores_of_their_own, run_all
 from dpbb.cluster.worker.gpus import VISIBLE, visible_gpus
 from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance
+from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.heuristics import DEVICES, HEURISTICS
 from dpbb.text.files import check_writable
 
@@ -140,16 +141,12 @@ def run(args: argparse.Namespace) -> int:
     if args.json is not None:
         args.json.write_text(report.to_json())
     if args.plot is not None and report.runs:
-        from dpbb.bench.heuristics_report import draw
-
         draw(report.runs, args.plot)
     return int(bool(wrong or failures))
 
 
 def tasks_of(args: argparse.Namespace) -> list[tuple[FlowShopInstance, Task]]:
     """Return all runs, so that whatever part is made first says something of all."""
-    from dpbb.flowshop.formats import read_instance
-
     shops = {}
     for member in args.members:
         for name in args.classes:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from dpbb.flowshop import FlowShopInstance
 from dpbb.flowshop.makespan import makespan
+from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.plotting import style
 from dpbb.text.files import whole_file
 from dpbb.text.json_text import json_text
@@ -189,8 +190,6 @@ class Report:
 
 def save_better(run: Run, instance: FlowShopInstance, folder: Path) -> Path:
     """Write a schedule below the best-known one; ``dpbb evaluate`` checks the file."""
-    from dpbb.flowshop.problem import FlowShopProblem
-
     schedule = FlowShopProblem(instance).schedule(run.permutation)
     path = folder / f"{instance.name}-{run.value}.json"
     content = {

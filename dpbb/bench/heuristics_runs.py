@@ -23,6 +23,7 @@ import dpbb
 from dpbb.cluster.worker.gpus import VISIBLE
 from dpbb.errors import DpbbError, OptionError
 from dpbb.kernels.cores import usable_cpus
+from dpbb.problem import StartSearch
 from dpbb.text.json_text import json_text
 
 if TYPE_CHECKING:
@@ -180,7 +181,6 @@ def run_one(instance: FlowShopInstance, task: Task, *, limit_s: float) -> Run:
     """Run a heuristic once; ``limit_s`` is that of the task, or a shorter one."""
     from dpbb.flowshop.heuristics import first_incumbent
     from dpbb.flowshop.makespan import makespan
-    from dpbb.problem import StartSearch
 
     steps: list[tuple[float, int, str]] = []
     began = time.monotonic()

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from dpbb.bench.common import Machine, check_counts, find_gpu, write_json
 from dpbb.bench.jobshop_batches import BATCHES, Batches
-from dpbb.bench.jobshop_report import Bench, TableRow
+from dpbb.bench.jobshop_report import Bench, TableRow, draw_table
 from dpbb.bench.jobshop_table import SETS, Table
 
 PARTS = ("table", "batch", "cpu")
@@ -92,8 +92,6 @@ def _write(bench: Bench, args: argparse.Namespace) -> None:
             writer.writeheader()
             writer.writerows(asdict(row) for row in report.table)
     if args.plot is not None and report.table:
-        from dpbb.bench.jobshop_report import draw_table
-
         bench.guarded(
             "plot", partial(draw_table, report.table, report.device, args.plot)
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from dpbb.bench.common import check_counts, differ, write_json
 from dpbb.engines.registry import engines_by_kind
 from dpbb.errors import DpbbError
 from dpbb.flowshop import FlowShopInstance
+from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.options import EngineName, TreeOptions
 from dpbb.result import Result
@@ -129,8 +130,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the suite; returns 0 unless a count is wrong."""
-    from dpbb.flowshop.formats import read_instance
-
     check_counts(args, "gpus", "repeat")
     instances = {
         tree: read_instance(TREES[tree][0], data_dir=args.data) for tree in args.trees
@@ -275,8 +274,6 @@ def _measure(
 
 def _with_efficiency(one: Measurement, before: Sequence[Measurement]) -> Measurement:
     """Compare with the first measurement of the tree, GPU by GPU."""
-    from dataclasses import replace
-
     first = next((other for other in before if other.tree == one.tree), one)
     each, base = one.nodes_per_s / one.gpus, first.nodes_per_s / first.gpus
     return replace(one, efficiency=each / base if base else 0.0)

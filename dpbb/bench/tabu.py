@@ -190,8 +190,6 @@ class Bench:
 
     def _carveouts(self) -> None:
         """Plan the paper's 16 and 48 KB of shared memory, of 256 KiB there are."""
-        from dpbb.flowshop.heuristics.tabu.gpu import Shape
-
         shapes = [Shape(shared_steps=False, carveout=share) for share in (7, 21)]
         for size, seed in self._instances():
             for way in self.args.ways if size in CARVED_SIZES else ():

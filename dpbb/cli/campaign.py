@@ -18,7 +18,7 @@ from dpbb.campaign.folder import (
     CampaignFolder,
     Record,
 )
-from dpbb.campaign.sets import ALLOWED, members
+from dpbb.campaign.sets import ALLOWED, members, read_schedules
 from dpbb.cli.shared import (
     PICTURES,
     add_options,
@@ -125,7 +125,6 @@ def run(args: argparse.Namespace) -> int:
             f"--estimate-time: expected a number > 0, got {args.estimate_time}"
         )
     from dpbb.campaign.running import Campaign, problems_of
-    from dpbb.campaign.sets import read_schedules
 
     options = SolveOptions.from_mapping(given_options(args))
     with logging_to_stderr(options.verbosity):

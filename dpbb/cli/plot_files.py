@@ -4,17 +4,18 @@ import argparse
 import csv
 import io
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dpbb.coordination.format import MAGIC
-from dpbb.coordination.snapshot import Snapshot
+from dpbb.coordination.snapshot import RunState, Snapshot
 from dpbb.errors import InstanceError, OptionError
 from dpbb.options import kinds
 from dpbb.options.permutations import check_permutation
+from dpbb.problem import Scheduled, instance_name_of
 from dpbb.result import Result, json_form
 from dpbb.result.schedule import COLUMNS, Schedule
 from dpbb.text.files import noted
@@ -102,8 +103,6 @@ def _unknown(file: str, got: str) -> OptionError:
 
 def _snapshot(values: Any, file: str) -> Snapshot:
     """Return a snapshot of a log, without what no plot needs."""
-    from dpbb.coordination.snapshot import RunState, Snapshot
-
     drawn = json_form.of_object(
         {
             "instance": json_form.text,
@@ -214,11 +213,8 @@ def _with_schedule(result: Result, args: argparse.Namespace) -> Result:
     if result.permutation is None or result.operations is not None:
         result.schedule()  # raises if there is none
         return result
-    from dataclasses import replace
-
     from dpbb.flowshop.family import read_problem
     from dpbb.flowshop.given import GivenEnds
-    from dpbb.problem import Scheduled, instance_name_of
     from dpbb.solving.arguments import with_ends
 
     hint = "the schedule of a result needs its instance: give it with --instance"

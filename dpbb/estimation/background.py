@@ -147,7 +147,6 @@ def answer_apart(
 def answer(request: bytes) -> Remainder:
     """Estimate what a request asks for, in this process, with one thread."""
     from dpbb.estimation.plain import sampler_of
-    from dpbb.estimation.roots import RootSample
     from dpbb.estimation.sampling import doubts, interval
 
     with np.load(io.BytesIO(request), allow_pickle=False) as file:

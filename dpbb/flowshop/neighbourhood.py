@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.heuristics.tabu.search import (
     choose_device,
     make_rules,
     make_search,
     make_starts,
-    read_shop,
 )
 from dpbb.flowshop.heuristics.tabu.state import Neighbourhood
 
@@ -73,7 +73,7 @@ def _values(
     device: str,
     threads: int | None,
 ) -> NDArray[np.int32]:
-    shop = read_shop(instance)
+    shop = read_instance(instance)
     rules = make_rules(shop, neighbourhood=neighbourhood)
     starts = make_starts(shop, permutation, 1, 0)
     if shop.n_jobs == 1:

@@ -117,16 +117,9 @@ def evaluate(
 
 def _suits_gpu(solutions: Any) -> bool:
     """Whether a batch is large, and there is a GPU."""
-    if getattr(solutions, "size", 0) < LEAST_FOR_GPU:
-        return False
-    from dpbb.errors import EngineUnavailable
-    from dpbb.kernels.nvrtc import require_gpu
+    from dpbb.kernels.nvrtc import has_gpu
 
-    try:
-        require_gpu()
-    except EngineUnavailable:
-        return False
-    return True
+    return getattr(solutions, "size", 0) >= LEAST_FOR_GPU and has_gpu()
 
 
 def check_array(instance: JobShopInstance, array: Any, encoding: Encoding) -> None:

@@ -41,6 +41,15 @@ def require_gpu(device: int = 0) -> Any:  # the module
     return cupy
 
 
+def has_gpu() -> bool:
+    """Whether there is a GPU, and CuPy."""
+    try:
+        require_gpu()
+    except EngineUnavailable:
+        return False
+    return True
+
+
 def is_shared(device: int = 0) -> bool:
     """Whether several processes may use a device at a time, as far as is known."""
     try:

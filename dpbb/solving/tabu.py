@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.cluster.client.connect import connect
+from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.heuristics.spread import n_tasks, results
 from dpbb.flowshop.heuristics.tabu.gpu import Shape
 from dpbb.flowshop.heuristics.tabu.search import (
@@ -19,7 +20,6 @@ from dpbb.flowshop.heuristics.tabu.search import (
     joined,
     make_rules,
     make_starts,
-    read_shop,
     run_searches,
 )
 from dpbb.flowshop.heuristics.tabu.state import Neighbourhood, Objective, Tabu
@@ -100,7 +100,7 @@ def tabu_search(
     >>> dpbb.tabu_search([[3, 2], [1, 4], [2, 2]], generations=5, device="cpu").value
     9
     """
-    shop = read_shop(instance)
+    shop = read_instance(instance)
     rules = make_rules(shop, tenure, neighbourhood, sharing, tabu, objective)
     whole(0, MOST_GENERATIONS).check(generations, "generations")
     whole(1).check(searches, "searches")

@@ -21,8 +21,9 @@ from dpbb.cluster.scheduler.open_run import OpenRun
 from dpbb.cluster.scheduler.outlook import Prospect, Remaining, Sample
 from dpbb.coordination.checkpoint import Checkpoint
 from dpbb.coordination.snapshot import RunState
-from dpbb.estimation.background import Remainder
+from dpbb.estimation.background import Remainder, encode, estimate_apart
 from dpbb.estimation.result import MOST_NODES
+from dpbb.estimation.roots import RootSample
 from dpbb.options import Estimates
 from dpbb.problem import Encodable, Problem
 
@@ -175,9 +176,6 @@ def estimate_saved(
     is_wanted: Callable[[], bool],
 ) -> Remainder | None:
     """Estimate what a run has left; blocks. None if not wanted any more."""
-    from dpbb.estimation.background import encode, estimate_apart
-    from dpbb.estimation.roots import RootSample
-
     units = [unit.open_roots for unit in saved.units]
     random = np.random.default_rng(seed)
     roots = RootSample.drawn_from(units, MOST_ROOTS, random)

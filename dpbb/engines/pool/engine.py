@@ -13,7 +13,7 @@ from dpbb.engines.base import Device
 from dpbb.engines.cpu.engine import CpuEngine
 from dpbb.engines.gpu.engine import GpuEngine
 from dpbb.engines.modelled import obstacle_of
-from dpbb.engines.pool.bounding import Bounding, DeviceBounding
+from dpbb.engines.pool.bounding import Bounding, CpuBounding, DeviceBounding
 from dpbb.engines.pool.session import PoolSession
 from dpbb.engines.pool.settings import PoolSettings
 from dpbb.errors import EngineUnavailable
@@ -80,9 +80,6 @@ class PoolEngine:
         all_optima: bool = False,
     ) -> PoolSession:
         """Start a session with settings that options do not have, too."""
-        from dpbb.engines.pool.bounding import CpuBounding
-        from dpbb.engines.pool.session import PoolSession
-
         obstacle = self.supports(problem, tree)
         if obstacle is not None:
             raise EngineUnavailable(f"the pool engine cannot run: {obstacle}")
@@ -105,8 +102,6 @@ class PoolEngine:
     def _on_device(
         model: PoolModel, device: Device, settings: PoolSettings
     ) -> DeviceBounding:
-        from dpbb.engines.pool.bounding import DeviceBounding
-
         reason = GpuEngine().availability()
         if reason is not None:
             raise EngineUnavailable(reason)

@@ -11,13 +11,13 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.errors import EngineUnavailable, OptionError, shown
+from dpbb.errors import OptionError, shown
 from dpbb.flowshop.bounds.lb2 import JohnsonTables, Pairs, machine_pairs, pair_bounds
 from dpbb.flowshop.bounds.nodes import Nodes
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.kernels.cores import thread_count
-from dpbb.kernels.nvrtc import require_gpu
+from dpbb.kernels.nvrtc import has_gpu, require_gpu
 from dpbb.options.kinds import flag, one_of, optional, whole
 
 __all__ = ["Pairs", "lb1", "lb2", "learned_pairs", "machine_pairs"]
@@ -231,13 +231,7 @@ def _narrow(arrays: Any, values: Any, dtype: Any) -> Any:
 
 def _suits_gpu(rows: Any, pairs: NDArray[np.intp]) -> bool:
     """Whether a batch is large, and there is a GPU."""
-    if rows.size * max(1, len(pairs)) < LEAST_FOR_GPU:
-        return False
-    try:
-        require_gpu()
-    except EngineUnavailable:
-        return False
-    return True
+    return rows.size * max(1, len(pairs)) >= LEAST_FOR_GPU and has_gpu()
 
 
 def _on_gpu(

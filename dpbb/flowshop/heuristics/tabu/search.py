@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbb.errors import EngineUnavailable, OptionError
+from dpbb.errors import OptionError
 from dpbb.flowshop.heuristics.plain import neh
 from dpbb.flowshop.heuristics.search import Search, improve
 from dpbb.flowshop.heuristics.tabu.cpu import CpuSearch
@@ -34,6 +34,7 @@ from dpbb.flowshop.heuristics.tabu.state import (
 )
 from dpbb.flowshop.instance import FlowShopInstance
 from dpbb.kernels.cores import physical_cores
+from dpbb.kernels.nvrtc import has_gpu, require_gpu
 from dpbb.options.kinds import member, whole
 from dpbb.options.permutations import check_permutation
 from dpbb.problem import Incumbent
@@ -170,49 +171,19 @@ def make_search(
 ) -> CpuSearch | GpuSearch:
     """Return searches that are ready to run; compilation is over."""
     if device == "gpu":
-        from dpbb.flowshop.heuristics.tabu.gpu import GpuSearch
-
         return GpuSearch(rules.times, rules, starts, index, shape)
     search = CpuSearch(rules, starts, threads or physical_cores())
-    small = Rules(
-        np.ones((2, rules.times.shape[1]), np.int64),
-        rules.neighbourhood,
-        rules.sharing,
-        rules.tabu,
-        rules.objective,
-        1,
-    )
-    CpuSearch(small, np.array([[0, 1]], np.int32)).run(
-        State.of(small, np.array([[0, 1]], np.int32), 1), 1
-    )
+    times, two = np.ones((2, rules.times.shape[1]), int), np.array([[0, 1]], np.int32)
+    small = replace(rules, times=times, tenure=1, kept=(0, 0))
+    CpuSearch(small, two).run(State.of(small, two, 1), 1)
     return search
 
 
 def choose_device(device: str) -> str:
     """Return ``"gpu"`` or ``"cpu"``."""
-    if device == "cpu":
-        return device
-    from dpbb.kernels.nvrtc import require_gpu
-
-    try:
+    if device == "gpu":
         require_gpu()
-    except EngineUnavailable:
-        if device == "gpu":
-            raise
-        return "cpu"
-    return "gpu"
-
-
-def read_shop(instance: Any) -> FlowShopInstance:
-    """Return the instance that is given or named."""
-    from dpbb.flowshop.formats import read_instance
-    from dpbb.flowshop.instance import FlowShopInstance
-
-    if isinstance(instance, FlowShopInstance):
-        return instance
-    if isinstance(instance, str) or hasattr(instance, "__fspath__"):
-        return read_instance(instance)
-    return FlowShopInstance.from_array(instance)
+    return "gpu" if device != "cpu" and has_gpu() else "cpu"
 
 
 def make_rules(
@@ -260,9 +231,6 @@ def make_starts(
 ) -> NDArray[np.int32]:
     """Return a permutation for each search, shape (searches, n_jobs)."""
     if start is None:
-        from dpbb.flowshop.heuristics.plain import neh
-        from dpbb.flowshop.heuristics.search import Search
-
         given = [neh(Search(shop, lower_bound=0)).permutation]
     else:
         given = list(start) if _are_several(start) else [start]
@@ -326,8 +294,6 @@ def tabu_gpu(search: Search, start: Incumbent | None = None) -> Incumbent:
 
 def load(_search: Search, _start: Incumbent) -> None:
     """Load or compile what runs on cores, so that it takes no time from a search."""
-    from dpbb.flowshop.instance import FlowShopInstance
-
     tiny = make_rules(FlowShopInstance("load", np.eye(3, 2, dtype=int)), 1)
     make_search(tiny, np.array([[0, 1, 2]], np.int32), "cpu", 1)
 

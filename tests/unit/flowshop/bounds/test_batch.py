@@ -107,6 +107,7 @@ def test_a_device_that_is_missing_is_named(monkeypatch):
         raise EngineUnavailable("GPU: none here")
 
     monkeypatch.setattr(batch, "require_gpu", missing)
+    monkeypatch.setattr("dpbb.kernels.nvrtc.require_gpu", missing)
     with pytest.raises(EngineUnavailable, match="none here"):
         dpbb.bounds.lb2(SHOP, [GOOD], 0, 0, device="gpu")
     monkeypatch.setattr(batch, "LEAST_FOR_GPU", 1)
