@@ -3,6 +3,24 @@
 ``run`` returns the exit code: 0 unless a count is wrong.
 """
 
+import argparse
+from pathlib import Path
+
+from dpbb.text.files import check_writable
+
+WRITTEN = ("runs", "json", "csv", "plot")
+"""Arguments of suites that name files to write."""
+
+
+def check_written(args: argparse.Namespace) -> None:
+    """Raise OptionError for two that are one file, or one that cannot be written."""
+    known: list[Path] = []
+    for name in WRITTEN:
+        if (path := getattr(args, name, None)) is not None:
+            check_writable(path, f"--{name}", *known)
+            known.append(path)
+
+
 SUITES = {
     "cascade": "trees at the optimum with LB1, LB2 and cascades, CPU or GPU",
     "cold": "whole `dpbb solve` processes, from the prompt to the proof",

@@ -25,7 +25,6 @@ from dpbb.errors import OptionError
 from dpbb.flowshop import FlowShopInstance
 from dpbb.flowshop.formats import read_instance
 from dpbb.flowshop.heuristics import DEVICES, HEURISTICS
-from dpbb.text.files import check_writable
 
 TAILLARD = {
     "20x5": 1,
@@ -118,11 +117,6 @@ def run(args: argparse.Namespace) -> int:
     if min(args.limits) <= 0:
         raise OptionError(f"--limits: expected seconds above 0, got {min(args.limits)}")
     wanted = tasks_of(args)
-    written: list[Path] = []
-    for name in ("runs", "json", "plot"):
-        if (file := getattr(args, name)) is not None:
-            check_writable(file, f"--{name}", *written)
-            written.append(file)
     places = _places(args)
     runs = RunsFile(args.runs)
     left = [(shop, task) for shop, task in wanted if task not in runs.runs]

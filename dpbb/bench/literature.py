@@ -114,8 +114,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the tables as Markdown; returns 0 unless a count is wrong."""
-    for name in ("repeat", "limit_s"):
-        if getattr(args, name) <= 0:
+    for name in ("repeat", "limit_s", "threads"):
+        if getattr(args, name) is not None and getattr(args, name) <= 0:
             flag = f"--{name.replace('_', '-')}"
             raise OptionError(f"{flag}: expected above 0, got {getattr(args, name)}")
     machine = Machine.this()
@@ -189,9 +189,10 @@ def _closed(folders: Sequence[str]) -> list[dict[str, Any]]:
     records: dict[str, Record] = {}
     for folder in folders:
         table = folder.endswith(".csv")
-        own = _rows(Path(folder)) if table else CampaignFolder(Path(folder)).records()
+        path = Path(folder)
+        own = _rows(path) if table else CampaignFolder(path, "--campaigns").records()
         for record in own.values():
-            doubt = "" if table else doubt_of(record, Path(folder))
+            doubt = "" if table else doubt_of(record, path)
             if doubt:
                 print(f"{record.instance} in {folder} is left out: {doubt}")
             elif record.proved or record.instance not in records:
@@ -211,7 +212,8 @@ def _closed(folders: Sequence[str]) -> list[dict[str, Any]]:
         if known is None or not known.attempts:
             _row(*published, "not tried", "-", "-", "-", "-", "-")
             continue
-        found = f"{known.makespan:,}" if known.proved else f">= {known.lower_bound:,}"
+        best = known.makespan if known.proved else None  # a cutoff has no schedule
+        found = f">= {known.lower_bound:,}" if best is None else f"{best:,}"
         explored = known.decomposed + known.leaves
         _row(
             *published,
@@ -236,7 +238,7 @@ def _rows(file: Path) -> dict[str, Record]:
             n_jobs=n_jobs,
             n_machines=n_machines,
             status=row["status"],
-            makespan=int(row["makespan"] or 0),
+            makespan=int(row["makespan"]) if row["makespan"] else None,
             lower_bound=int(row["lower_bound"] or 0),
             decomposed=int(row["nodes"]),
             seconds=float(row["seconds"]),

@@ -150,14 +150,26 @@ class Record:
 class CampaignFolder:
     """Reads and writes the records of one folder.
 
-    ``path``: made where it is not there, unless it is to be read alone.
+    Parameters
+    ----------
+    path
+        Made where it is not there, unless it is only read.
+    reader
+        Who only reads it, for messages.
 
-    OptionError: it cannot be written to.
+    Raises
+    ------
+    OptionError
+        It cannot be written to; or it is to be read, and no campaign made it.
     """
 
-    def __init__(self, path: Path, *, read_alone: bool = False) -> None:
+    def __init__(self, path: Path, reader: str | None = None) -> None:
         self.path = path
-        if read_alone:
+        if reader is not None:
+            if not (path / RECORDS).is_dir():
+                raise OptionError(
+                    f"{reader}: expected the folder of a campaign, got {path}"
+                )
             return
         try:
             (path / RECORDS).mkdir(parents=True, exist_ok=True)

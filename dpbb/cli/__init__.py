@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 
 import dpbb
-from dpbb.bench import SUITES
+from dpbb.bench import SUITES, check_written
 from dpbb.cli.output import checked_stdout, silence
 from dpbb.errors import DpbbError, InstanceError, OptionError, SchedulerLostError
 from dpbb.options.kinds import nearest
@@ -61,6 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with checked_stdout(), noting():
             args = _parse(sys.argv[1:] if arguments is None else list(arguments))
+            if args.run.__module__.startswith("dpbb.bench."):
+                check_written(args)
             return int(args.run(args))
     except (InstanceError, OptionError) as error:
         print(f"dpbb: error: {error}", file=sys.stderr)

@@ -190,9 +190,7 @@ def _report(paths: Sequence[Path], files: Sequence[str], data: str | None) -> in
     found: dict[str, Record] = {}
     doubts = 0
     for path in {path.resolve(): path for path in paths}.values():
-        if not (path / RECORDS).is_dir():
-            raise OptionError(f"report: expected the folder of a campaign, got {path}")
-        folder = CampaignFolder(path, read_alone=True)
+        folder = CampaignFolder(path, REPORT)
         for file, written in folder.by_file().items():
             record = after_kill(written, file, folder)
             doubt = doubt_of(record, path, data)
@@ -210,6 +208,7 @@ def _report(paths: Sequence[Path], files: Sequence[str], data: str | None) -> in
         raise OptionError(f"report: expected records in {paths[0]}, got none")
     from dpbb.campaign.report import FORMS, draw
 
+    _show(records)
     for name in files:
         suffix = known_suffix(name, "--write", (*FORMS, *PICTURES))
         with whole_file(name):
@@ -217,7 +216,6 @@ def _report(paths: Sequence[Path], files: Sequence[str], data: str | None) -> in
                 Path(name).write_text(FORMS[suffix](records), encoding="utf-8")
             else:
                 draw(records).savefig(name, dpi=150)
-    _show(records)
     return 1 if doubts else 0
 
 

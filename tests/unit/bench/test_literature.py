@@ -40,6 +40,9 @@ def test_records_of_campaigns_are_beside_what_was_published(tmp_path, capsys):
     folder.save(record)
     left = {"instance": "ta101", "digest": "e", "status": "feasible"}
     folder.save(replace(record, **left, lower_bound=6000))
+    cutoff = {"instance": "ta109", "digest": "k", "status": "infeasible_cutoff"}
+    below = replace(record, **cutoff, makespan=None, permutation=None)
+    folder.save(replace(below, lower_bound=11146))
     large = {"instance": "VFR100_20_1", "digest": "g", "source": "VFR100_20_1"}
     folder.save(replace(record, **large))
     folder.save(replace(record, instance="ta107", digest="h", makespan=1))
@@ -49,16 +52,18 @@ def test_records_of_campaigns_are_beside_what_was_published(tmp_path, capsys):
     published = "| ta090 | 6404 | 128 | 78 | 3 | 1.7e+11 |"
     assert f"{published} 6,404 | 15.2 | 0.002 | 4e+06 | gpu | uncut_beam |" in said
     assert "2.2e+11 | >= 6,000 |" in said
-    assert said.count("not tried") == 9
+    assert "1e+10 | >= 11,146 |" in said
+    assert said.count("not tried") == 8
     assert "ta107 in" in said
     assert "its lower bound 6404 is above its makespan 1" in said
     assert f"{literature.PUBLISHED_VFR}; here" in said
     assert "| 100x20 |         1 |      1 |" in said
     table = tmp_path / "report.csv"
-    table.write_text(report.as_csv([record]))
+    table.write_text(report.as_csv([record, below]))
     assert main(["bench", "literature", *arguments[:3], str(table)]) == 0
     said = capsys.readouterr().out
     assert f"{published} 6,404 | 15.2 | 0.002 | 4e+06 | gpu | uncut_beam |" in said
+    assert "1e+10 | >= 6,404 |" in said
     table.write_text("instance,size\na,1x1\n")
     assert main(["bench", "literature", *arguments[:3], str(table)]) == 2
 
@@ -66,3 +71,28 @@ def test_records_of_campaigns_are_beside_what_was_published(tmp_path, capsys):
 def test_bad_numbers_are_refused(capsys):
     assert main(["bench", "literature", "--limit-s", "-1"]) == 2
     assert "--limit-s: expected above 0, got -1.0" in capsys.readouterr().err
+    assert main(["bench", "literature", "--threads", "-3"]) == 2
+    assert "--threads: expected above 0, got -3" in capsys.readouterr().err
+
+
+def test_what_is_no_folder_of_a_campaign_is_refused_and_not_made(tmp_path, capsys):
+    other = tmp_path / "other"
+    arguments = ["--part", "closed", "--campaigns", str(other)]
+    assert main(["bench", "literature", *arguments]) == 2
+    said = f"--campaigns: expected the folder of a campaign, got {other}"
+    assert said in capsys.readouterr().err
+    assert not other.exists()
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(
+    tmp_path, capsys
+):
+    for file, said in (
+        (tmp_path / "no/x.json", "--json: expected a file that can be written"),
+        (tmp_path / "runs", "--json: expected another file than"),
+    ):
+        arguments = ["--runs", str(tmp_path / "runs"), "--json", str(file)]
+        assert main(["bench", "heuristics", *arguments]) == 2
+        out, err = capsys.readouterr()
+        assert said in err
+        assert not out
