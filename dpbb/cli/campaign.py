@@ -28,7 +28,7 @@ from dpbb.cli.shared import (
     stopping,
 )
 from dpbb.errors import OptionError
-from dpbb.options import SolveOptions
+from dpbb.options import SolveOptions, kinds
 from dpbb.text.files import check_writable, whole_file
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--data", metavar="FOLDER", help="VRF files; default: $DPBB_DATA"
     )
     parser.add_argument(
-        "--budget", type=float, metavar="X", help="begin no instance after X seconds"
+        "--budget", metavar="X", help="begin no instance after X seconds"
     )
     parser.add_argument(
         "--side-by-side",
@@ -74,8 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--estimate-time",
-        type=float,
-        default=1.0,
+        default="1",
         metavar="X",
         help="seconds of sampling for each instance (default: 1)",
     )
@@ -118,12 +117,9 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError(
             f"--side-by-side: expected at least 1, got {args.side_by_side}"
         )
-    if args.budget is not None and not args.budget >= 0:
-        raise OptionError(f"--budget: expected a number >= 0, got {args.budget}")
-    if not 0 < args.estimate_time < float("inf"):
-        raise OptionError(
-            f"--estimate-time: expected a number > 0, got {args.estimate_time}"
-        )
+    if args.budget is not None:
+        args.budget = kinds.seconds(least=0).parse(args.budget, "--budget")
+    sampled = kinds.seconds(above=0).parse(args.estimate_time, "--estimate-time")
     from dpbb.campaign.running import Campaign, problems_of
 
     options = SolveOptions.from_mapping(given_options(args))
@@ -137,7 +133,7 @@ def run(args: argparse.Namespace) -> int:
             options,
             side_by_side=args.side_by_side,
             budget_s=args.budget,
-            estimate_s=args.estimate_time,
+            estimate_s=sampled,
             schedules=schedules,
             hint=args.hint,
             certificates=not args.no_certificates,

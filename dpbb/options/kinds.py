@@ -127,6 +127,20 @@ def number(
     return Kind(allowed, check, parse, "X", "float")
 
 
+def seconds(**limits: float) -> Kind:
+    """Seconds within bounds, see ``number``; as text in minutes or hours, too."""
+    plain = number(**limits)
+    allowed = f"{plain.allowed}; on the command line also 30m or 2h"
+
+    def parse(text: str, name: str) -> float:
+        value, unit = text[:-1], {"s": 1, "m": 60, "h": 3600}.get(text[-1:])
+        if unit is None or not re.fullmatch(r"\d+|\d*\.\d+", value, re.ASCII):
+            return float(plain.parse(text, name))
+        return float(plain.check(unit * float(value), name))
+
+    return Kind(allowed, plain.check, parse, plain.metavar, plain.given)
+
+
 def member(values: type[Member], value: Any, name: str) -> Member:
     """Return the member of an enum that a text names; OptionError if there is none."""
     try:

@@ -283,7 +283,7 @@ class SolveOptions:
     )
     time_limit_s: float | None = row(
         None,
-        kinds.optional(kinds.number(above=0)),
+        kinds.optional(kinds.seconds(above=0)),
         Where.PLAN,
         "stop after so many seconds, heuristics and start-up included",
         resumed=Resumed.ANEW,
@@ -313,7 +313,7 @@ class SolveOptions:
     heuristic_time_s: float | None = row(
         None,
         kinds.optional(
-            kinds.number(least=0),
+            kinds.seconds(least=0),
             "by the size of the instance; at most half of a time limit, or three "
             "quarters where something has to be compiled first",
         ),
@@ -334,7 +334,8 @@ class SolveOptions:
     heuristic_start_s: float | None = row(
         None,
         kinds.optional(
-            kinds.number(above=0), "a quarter of the time so far, from 5 s to 5 minutes"
+            kinds.seconds(above=0),
+            "a quarter of the time so far, from 5 s to 5 minutes",
         ),
         Where.RUN,
         "seconds that each of these threads takes for a schedule to start from",
@@ -355,14 +356,14 @@ class SolveOptions:
     )
     report_interval_s: float = row(
         1.0,
-        kinds.number(above=0),
+        kinds.seconds(above=0),
         Where.RUN,
         "seconds between reports of a seat and progress rows; in long runs the rows "
         "become rarer",
     )
     checkpoint_interval_s: float = row(
         30.0,
-        kinds.number(above=0),
+        kinds.seconds(above=0),
         Where.RUN,
         "seconds between full reports, and checkpoints: what is lost at most",
     )

@@ -145,6 +145,17 @@ def test_mapping_round_trip_keeps_every_option():
     assert SolveOptions.from_mapping(options.to_mapping()) == options
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("90", 90), ("90s", 90), ("30m", 1800), ("1.5h", 5400), (".5m", 30), ("1e3", 1e3)],
+)
+def test_the_command_line_takes_minutes_and_hours(text, value):
+    row = OPTIONS["time_limit_s"]
+    assert row.kind.parse(text, row.flag) == value
+    with pytest.raises(OptionError, match="expected a number > 0"):
+        row.kind.parse(f"-{text}", row.flag)
+
+
 def test_minbranch_needs_a_value_to_compare_with():
     """Without any UB a minbranch tree is not defined (invariant I1)."""
     options = SolveOptions(branching="minbranch")
