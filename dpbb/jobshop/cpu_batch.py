@@ -11,18 +11,14 @@ they made 0.85 to 0.95 of the operations a second of these loops.
 import functools
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbb.jobshop.instance import JobShopInstance
 from dpbb.jobshop.solution import Criterion, Encoding
 from dpbb.jobshop.tables import CRITERION_NUMBER, CYCLIC, INVALID, Tables
-from dpbb.kernels.compiling import compiled
+from dpbb.kernels.compiling import compiled, helper
 from dpbb.kernels.cores import in_parts, thread_count
-
-_OPTIONS: dict[str, Any] = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
-njit: Any = numba.njit
 
 PARTS_PER_THREAD = 4
 """Parts of a batch for each thread: others may have the cores, too."""
@@ -84,7 +80,7 @@ def random_sequences(
     return result
 
 
-@njit(**_OPTIONS)  # type: ignore[untyped-decorator]
+@helper
 def _add(cost: int, end: int, criterion: int, due: int, weight: int) -> int:
     """Add the end of a job to a cost."""
     if criterion == 0:
@@ -94,7 +90,8 @@ def _add(cost: int, end: int, criterion: int, due: int, weight: int) -> int:
     return cost + weight * max(0, end - due)
 
 
-def _sequence_loops(
+@compiled
+def _sequences(
     solutions: Any, tables: Tables, visits: Any, criterion: int, result: Any
 ) -> None:
     """Sweep sequences in their own order: it is a topological one."""
@@ -138,7 +135,8 @@ def _sequence_loops(
         result[b] = cost
 
 
-def _order_loops(
+@compiled
+def _orders(
     solutions: Any, tables: Tables, visits: Any, criterion: int, result: Any
 ) -> None:
     """Run machines as far as their next jobs have come, with a stack of machines."""
@@ -210,7 +208,8 @@ def _order_loops(
         result[b] = cost
 
 
-def _shuffle_loops(result: Any, jobs: Any, seed: Any) -> None:
+@compiled
+def _shuffle(result: Any, jobs: Any, seed: Any) -> None:
     """Fisher and Yates's shuffles, with Vigna's splitmix64."""
     n = len(jobs)
     for b in range(len(result)):
@@ -226,8 +225,3 @@ def _shuffle_loops(result: Any, jobs: Any, seed: Any) -> None:
             kept = result[b, t]
             result[b, t] = result[b, other]
             result[b, other] = kept
-
-
-_sequences = compiled(_sequence_loops, **_OPTIONS)
-_orders = compiled(_order_loops, **_OPTIONS)
-_shuffle = compiled(_shuffle_loops, **_OPTIONS)

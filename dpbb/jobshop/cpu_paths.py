@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from dpbb.jobshop.longest_paths import Method
 from dpbb.kernels.compiling import compiled
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
-
 
 def closure(matrix: NDArray[np.int32], method: Method) -> NDArray[np.int32]:
     """Return the longest paths of a matrix of arcs; see ``longest_paths``."""
@@ -27,7 +25,8 @@ def closure(matrix: NDArray[np.int32], method: Method) -> NDArray[np.int32]:
     return result
 
 
-def _floyd_warshall_loops(paths: Any) -> None:
+@compiled
+def _floyd_warshall(paths: Any) -> None:
     """Fig. 1 of the paper, one step of k after the other, in place."""
     size = len(paths)
     for k in range(size):
@@ -39,7 +38,8 @@ def _floyd_warshall_loops(paths: Any) -> None:
                     paths[y, x] = max(paths[y, x], first + second)
 
 
-def _square_loops(paths: Any, result: Any) -> bool:
+@compiled
+def _square(paths: Any, result: Any) -> bool:
     """Join all pairs of paths; whether anything became longer."""
     size = len(paths)
     changed = False
@@ -57,7 +57,3 @@ def _square_loops(paths: Any, result: Any) -> bool:
             if result[y, x] != paths[y, x]:
                 changed = True
     return changed
-
-
-_floyd_warshall = compiled(_floyd_warshall_loops, **_OPTIONS)
-_square = compiled(_square_loops, **_OPTIONS)

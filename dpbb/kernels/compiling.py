@@ -60,9 +60,7 @@ def entry(function: Kernel) -> Kernel:
         if model is not None:
             beside.append(Path(inspect.getfile(model)).parent)
         version = source_digest(*beside)
-        return cast(
-            "Callable[..., Any]", compiled(function, version=version, **_OPTIONS)
-        )
+        return compiled(function, version=version)
 
     def call(first: Any, *others: Any) -> Any:
         model = getattr(first, "model", first)
@@ -82,7 +80,7 @@ def source_digest(*folders: Path) -> int:
     return zlib.crc32(b"".join(source.read_bytes() for source in sources))
 
 
-def compiled(function: Callable[..., Any], *, version: int = 0, **options: Any) -> Any:
+def compiled(function: Kernel, *, version: int = 0) -> Kernel:
     """Compile on the first call, once per machine if a folder can be written to.
 
     What was compiled for another ``version`` is compiled anew. (It could be the default
@@ -93,10 +91,10 @@ def compiled(function: Callable[..., Any], *, version: int = 0, **options: Any) 
     process compiles anew), and for ever when a file of the cache is damaged.
     """
     try:
-        dispatcher = _njit(cache=True, **options)(function)
+        dispatcher = _njit(cache=True, **_OPTIONS)(function)
     except RuntimeError as error:  # "cannot cache function"
         logger.info("compiled code is not kept: %s", error)
-        return _njit(**options)(function)
+        return cast("Kernel", _njit(**_OPTIONS)(function))
     cache = dispatcher._cache
     load, key_of = cache.load_overload, cache._index_key
 
@@ -110,4 +108,4 @@ def compiled(function: Callable[..., Any], *, version: int = 0, **options: Any) 
 
     cache.load_overload = load_if_whole
     cache._index_key = lambda *signature: (*key_of(*signature), version)
-    return dispatcher
+    return cast("Kernel", dispatcher)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +30,6 @@ Array = NDArray[Any]
 Tables = tuple[Array, Array, Array]
 Lists = tuple[Array, Array, Array, np.uint64]
 
-Kernel = TypeVar("Kernel", bound=Callable[..., Any])
-
 LANES = 64
 NO_MOVE = (np.iinfo(np.int64).max, -1)
 
@@ -39,12 +37,7 @@ KIND = {Tabu.PAIRS: 0, Tabu.PERMUTATIONS: 1, Tabu.POSITIONS: 2}
 SHARED = {Sharing.NONE: 0, Sharing.PREFIX: 1, Sharing.BOTH: 2}
 
 
-def jit(function: Kernel) -> Kernel:
-    """Compile on the first call, once per machine; releases the GIL."""
-    return cast("Kernel", compiled(function, nogil=True, boundscheck=False))
-
-
-@jit
+@compiled
 def fill_heads(
     times: Array, jobs: Array, first: int, heads: Array, sums: Array
 ) -> None:
@@ -62,7 +55,7 @@ def fill_heads(
         sums[c + 1] = sums[c] + end
 
 
-@jit
+@compiled
 def fill_tails(times: Array, jobs: Array, last: int, tails: Array) -> None:
     """Fill in the times from the start of positions up to ``last`` to the end."""
     n_machines = times.shape[0]
@@ -73,7 +66,7 @@ def fill_tails(times: Array, jobs: Array, last: int, tails: Array) -> None:
             tails[k, c] = end
 
 
-@jit
+@compiled
 def swap_values(
     times: Array,
     jobs: Array,
@@ -138,7 +131,7 @@ def swap_values(
             values[lane] = column[n_machines - 1, lane]
 
 
-@jit
+@compiled
 def advance(
     times: Array, job: int, column: Array, ends: Array, first: int, width: int
 ) -> None:
@@ -157,7 +150,7 @@ def advance(
             row[lane] = end
 
 
-@jit
+@compiled
 def insertion_values(
     times: Array,
     jobs: Array,
@@ -201,7 +194,7 @@ def insertion_values(
             out[c] = max(out[c], end + tail[c])
 
 
-@jit
+@compiled
 def forbidden(
     i: int,
     j: int,
@@ -224,7 +217,7 @@ def forbidden(
     return False
 
 
-@jit
+@compiled
 def best_swap(
     times: Array,
     jobs: Array,
@@ -277,14 +270,14 @@ def best_swap(
     return int(least), int(index)
 
 
-@jit
+@compiled
 def swap_change(code: Array, jobs: Array, i: int, j: int) -> np.uint64:
     """Return what a swap adds to the hash of a permutation, modulo 2^64."""
     a, b = jobs[i], jobs[j]
     return code[i, b] + code[j, a] - code[i, a] - code[j, b]
 
 
-@jit
+@compiled
 def best_insertion(
     times: Array,
     jobs: Array,
@@ -328,7 +321,7 @@ def best_insertion(
     return int(least), int(index)
 
 
-@jit
+@compiled
 def insertion_change(code: Array, jobs: Array, source: int, target: int) -> np.uint64:
     """Return what an insertion adds to the hash of a permutation, modulo 2^64."""
     job = jobs[source]
