@@ -103,12 +103,13 @@ def test_labels_are_where_they_fit(n_jobs, labels):
     figure = Figure(figsize=gantt_size(data), layout="constrained")
     ax = gantt(data, figure.subplots())
     figure.canvas.draw()
-    assert len(bars(ax)) == n_jobs * 20
+    places = bars(ax)
+    assert len(places) == n_jobs * 20
     assert bool(ax.texts) == labels
     for text in ax.texts:
         box = text.get_window_extent()
         job = int(text.get_text())
-        begin, end = bars(ax)[job, round(text.get_position()[1])]
+        begin, end = places[job, round(text.get_position()[1])]
         left, right = ax.transData.transform([(begin, 0), (end, 0)])[:, 0]
         assert left <= box.x0
         assert box.x1 <= right
