@@ -148,6 +148,8 @@ def test_a_line_says_with_what_an_instance_goes_on(
     tmp_path, shops, monkeypatch, options, request_, said
 ):
     saved = saved_after(7.4, **request_)
+    size = SimpleNamespace(nodes=9.0, low=9.0, high=9.0, reasons=())
+    monkeypatch.setattr(running, "estimate", lambda *_, **__: size)
     monkeypatch.setattr(running, "load_checkpoint", lambda _path: saved)
     monkeypatch.setattr(
         running.api, "resume", lambda *_, **__: fake_result(9.0, Status.OPTIMAL)
