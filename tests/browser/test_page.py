@@ -1,5 +1,6 @@
 """The page in a browser, against runs on a cluster of this machine."""
 
+import os
 from dataclasses import replace
 
 import pytest
@@ -33,6 +34,7 @@ def client():
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
+        client.run(os.nice, 10)  # browser and scheduler come first
         yield client
 
 
