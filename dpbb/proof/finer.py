@@ -13,27 +13,18 @@ import json
 import time
 import zlib
 from collections import Counter
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from math import factorial
-from threading import Event
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 import dpbb
 from dpbb.errors import OptionError
-from dpbb.estimation.plain import sampler_of
-from dpbb.estimation.roots import RootSample
-from dpbb.estimation.sampling import Sampler
-from dpbb.kernels.cores import in_parts as on_cores
-from dpbb.kernels.cores import usable_cores
 from dpbb.proof import checker
-from dpbb.proof.pieces import Growing, Node
-from dpbb.tree.work_unit import WorkUnit
+from dpbb.proof.cutting import Cutter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
     from concurrent.futures import Future
     from pathlib import Path
 
@@ -48,22 +39,8 @@ if TYPE_CHECKING:
         Generator[tuple[int, Counts | None]],
     ]
 
-CUT_ABOVE, TOGETHER = 0.4, 0.5
-"""A node that is estimated at more is cut, neighbors are explored as one part up to so
-many nodes: as parts of the most that a part may have."""
-
-SAMPLES, MORE = 8, 32
-"""Nodes of a stratum that an estimate keeps; more of a part that was estimated at too
-little, and of the first ones."""
-
-COARSE = 256
-"""The tree is cut into so many parts first. While some are explored, others are cut."""
-
-ROUND = 1 / 32
+ROUND = 1 / 128
 """About this part of the tree is cut while as much is explored, and so on."""
-
-BATCH = 8
-"""Roots that a core estimates at a time."""
 
 KEEP_S = 5.0
 """Seconds between two times that what is done is written."""
@@ -277,24 +254,32 @@ def in_parts(
     # of roots that cannot be cut: two jobs are left, and they count nodes above them
     most = max(most, problem.n_jobs + 3)
     claimed = claimed_by(content)
-    cutter = _Cutter(problem, tree, floor, most)
+    cutter = Cutter(problem, tree, floor, most)
+    sure: set[int] = set()  # small enough, by estimates of this call
     with ThreadPoolExecutor(1, "dpbb-cut") as beside:
         try:
-            cutting: Future[tuple[Any, Any, int]] | None = None
+            cutting: Future[list[Any]] | None = None
             taken: list[int] = []
             while here.parts:
-                large = [n for n, (nodes, _) in here.parts.items() if nodes > most]
-                waiting = [n for n, (nodes, _) in here.parts.items() if nodes <= most]
-                if large and cutting is None:
-                    taken = _some(large, here, claimed)
-                    cutting = beside.submit(cutter.cut, [here.parts[n] for n in taken])
-                if waiting:
-                    waiting = _some(waiting, here, claimed)
-                    say(f"explores {len(waiting)} parts of at most {most} nodes")
-                    _explore(here, waiting, explore_all, floor, most)
-                if cutting is not None and (not waiting or cutting.done()):
-                    here.note("cut", [taken, *cutting.result()])
-                    say(f"cut {len(taken)} parts of more than {most} nodes")
+                small = _some(sure, here, claimed)
+                if cutting is None and len(sure) < len(here.parts):
+                    taken = _some(here.parts.keys() - sure, here, claimed)
+                    cutting = beside.submit(
+                        cutter.cut, [(n, *here.parts[n]) for n in taken]
+                    )
+                if small:
+                    say(f"explores {len(small)} parts of at most {most} nodes")
+                    large = _explore(here, small, explore_all, floor, most)
+                    cutter.note(len(small), large)
+                    sure.difference_update(small)
+                if cutting is not None and (not small or cutting.done()):
+                    before, row = {*here.parts}, cutting.result()
+                    if row[0]:
+                        here.note("cut", row)
+                        say(f"cut {len(row[0])} parts of more than {most} nodes")
+                    sure.update(here.parts.keys() & taken)
+                    new = here.parts.keys() - before
+                    sure.update(n for n in new if here.parts[n][0] <= cutter.small)
                     cutting = None
         finally:
             cutter.over.set()  # first: nobody waits for a cut if nothing can be written
@@ -313,11 +298,11 @@ def in_parts(
     return _books(content, floor, above, done, seat)
 
 
-def _some(numbers: list[int], here: Progress, claimed: int) -> list[int]:
+def _some(numbers: Iterable[int], here: Progress, claimed: int) -> list[int]:
     """Return parts for a round, the smallest first."""
     taken: list[int] = []
     nodes = 0
-    for number in sorted(numbers, key=lambda number: here.parts[number][0]):
+    for number in sorted(numbers, key=lambda number: (here.parts[number][0], number)):
         if taken and nodes > ROUND * claimed:
             break
         taken.append(number)
@@ -327,148 +312,20 @@ def _some(numbers: list[int], here: Progress, claimed: int) -> list[int]:
 
 def _explore(
     here: Progress, waiting: list[int], explore_all: ExploreAll, floor: int, most: int
-) -> None:
-    """Explore parts, and note which are done, or too large."""
+) -> int:
+    """Explore parts, note which are done; returns how many are too large."""
+    large = 0
     parts = [here.parts[number][1] for number in waiting]
     jobs = [([[*path] for path in part], floor, most) for part in parts]
     with closing(explore_all(jobs)) as explored:
         for index, found in explored:
             if found is None:
                 here.note("large", [waiting[index], 2 * most])
+                large += 1
             else:
                 counts = [*found[:2], _pairs(found[2])]
                 here.note("done", [waiting[index], *counts])
-
-
-class _Cutter:
-    """Cuts what is too large where estimates say that it is small enough.
-
-    Attributes
-    ----------
-    over
-        Once it is set, cutting ends with a ``CancelledError``.
-
-    Parameters
-    ----------
-    problem, tree, ub
-        Of the tree.
-    most
-        Nodes that a part may have.
-    """
-
-    def __init__(
-        self, problem: Problem[Any], tree: TreeOptions, ub: int, most: int
-    ) -> None:
-        self._problem, self._tree, self._ub, self._most = problem, tree, ub, most
-        sampler = sampler_of(problem, tree, ub)
-        self.over = Event()
-        self._sampler = sampler if isinstance(sampler, Sampler) else None
-
-    def cut(self, large: Sequence[tuple[int, list[Root]]]) -> tuple[Any, Any, int]:
-        """Make many parts of each that is too large.
-
-        Parameters
-        ----------
-        large
-            About how many nodes each has, and its roots.
-
-        Returns
-        -------
-        tuple
-            Parts, as in ``large``, the largest first; subtrees pruned by depth, and
-            nodes, above them. Those that are too large still can be cut.
-        """
-        growing = Growing(self._problem, self._tree, self._ub)
-        parts: list[tuple[int, list[Root]]] = []
-        for known, roots in large:
-            parts += self._parts(growing, roots, known)
-        parts.sort(key=lambda part: -part[0])
-        # with its first leaf
-        above = sum(map(checker.trailing_zeros, growing.pruned))
-        return parts, _pairs(Counter(map(len, growing.pruned))), above
-
-    def _parts(
-        self, growing: Growing, roots: list[Root], known: int
-    ) -> Iterator[tuple[int, list[Root]]]:
-        """Yield the estimated nodes of each part, and its roots."""
-        begin = growing.walked(roots)
-        limit = CUT_ABOVE * self._most
-        few = known <= 2 * self._most  # it was explored
-        samples = MORE if few or not roots[0] else SAMPLES
-        if not roots[0]:
-            limit = max(limit, known / COARSE)
-        new: list[tuple[Node, float]] = [(node, known) for node in begin]
-        if len(begin) > 1:
-            new = self._estimated([(begin, known)], samples)
-        kept: list[tuple[Node, float]] = []
-        shared = False
-        while new:
-            families: list[tuple[list[Node], float]] = []
-            for node, size in new:
-                if node.can_be_cut and size > limit:
-                    families.append((growing.children(node), size))
-                else:
-                    kept.append((node, size))
-            new = self._estimated(families, samples, shared=shared)
-            factor = known / max(1.0, sum(size for _, size in kept))
-            if not new and not shared and factor > 1.0:
-                shared, new = True, [(node, factor * size) for node, size in kept]
-                kept = []
-        kept.sort(key=lambda one: one[0].path)
-        part: list[Root] = []
-        nodes = 0.0
-        for node, size in kept:
-            large = node.can_be_cut and size > CUT_ABOVE * self._most
-            full = nodes + size > TOGETHER * self._most
-            if part and (large or full or len(part) == checker.FEW_ROOTS):
-                yield min(int(nodes), self._most), part
-                part, nodes = [], 0.0
-            if large:
-                yield max(int(size), self._most + 1), [node.path]
-                continue
-            part.append(node.path)
-            nodes += size
-        if part:
-            yield min(int(nodes), self._most), part
-
-    def _estimated(
-        self,
-        families: list[tuple[list[Node], float]],
-        samples: int,
-        *,
-        shared: bool = False,
-    ) -> list[tuple[Node, float]]:
-        """Estimate the nodes below siblings, of whose sum another estimate is given.
-
-        Where it is to be shared, as estimates are too small, theirs only say in what
-        proportion, and where there is no sampler, all siblings have the same.
-        """
-        nodes = [node for siblings, _ in families for node in siblings]
-        sizes = np.ones(len(nodes))
-        if self._sampler is not None and nodes:
-            each, n_jobs = self._sampler.each, self._problem.n_jobs
-            seeds = np.random.SeedSequence(len(nodes)).spawn(-(-len(nodes) // BATCH))
-
-            def estimate(begin: int, end: int) -> None:
-                if self.over.is_set():
-                    raise CancelledError
-                # in any order, where a unit of work has its own
-                paths = [node.path for node in nodes[begin:end]]
-                roots = RootSample.of(WorkUnit.from_paths(n_jobs, paths))
-                order = sorted(range(begin, end), key=lambda at: nodes[at].path)
-                sizes[order] = each(roots, samples, seeds[begin // BATCH])
-
-            # those that explore meanwhile want cores, too
-            threads = usable_cores() - usable_cores() // 4
-            on_cores(estimate, len(nodes), BATCH, threads)
-        sizes = np.maximum(sizes, 1.0)
-        begin = 0
-        for siblings, known in families:
-            if shared or self._sampler is None:
-                part = sizes[begin : begin + len(siblings)]
-                part *= known / max(1.0, part.sum())
-            begin += len(siblings)
-        return [*zip(nodes, sizes.tolist(), strict=True)]
+    return large
 
 
 def _merged(done: list[Part], most: int) -> list[Part]:

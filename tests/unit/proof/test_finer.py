@@ -18,7 +18,8 @@ from dpbb.estimation.sampling import Sampler
 from dpbb.proof import checker
 from dpbb.proof import verify as verifying
 from dpbb.proof.certificate import Certificate
-from dpbb.proof.finer import Progress, _Cutter
+from dpbb.proof.cutting import LEAST_SAMPLES, MOST_SAMPLES, Cutter
+from dpbb.proof.finer import Progress
 from dpbb.proof.pieces import Explorer
 from dpbb.proof.verify import verify
 from dpbb.text.files import alone
@@ -114,8 +115,22 @@ def test_parts_do_not_rest_on_estimates(factor, optimal, tmp_path, monkeypatch):
     assert max(sizes(fine)) <= 50
 
 
+def test_estimates_keep_more_where_parts_turn_out_to_be_too_large(
+    optimal, tmp_path, monkeypatch
+):
+    each, kept = Sampler.each, []
+
+    def far_too_little(self, roots, samples, seed):
+        kept.append(samples)
+        return 1e-3 * each(self, roots, samples, seed)
+
+    monkeypatch.setattr(Sampler, "each", far_too_little)
+    finer(deal(optimal, optimal["result"]["ub"]), tmp_path / "fine", most_nodes=20)
+    assert kept[0] == LEAST_SAMPLES < kept[-1] <= MOST_SAMPLES
+
+
 def test_a_tree_that_is_not_estimated_is_cut_evenly(optimal, tmp_path, monkeypatch):
-    monkeypatch.setattr("dpbb.proof.finer.sampler_of", lambda *_: None)
+    monkeypatch.setattr("dpbb.proof.cutting.sampler_of", lambda *_: None)
     whole = deal(optimal, optimal["result"]["ub"])
     fine = finer(whole, tmp_path / "fine.json.gz", most_nodes=50)
     assert fine["totals"] == whole["totals"]
@@ -291,9 +306,9 @@ def test_nobody_waits_for_a_cut_if_nothing_can_be_written(
 ):
     waited = []
 
-    def cut(self, large):
-        if large[0][1] == [()]:
-            return [[10**6, [[0]]], [1, [[1]]]], [], 1
+    def cut(self, parts):
+        if parts[0][2] == [()]:
+            return [[0], [[10**6, [[0]]], [1, [[1]]]], [], 1]
         waited.append(self.over.wait(20))
         raise CancelledError
 
@@ -304,7 +319,7 @@ def test_nobody_waits_for_a_cut_if_nothing_can_be_written(
         monkeypatch.setattr(Progress, "write", full)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_Cutter, "cut", cut)
+    monkeypatch.setattr(Cutter, "cut", cut)
     monkeypatch.setattr(Explorer, "explore", explore)
     with pytest.raises(OSError, match="No space left"):
         finer(optimal, tmp_path / "fine.json.gz", most_nodes=50)
@@ -379,6 +394,25 @@ def kept_of(content, path, *rows):
     hashed = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
     lines = map(json.dumps, [["tree", hashed], *rows])
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
+
+
+def test_what_was_estimated_at_too_little_is_cut_before_it_is_explored(
+    optimal, tmp_path, monkeypatch
+):
+    """By another call, which knew no better: here, the whole tree at one node."""
+    whole, path = deal(optimal, optimal["result"]["ub"]), tmp_path / "fine.json.gz"
+    explore, explored = Explorer.explore, []
+
+    def counting(self, task, *stop):
+        explored.append(task.roots)
+        return explore(self, task, *stop)
+
+    monkeypatch.setattr(Explorer, "explore", counting)
+    monkeypatch.setattr(checker.Audit, "run", lambda *_: (checker.AUDITED, "drawn"))
+    kept_of(whole, tmp_path / "fine.json.gz.part", ["cut", [[0], [[1, [[]]]], [], 0]])
+    verify(Certificate(whole), engine="reference", finer=path, most_nodes=50)
+    assert [[]] not in explored
+    assert Certificate.read(path).content["totals"] == whole["totals"]
 
 
 def test_a_root_that_is_there_twice_is_refused(optimal, tmp_path):
