@@ -89,7 +89,7 @@ def test_counts_are_those_of_the_naive_tree(gpu, rule):
 @pytest.mark.parametrize("longest", [9, 2 * NARROW_LIMIT])
 def test_the_root_begins_where_given_jobs_end(gpu, longest):
     rng = random.Random(longest)
-    for n_front, n_back in ((2, 0), (0, 1), (1, 2)):
+    for n_front, n_back in ((0, 0), (2, 0), (0, 1), (1, 2)):
         rows = random_shop(rng, 6 + n_front + n_back, 3, longest).times
         between, back = rows[n_front : n_front + 6], rows[n_front + 6 :]
         problem = TinyFlowShop(between, front=rows[:n_front], back=back)
@@ -103,7 +103,7 @@ def test_the_root_begins_where_given_jobs_end(gpu, longest):
         assert tuple(found.permutation.tolist()) in orders
 
 
-@pytest.mark.parametrize("longest", [9, 2500, 2 * NARROW_LIMIT])
+@pytest.mark.parametrize("longest", [2500, 2 * NARROW_LIMIT])
 @pytest.mark.parametrize("branching_ub", [50_000, 2**31 + 5, 2**33])
 def test_minbranch_with_a_value_above_all_bounds(gpu, longest, branching_ub):
     rng = random.Random(longest)
@@ -113,16 +113,6 @@ def test_minbranch_with_a_value_above_all_bounds(gpu, longest, branching_ub):
         best, _ = best_orders(problem.times)
         expected = naive_tree(problem, tree, best)
         total = gpu.explore(problem, tree, best)
-        assert counted(total) == (len(expected.decomposed), len(expected.leaves))
-
-
-def test_values_of_32_bits(gpu):
-    rng = random.Random(32)
-    for _ in range(5):
-        problem = random_shop(rng, 6, 3, 2 * NARROW_LIMIT)
-        best, _ = best_orders(problem.times)
-        expected = naive_tree(problem, TreeOptions(), best)
-        total = gpu.explore(problem, TreeOptions(), best)
         assert counted(total) == (len(expected.decomposed), len(expected.leaves))
 
 
@@ -532,7 +522,7 @@ def one_side(pages, monkeypatch):
     return pages
 
 
-@pytest.mark.parametrize("case", [TA014, TA016, TA041], ids=lambda case: case[0])
+@pytest.mark.parametrize("case", [TA016, TA041], ids=lambda case: case[0])
 def test_one_side_at_a_time_counts_the_same_tree(one_side, case):
     name, ub, expected = case
     problem = problem_of(name)
@@ -591,7 +581,7 @@ def test_parts_of_pages_lose_nothing(pages, monkeypatch):
     """Even where hardly a page is decomposed whole."""
     monkeypatch.setattr(shape_module, "MOST_CHILDREN", 20)
     monkeypatch.setattr(shape_module, "FEW_CHILDREN", 6)
-    for name, ub, expected in (TA014, TA016, TA041):
+    for name, ub, expected in (TA016, TA041):
         problem = problem_of(name)
         assert counted(pages.explore(problem, TreeOptions(), ub)) == expected
         total, best, _ = churn(
