@@ -14,7 +14,6 @@ from tests.cluster.support import HUGE, as_is, spec_of
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.cluster,
-    pytest.mark.timeout(240),
     pytest.mark.skipif(support.missing() is not None, reason=str(support.missing())),
 ]
 

@@ -13,7 +13,7 @@ from dpbb import progress
 from dpbb.errors import ClusterError
 from tests.cluster.support import permutations_of, wait_until
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.cluster
 
 
 @pytest.fixture(scope="module")

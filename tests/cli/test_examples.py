@@ -47,7 +47,7 @@ SAYS = {
 ENVIRON = {"07_slurm.py": {"PATH": ""}}
 """No test submits to a SLURM that it did not start: it is not found."""
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.cluster
 
 
 def test_every_example_is_known_here():

@@ -19,7 +19,7 @@ from distributed import Client, LocalCluster
 
 import dpbb as package
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.cluster
 
 SOLVE = ("solve", "ta056", "--heuristics", "neh", "--threads", "1")  # takes hours
 SMALL = ("solve", "ta016", "--upper-bound", "1398", *SOLVE[2:])

@@ -16,7 +16,7 @@ from dpbb.proof.certificate import Certificate
 from dpbb.proof.verify import verify
 from tests.unit.proof.conftest import SHOP
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.cluster
 
 
 @pytest.fixture(scope="module")

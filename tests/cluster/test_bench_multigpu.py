@@ -8,7 +8,7 @@ from dpbb.bench import multigpu
 from dpbb.cli import main
 from tests.fake_gpu import fake_host
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.cluster
 
 
 @pytest.fixture(autouse=True)

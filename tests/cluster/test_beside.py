@@ -26,7 +26,7 @@ from tests.cluster.support import (
 )
 from tests.specs import changed
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.cluster
 
 START = tuple(range(50))
 """A poor schedule of ta056: the tree needs long for what a heuristic finds at once."""

@@ -35,7 +35,7 @@ from tests.cluster.support import (
 from tests.processes import dask_processes
 from tests.specs import changed
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.cluster
 
 ONE = [("127.0.0.1", 1)]
 

@@ -19,7 +19,7 @@ from tests.cluster.support import HUGE, SMALL, spec_of, submit, wait_until
 
 pytest.importorskip("bokeh")
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.cluster
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from tests.cluster.support import (
     until,
 )
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.cluster
 
 ONE = [("127.0.0.1", 1)]
 

@@ -17,7 +17,7 @@ from dpbb.proof.verify import verify
 from dpbb.tree import WorkUnit
 from dpbb.tree.branching import tree_of
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.cluster
 
 QUIET = {"verbosity": "quiet", "report_interval_s": 0.05}
 

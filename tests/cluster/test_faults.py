@@ -39,7 +39,7 @@ from tests.processes import dask_processes
 from tests.worlds.faults.arena import Network, Weather
 from tests.worlds.faults.suite import TREES, campaign
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.cluster
 
 ONE = [("127.0.0.1", 1)]
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")

@@ -17,7 +17,7 @@ from dpbb.errors import ClusterError
 from tests.cluster.support import SMALL, counts, spec_of, submit, until
 from tests.processes import dask_processes
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.cluster
 
 ONE = [("127.0.0.1", 1)]
 

@@ -9,7 +9,7 @@ from dpbb import estimate
 from dpbb.estimation import background
 from tests.cluster.support import HUGE, in_process_cluster, spec_of, submit, wait_until
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.cluster
 
 
 def children():

@@ -18,7 +18,7 @@ from dpbb.solving import from_below, strategy
 from tests.cluster.support import HUGE, in_process_cluster
 from tests.oracle import best_orders
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.cluster
 
 BELOW = {"strategy": "from-below", "verbosity": "quiet", "threads": 1}
 NEH = {"heuristics": "neh", **BELOW}

@@ -28,7 +28,7 @@ from tests.cluster.support import (
 )
 from tests.fake_gpu import fake_host
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.cluster
 
 TWO = ("GPU-a", "GPU-b")
 

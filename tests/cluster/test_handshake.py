@@ -14,7 +14,7 @@ from dpbb.cluster.worker import plugin as worker_plugin
 from dpbb.errors import ClusterError
 from tests.cluster.support import SMALL, as_is, counts, spec_of, until
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.cluster
 
 ONE = [("127.0.0.1", 1)]
 

@@ -35,7 +35,7 @@ from tests.cluster.support import (
 )
 from tests.parity.tables import GOLDEN, rows
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.cluster
 
 
 @pytest.mark.slow(ci=True)

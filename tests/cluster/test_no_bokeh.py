@@ -11,7 +11,7 @@ from distributed import Client
 
 import dpbb
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.cluster
 
 BIN = Path(sys.executable).parent
 ROOT = Path(dpbb.__file__).parents[1]

@@ -28,7 +28,7 @@ DATA = Path(__file__).parents[1] / "data"
 OWN_PROBLEM = Path(__file__).parents[2] / "examples" / "08_own_problem.py"
 COMMITS = ("a9da344",)
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.cluster
 
 every_commit = pytest.mark.parametrize("commit", COMMITS)
 

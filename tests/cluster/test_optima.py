@@ -11,7 +11,7 @@ from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.errors import OptionError
 from tests.cluster.support import in_process_cluster, permutations_of, wait_until
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.cluster
 
 SHOP = [
     *([5, 6, 9], [1, 8, 4], [1, 3, 2], [6, 8, 4], [7, 9, 2]),

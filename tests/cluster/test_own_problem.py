@@ -24,7 +24,7 @@ from dpbb.result import Termination
 from tests.cluster.support import explored, wait_until
 from tests.cluster.test_restoring import restored_processes
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.cluster
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "08_own_problem.py"
 REGISTERS = "register(TotalCompletionTime.name, FAMILY)\n"

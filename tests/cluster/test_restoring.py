@@ -15,7 +15,6 @@ from tests.processes import dask_processes
 
 pytestmark = [
     pytest.mark.cluster,
-    pytest.mark.timeout(120),
     pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL"),
 ]
 

@@ -36,7 +36,7 @@ from tests.cluster.support import (
 from tests.oracle import TinyFlowShop, best_orders
 from tests.specs import changed
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.cluster
 
 ONE = [("127.0.0.1", 1)]
 TWO = ONE * 2

@@ -14,7 +14,7 @@ from dpbb.cluster.local import embedded_cluster
 from dpbb.errors import ClusterError, SchedulerLostError
 from tests.cluster.support import SMALL, counts, spec_of, submit
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.cluster
 
 
 def test_temporary_security_end_to_end():

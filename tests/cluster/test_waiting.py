@@ -16,7 +16,7 @@ from dpbb.flowshop import FlowShopProblem
 from dpbb.progress import JsonLines, ProgressPrinter
 from tests.cluster.support import in_process_cluster
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.cluster
 
 HOW = {"cutoff": 1081, "engine": "cpu"}
 

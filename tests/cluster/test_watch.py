@@ -19,7 +19,7 @@ from tests.cluster.support import (
     submit,
 )
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.cluster
 
 
 class Seen(Progress):

@@ -20,8 +20,6 @@ DEPLOY = Path(__file__).parents[2] / "deploy"
 SHELL = sorted([*DEPLOY.rglob("*.sh"), *DEPLOY.rglob("*.sbatch")])
 RESUME = DEPLOY / "solve-or-resume.sh"
 
-pytestmark = pytest.mark.timeout(180)
-
 
 @pytest.mark.parametrize("script", SHELL, ids=lambda script: script.name)
 def test_script_is_sound(script):

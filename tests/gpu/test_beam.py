@@ -12,11 +12,7 @@ from dpbb.flowshop.heuristics.search import Search
 from dpbb.problem import Incumbent
 from tests.parity.beams import SHAPES, same_runs, shop
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.timeout(300),
-    pytest.mark.usefixtures("cupy"),
-]
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cupy")]
 
 
 @pytest.mark.parametrize("name", SHAPES)

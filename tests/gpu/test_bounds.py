@@ -10,11 +10,7 @@ from dpbb.flowshop import FlowShopInstance
 from dpbb.flowshop.taillard import taillard_instance
 from tests.unit.flowshop.bounds.test_batch_cpu import SHOPS
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.timeout(300),
-    pytest.mark.usefixtures("cupy"),
-]
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cupy")]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from tests.worlds.checkpoints import suite
 
-pytestmark = [pytest.mark.gpu, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.gpu
 
 MOST_BYTES = 4_000_000
 

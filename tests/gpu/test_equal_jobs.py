@@ -16,7 +16,7 @@ from dpbb.tree import WorkUnit, n_leaves
 from dpbb.tree.branching import tree_of
 from tests.parity.subject import Subject, churn
 
-pytestmark = [pytest.mark.gpu, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.gpu
 
 # kinds, copies, machines, seed, unit of time
 SHOPS = ((6, 5, 10, 0, 1), (6, 5, 10, 1, 1), (6, 5, 10, 1, NARROW_LIMIT))

@@ -7,7 +7,7 @@ import pytest
 import dpbb
 from dpbb.result import Status
 
-pytestmark = [pytest.mark.gpu, pytest.mark.cluster, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.gpu, pytest.mark.cluster]
 
 
 def test_from_below_ends_at_the_optimum_with_the_trees_of_its_cutoffs(gpu, tmp_path):

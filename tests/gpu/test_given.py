@@ -12,7 +12,7 @@ from dpbb.options import TreeOptions
 from dpbb.problem import StartSearch
 from tests.parity.subject import Subject, churn
 
-pytestmark = [pytest.mark.gpu, pytest.mark.timeout(300), pytest.mark.usefixtures("gpu")]
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("gpu")]
 
 # instance, number of jobs in the window, its first position, bound
 WINDOWS = (

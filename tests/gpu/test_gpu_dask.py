@@ -6,7 +6,7 @@ from distributed import Client, LocalCluster
 import dpbb
 from dpbb.result import Status
 
-pytestmark = [pytest.mark.gpu, pytest.mark.cluster, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.gpu, pytest.mark.cluster]
 
 TREES = [
     ("ta030", 2178, 2797688, 43),

@@ -9,7 +9,7 @@ import pytest
 
 from dpbb.options import Balance
 
-pytestmark = [pytest.mark.gpu, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.gpu
 
 ROOT = Path(__file__).parents[2]
 

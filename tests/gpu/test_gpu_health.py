@@ -7,7 +7,7 @@ from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
 from dpbb.engines import nvml
 from tests.cluster.support import wait_until
 
-pytestmark = [pytest.mark.gpu, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.gpu
 
 NAMES = {"utilization", "memory", "watts", "celsius"}
 

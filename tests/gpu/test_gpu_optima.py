@@ -14,7 +14,7 @@ from dpbb.options import Balance, TreeOptions, Tuning
 from dpbb.tree import WorkUnit
 from tests.gpu.stops import stops_of_launches
 
-pytestmark = [pytest.mark.gpu, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.gpu
 
 N_JOBS = 8
 EXPLORERS = 1024

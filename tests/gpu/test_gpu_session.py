@@ -19,7 +19,7 @@ from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import TreeOptions, Tuning
 from dpbb.tree import WorkUnit, n_leaves
 
-pytestmark = [pytest.mark.gpu, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.gpu
 
 TA030 = ("ta030", 2178, (2797688, 43))
 

@@ -13,7 +13,7 @@ from dpbb.options import Balance, TreeOptions, Tuning
 from dpbb.tree import WorkUnit, n_leaves
 from tests.parity.tables import benchmark_problem, on_gpu, shape_rows
 
-pytestmark = [pytest.mark.gpu, pytest.mark.data, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.gpu, pytest.mark.data]
 
 ROWS = shape_rows()
 

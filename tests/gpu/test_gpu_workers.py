@@ -24,7 +24,7 @@ from tests.cluster.support import (
     wait_until,
 )
 
-pytestmark = [pytest.mark.gpu, pytest.mark.cluster, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.gpu, pytest.mark.cluster]
 
 
 @pytest.mark.filterwarnings("default")  # what others' packages warn of is no failure

@@ -10,11 +10,7 @@ from dpbb.jobshop.cpu_batch import random_sequences
 from dpbb.jobshop.solution import orders_of_sequence
 from tests.unit.jobshop.shops import SMALL, odd_shop, random_sequence
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.timeout(300),
-    pytest.mark.usefixtures("cupy"),
-]
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cupy")]
 
 SEQUENCE = [2, 0, 1, 0, 2, 1, 0, 1]
 SHOPS = {

@@ -10,11 +10,7 @@ from dpbb.flowshop.heuristics.tabu.search import make_rules, make_search, make_s
 from dpbb.flowshop.heuristics.tabu.state import State
 from dpbb.flowshop.taillard import generate, taillard_instance
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.timeout(300),
-    pytest.mark.usefixtures("cupy"),
-]
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cupy")]
 
 
 WAYS = [

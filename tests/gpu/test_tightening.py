@@ -11,7 +11,7 @@ from dpbb.options import TreeOptions, Tuning
 from dpbb.tree import WorkUnit, n_leaves
 from tests.parity.subject import Subject, churn
 
-pytestmark = [pytest.mark.gpu, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.gpu
 
 # instance, ub, bound, decomposed nodes and leaves of the reference engine
 TREES = (

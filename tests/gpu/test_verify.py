@@ -9,7 +9,7 @@ from dpbb.proof.certificate import Certificate
 from dpbb.proof.verify import verify
 from tests.unit.proof.conftest import SHOP, deal, run_certificate
 
-pytestmark = [pytest.mark.gpu, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.gpu
 
 CLOSED = "VFR30_20_10.cert.json.gz"
 

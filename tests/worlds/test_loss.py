@@ -124,7 +124,6 @@ def test_seats_that_pretend_are_asked_a_few_at_a_time(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_a_real_kill_costs_an_interval_at_most(tmp_path, capsys):
     parser = argparse.ArgumentParser()
     suite.add_arguments(parser)

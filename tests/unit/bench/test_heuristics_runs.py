@@ -87,7 +87,6 @@ def test_who_interrupts_waits_for_no_run():
     assert not active_children()
 
 
-@pytest.mark.timeout(60)
 def test_what_may_not_begin_is_left_out():
     shop = read_instance("ta001")
     task = Task("ta001", shop.digest, "20x5", "neh", "cpu", 1, 0, 0.1)

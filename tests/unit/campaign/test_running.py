@@ -46,7 +46,6 @@ def campaign(tmp_path, lines=None, **how):
     return Campaign(folder, options, estimate_s=0.05, on_line=said.append, **how)
 
 
-@pytest.mark.timeout(120)
 def test_a_campaign_proves_all_and_has_then_nothing_to_do(tmp_path, shops):
     lines = []
     records = campaign(tmp_path, lines, side_by_side=2).run(shops)
@@ -332,7 +331,6 @@ def test_runs_tell_the_page_of_their_campaign(tmp_path, shops, monkeypatch):
     assert [row[2] for row in told[1].rows] == ["running", "error", "estimated"]
 
 
-@pytest.mark.timeout(120)
 def test_a_record_that_does_not_hold_is_not_taken_for_a_proof(tmp_path, shops):
     one = campaign(tmp_path)
     (record,) = one.run(shops[2:])

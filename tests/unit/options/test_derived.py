@@ -111,7 +111,6 @@ dpbb.asynchronous(dpbb.solve)("ta001", engin="cpu")
 """
 
 
-@pytest.mark.timeout(300)
 def test_a_checker_takes_what_is_right_and_refuses_what_is_not(tmp_path):
     """Every wrong line of a user's files has its error, and only those.
 

@@ -23,7 +23,7 @@ from tests.unit.proof.conftest import SHOP, deal, run_certificate
 
 FAST = {"engine": "reference", "verbosity": "quiet", "report_interval_s": 0.05}
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.cluster
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from dpbb.proof import checker
 from dpbb.proof.verify import verify
 from tests.unit.proof.conftest import deal, run_certificate
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.cluster
 
 N_JOBS = 20
 NOTHING = {"decomposed": 0, "leaves": 0, "closed": []}

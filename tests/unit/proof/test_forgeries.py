@@ -31,8 +31,6 @@ from dpbb.tree.work_unit import WorkUnit
 from tests.unit.proof.conftest import SHOP, deal, pairs
 from tests.unit.proof.test_checker import all_places, mutate
 
-pytestmark = pytest.mark.timeout(300)
-
 OLD = Path(__file__).parents[2] / "data" / "a9da344" / "optimal.cert.json.gz"
 
 

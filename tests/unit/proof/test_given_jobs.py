@@ -10,8 +10,6 @@ import pytest
 from dpbb.proof import checker
 from tests.unit.proof.conftest import SHOP, deal, run_certificate
 
-pytestmark = pytest.mark.timeout(120)
-
 FRONT, BACK = [4], [2]
 HERE = {"workers": 0, "heuristics": "neh"}
 

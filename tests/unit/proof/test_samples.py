@@ -15,7 +15,7 @@ from dpbb.proof.again import Again
 from tests.unit.proof.conftest import deal, run_certificate
 from tests.unit.proof.test_forgeries import books, inflated, shape
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.cluster
 
 
 ROWS = np.random.default_rng(2).integers(1, 60, (10, 10))
