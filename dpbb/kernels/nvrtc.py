@@ -50,11 +50,10 @@ def has_gpu() -> bool:
     return True
 
 
-def is_shared(device: int = 0) -> bool:
-    """Whether several processes may use a device at a time, as far as is known."""
+def is_shared() -> bool:
+    """Whether several processes may use the GPU at a time, as far as is known."""
     try:
-        runtime = require_gpu(device).cuda.runtime
-        mode = runtime.deviceGetAttribute(_COMPUTE_MODE, device)
+        mode = require_gpu().cuda.runtime.deviceGetAttribute(_COMPUTE_MODE, 0)
     except (EngineUnavailable, RuntimeError):
         return False
     return bool(mode == 0)

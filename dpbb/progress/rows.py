@@ -74,9 +74,6 @@ def format_header(columns: Sequence[Column] = COLUMNS) -> str:
     return format_cells({column.title: column.title for column in columns}, columns)
 
 
-HEADER = format_header()
-
-
 def format_row(
     snapshot: Snapshot,
     *,

@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Coroutine
 from threading import Event
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from dpbb.cluster.scheduler.hub import Hub
 from dpbb.cluster.scheduler.keeper import Keeper
@@ -27,7 +27,6 @@ from dpbb.errors import CheckpointError
 
 logger = logging.getLogger(__name__)
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 FULL_REPORTS_S = 30.0

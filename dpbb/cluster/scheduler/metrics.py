@@ -4,15 +4,12 @@ All are gauges: a lost worker's nodes since its last full report are explored ag
 no count of a run only grows. Of a run that is over the final state stays for an hour.
 """
 
-import logging
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from dpbb.coordination.snapshot import Snapshot
 from dpbb.progress.words import state_kind
-
-logger = logging.getLogger(__name__)
 
 GAUGES = {
     "incumbent": "Value of the best permutation known",

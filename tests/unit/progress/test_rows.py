@@ -8,7 +8,7 @@ import pytest
 from dpbb.coordination.events import ROWS_OF_A_KIND, EventLog
 from dpbb.coordination.snapshot import EventRecord
 from dpbb.progress import ProgressPrinter, format_seconds
-from dpbb.progress.rows import HEADER, fitting, format_header, format_row
+from dpbb.progress.rows import fitting, format_header, format_row
 from dpbb.progress.text import format_share
 from tests.unit.progress.fakes import BUSY, SNAPSHOT
 
@@ -38,7 +38,7 @@ def test_rows_are_aligned_under_the_header():
     progress.incumbent(0.3, 2300, 2232)
     progress.update(SNAPSHOT)
     header, first, second = lines(stream)
-    assert header == HEADER
+    assert header == format_header()
     assert first.split() == (
         ["H", "0.3s", "-", "-", "-", "|", "2232", "2300", "2.96%", "|", *"----"]
     )
