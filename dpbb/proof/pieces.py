@@ -162,16 +162,11 @@ class Explorer:
     def _open(self, ub: int) -> Session:
         if self._session is None or ub != self._ub:
             self.close()
-            self._ub, self._session = (
-                ub,
-                self._engine.open(
-                    self._problem,
-                    self._tree,
-                    self._device,
-                    ub=ub,
-                    all_optima=self._all_optima,
-                ),
+            about = self._problem, self._tree, self._device
+            self._session = self._engine.open(
+                *about, ub=ub, all_optima=self._all_optima
             )
+            self._ub = ub
         return self._session
 
 
@@ -316,16 +311,10 @@ class Growing:
         else:
             before, job, side = node.above
             state = self._problem.extend(before, job, back=side)
-        back, bounds = bound_children(
-            self._problem,
-            self._tightens,
-            self._tree,
-            state,
-            node.jobs,
-            len(node.path),
-            self._ub,
+        about = self._problem, self._tightens, self._tree
+        return state, *bound_children(
+            *about, state, node.jobs, len(node.path), self._ub
         )
-        return state, back, bounds
 
 
 def _below(node: Node, digit: int, state: Any, back: bool) -> Node:
