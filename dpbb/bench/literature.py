@@ -195,8 +195,9 @@ def _closed(folders: Sequence[str]) -> list[dict[str, Any]]:
             doubt = "" if table else doubt_of(record, path)
             if doubt:
                 print(f"{record.instance} in {folder} is left out: {doubt}")
-            elif record.proved or record.instance not in records:
-                records[record.instance] = record
+                continue
+            other = records.get(record.instance, record)
+            records[record.instance] = max(record, other, key=lambda one: one.rank)
     print("\nsolved for the first time there (V100), and by campaigns here\n")
     _head(
         *("instance", "optimum", "V100s", "s", "GPU-hours", "nodes"),

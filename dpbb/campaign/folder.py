@@ -124,6 +124,13 @@ class Record:
         return self.status in PROVED
 
     @property
+    def rank(self) -> tuple[bool, bool, bool, int, int]:
+        """Of two records of an instance, the one that says more has the larger rank."""
+        tried, best = self.attempts > 0, self.makespan or 2**63
+        held = self.status != DOUBTFUL
+        return held, self.proved, tried, self.lower_bound or 0, -best
+
+    @property
     def found_by(self) -> str:
         """What found the schedule: a heuristic, the tree, or where it is from."""
         last = self.trajectory[-1][2] if self.trajectory else "initial"

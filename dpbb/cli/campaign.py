@@ -195,7 +195,7 @@ def _report(paths: Sequence[Path], files: Sequence[str], data: str | None) -> in
                 print(f"{file}: {doubt}; not counted", file=sys.stderr)
                 record = replace(record, status=DOUBTFUL, error=doubt)
             other = found.get(record.digest)  # an instance counts once
-            if record.proved or other is None or other.status == DOUBTFUL:
+            if other is None or record.rank >= other.rank:
                 found[record.digest] = record
     records = sorted(
         found.values(), key=lambda one: (one.n_jobs, one.n_machines, one.instance)

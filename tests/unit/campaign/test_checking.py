@@ -118,6 +118,21 @@ def test_a_report_counts_an_instance_once(folder, tmp_path, capsys):
     assert "| all | 1 | 1 |" in " ".join(capsys.readouterr().out.split())
 
 
+def test_of_two_records_the_one_that_says_more_is_reported(tmp_path, capsys):
+    begun = replace(GOOD, status="feasible", lower_bound=9, certificate=None)
+    tried = replace(begun, lower_bound=10, best_lower=9)
+    waits = replace(begun, status="estimated", attempts=0, makespan=None)
+    waits = replace(waits, permutation=None)
+    paths = []
+    for number, record in enumerate((waits, tried, begun, waits)):
+        paths.append(str(tmp_path / f"c{number}"))
+        CampaignFolder(tmp_path / f"c{number}").save(record)
+    for given in (paths, paths[::-1]):
+        assert main(["campaign", "report", *given]) == 0
+        assert "ta001: upper bound" in (said := capsys.readouterr().out)
+        assert "lower bound 10 (was 9)" in said
+
+
 def test_a_report_counts_no_record_that_does_not_hold(folder, tmp_path, capsys):
     assert main(["campaign", "report", str(tmp_path)]) == 0
     assert f"- ta001: upper bound {VALUE} (was" in capsys.readouterr().out
