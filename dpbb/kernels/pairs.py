@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
+from numba import extending
 from numpy.typing import DTypeLike
 
 from dpbb.kernels.compiling import helper, inlined, int64
@@ -143,7 +143,7 @@ class EqualJobs(NamedTuple):
 # -- nodes of any number of children --------------------------------------------------
 
 
-@register_jitable
+@extending.register_jitable
 def groups_of(n_jobs: int) -> int:
     """Return the groups of a job table that has so many jobs."""
     tile = GROUP_JOBS * TILE_GROUPS

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import ast
 import logging
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -45,3 +47,23 @@ def test_job_shops_are_imported_when_they_are_asked_for():
 def test_import_installs_no_log_handler():
     handlers = logging.getLogger("dpbb").handlers
     assert [type(handler) for handler in handlers] == [logging.NullHandler]
+
+
+def test_no_module_imports_a_part_of_numba_before_numba():
+    """Else two threads fail that import Numba at a time, such as a starting worker's.
+
+    Of the two, one holds the part and waits for Numba, the other the reverse; Python
+    then lets one of them go on with half of it.
+    """
+    first = {}
+    for file in Path(dpbb.__file__).parent.rglob("*.py"):
+        nodes = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        found = [one for one in nodes if isinstance(one, ast.Import | ast.ImportFrom)]
+        for node in sorted(found, key=lambda one: one.lineno):
+            names = [one.name for one in node.names]
+            names = [str(node.module)] if isinstance(node, ast.ImportFrom) else names
+            for name in names:
+                if name.partition(".")[0] == "numba":
+                    first.setdefault(str(file), name)
+    assert len(first) > 5
+    assert {file: name for file, name in first.items() if name != "numba"} == {}
