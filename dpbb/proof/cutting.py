@@ -29,7 +29,7 @@ SMALL = 0.5
 """What is estimated at more than this of the nodes that a part may have is cut, and
 neighbors are explored as one part up to so many."""
 
-LEAST_SAMPLES, MOST_SAMPLES, NODES_A_SAMPLE = 16, 512, 2**19
+LEAST_SAMPLES, MOST_SAMPLES, NODES_A_SAMPLE = 32, 512, 2**19
 """Nodes of a stratum that an estimate keeps: one for every so many that a part may
 have, so that estimating takes little beside exploring."""
 

@@ -35,15 +35,15 @@ def finer(content, path, **options):
 def test_what_one_seat_explored_alone_can_be_audited_afterwards(
     optimal, both, tmp_path, monkeypatch
 ):
-    """One large unit is not checked enough; parts of 100 nodes are."""
+    """One large unit is not checked enough; parts of 30 nodes are."""
     coarse = deal(optimal, optimal["result"]["ub"])
     nodes = sum(coarse["totals"][key] for key in ("decomposed", "leaves"))
     limits = {"nodes": nodes - 1, "most": 100}
-    fine = finer(coarse, tmp_path / "fine.json.gz", most_nodes=100)
+    fine = finer(coarse, tmp_path / "fine.json.gz", most_nodes=30)
     assert fine["totals"] == coarse["totals"]
-    assert len(fine["units"]) > nodes / 100
+    assert len(fine["units"]) > nodes / 30
     for row in fine["leases"][1:]:
-        assert row[4] + row[5] <= 100
+        assert row[4] + row[5] <= 30
     holds, text = both(fine, **limits)
     assert holds, text
     assert "verdict     audited" in text
