@@ -287,4 +287,4 @@ def test_the_embedded_cluster_gets_the_page_a_little_later():
     ):
         assert run.dashboard == page_address(client.dashboard_link)
         wait_until(lambda: get(client, "/dpbb")[0] == 200)
-        assert 'href="dpbb"' in get(client, "/status")[1]
+        wait_until(lambda: 'href="dpbb"' in get(client, "/status")[1])

@@ -111,8 +111,6 @@ def own_slurm(folder):
             slurm.start(*command)
             if command[0] == "munged":
                 wait_until(lambda: (folder / "munge.socket").exists())
-            if command[0] == "slurmd":  # jobs leave the cores to what else is tested
-                psutil.Process(slurm.daemons[-1].pid).nice(5)
         wait_until(lambda: set(slurm.call("sinfo", "-hNo", "%T").split()) == {"idle"})
         yield slurm
     finally:
