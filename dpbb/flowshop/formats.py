@@ -136,6 +136,8 @@ def _tables_of(
     if name == STDIN:
         content = decoded(sys.stdin.buffer.read(), name := "standard input")
         path, suffix = Path("stdin"), _form_of(content)
+        if (redirected := Path("/dev/stdin")).is_file():
+            noted(redirected)
     else:
         path = _regular_file(name)
         suffix = path.suffix.lower()

@@ -211,6 +211,33 @@ def test_what_is_read_is_not_written_over(dpbb, tmp_path, monkeypatch, file):
     assert f"{READERS[file][-1]}: expected another file than {file}" in ran.err
 
 
+def test_what_standard_input_is_redirected_from_is_not_written_over(tmp_path):
+    shop, text = tmp_path / "shop.csv", "3,2\n1,4\n2,2\n"
+    shop.write_text(text)
+    for output, code in ((shop, 2), (tmp_path / "plan.csv", 0)):
+        with shop.open() as file:
+            done = subprocess.run(  # noqa: S603
+                [
+                    sys.executable,
+                    "-m",
+                    "dpbb",
+                    "evaluate",
+                    "-",
+                    "0,1,2",
+                    "--output",
+                    str(output),
+                ],
+                stdin=file,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=100,
+            )
+        assert (done.returncode, shop.read_text()) == (code, text), done.stderr
+        assert bool(code) == ("--output: expected another file" in done.stderr)
+    assert output.exists()
+
+
 def test_attach_writes_two_files(dpbb, tmp_path):
     one = tmp_path / "one"
     files = ("--certificate", one, "--optima-file", one)
