@@ -135,8 +135,12 @@ def seconds(**limits: float) -> Kind:
     def parse(text: str, name: str) -> float:
         value, unit = text[:-1], {"s": 1, "m": 60, "h": 3600}.get(text[-1:])
         if unit is None or not re.fullmatch(r"\d+|\d*\.\d+", value, re.ASCII):
-            return float(plain.parse(text, name))
-        return float(plain.check(unit * float(value), name))
+            value, unit = text, 1
+        try:
+            length = unit * float(value)
+        except ValueError:
+            _refuse(name, allowed, text)
+        return float(plain.check(length, name))
 
     return Kind(allowed, plain.check, parse, plain.metavar, plain.given)
 

@@ -154,6 +154,8 @@ def test_the_command_line_takes_minutes_and_hours(text, value):
     assert row.kind.parse(text, row.flag) == value
     with pytest.raises(OptionError, match="expected a number > 0"):
         row.kind.parse(f"-{text}", row.flag)
+    with pytest.raises(OptionError, match="also 30m or 2h, got '1h"):
+        row.kind.parse(f"1h{text}", row.flag)
 
 
 def test_minbranch_needs_a_value_to_compare_with():
