@@ -255,6 +255,8 @@ class Campaign:
             for record in found
             if not record.proved and (limit is None or record.limit_s < limit)
         ]
+        for record in found:
+            self._tidy(record)
         done = len(found) - len(left)
         self.on_line(f"{len(found)} instances, {done} of them with nothing to do")
         running: dict[Future[Record], Watch] = {}
@@ -330,9 +332,14 @@ class Campaign:
             record = self._with_result(record, result, checkpoint, certificate)
             record = _with_choices(record, bound_of(problem), watch)
         self.folder.save(record)
-        if record.proved and self.options.scheduler is None:  # not before it is saved
-            shutil.rmtree(own, ignore_errors=True)
+        self._tidy(record)  # not before it is saved
         return record
+
+    def _tidy(self, record: Record) -> None:
+        """Remove the checkpoint of what is proved, also one that a kill left behind."""
+        if record.proved and self.options.scheduler is None:
+            own = self._place(CHECKPOINTS, self.folder.label(record))
+            shutil.rmtree(own, ignore_errors=True)
 
     def _place(self, kind: str, label: str) -> Path:
         return (self.folder.path / kind / label).absolute()

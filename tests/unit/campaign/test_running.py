@@ -230,6 +230,20 @@ def test_a_checkpoint_stays_until_there_is_a_record(tmp_path, shops, monkeypatch
     assert checkpoint.is_dir()
 
 
+def test_a_checkpoint_that_a_kill_left_beside_a_proof_goes(tmp_path, shops):
+    """It is removed last: a kill before that leaves it to the next call."""
+    record = campaign(tmp_path).run(shops[2:])[0]
+    folder = CampaignFolder(tmp_path / "campaign")
+    left = folder.path / "checkpoints" / folder.label(record)
+    other = left.with_name("other")
+    for path in (left, other):
+        path.mkdir(parents=True)
+        (path / "checkpoint-000001.dpbb").write_bytes(b"")
+    assert campaign(tmp_path).run(shops[2:]) == [record]
+    assert not left.exists()
+    assert other.exists()
+
+
 def test_what_a_moved_folder_holds_goes_on(tmp_path, shops, monkeypatch):
     """Checkpoints are looked for where the folder is now."""
     results = [fake_result(3.0), fake_result(9.0, Status.OPTIMAL)]
