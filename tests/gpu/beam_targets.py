@@ -24,7 +24,6 @@ def main():
     arguments.add_argument("--data", help="folder of the VRF files")
     arguments.add_argument("--cpu", action="store_true")
     options = arguments.parse_args()
-    cpu.load()
     for name in options.names:
         show(read_instance(name, data_dir=options.data), options)
 
@@ -64,6 +63,8 @@ class Widths(logging.Handler):
 def show(instance, options):
     problem = FlowShopProblem(instance)
     best = problem.best_known.upper_bound if problem.best_known else None
+    start = neh(Search(instance, problem.root_bound))
+    cpu.load(Search(instance, problem.root_bound), start)
     widths = Widths(best)
     found = []
     search = Search(
@@ -79,7 +80,7 @@ def show(instance, options):
     logger = logging.getLogger(cpu.__name__)
     logger.setLevel(logging.DEBUG)
     logger.addHandler(widths)
-    result = (cpu if options.cpu else gpu).beam(search, neh(search))
+    result = (cpu if options.cpu else gpu).beam(search, start)
     widths.show()
     logger.removeHandler(widths)
     proved = "proved" if result.proved else "not proved"
