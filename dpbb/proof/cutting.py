@@ -127,6 +127,8 @@ class Cutter:
                     kept.append((node.path, min(size, self.small)))
                 elif size <= limit:
                     kept.append((node.path, size))
+                elif self.over.is_set():
+                    raise CancelledError  # also where nothing is estimated
                 else:
                     families.append((growing.children(node), size))
         part: list[Root] = []

@@ -15,6 +15,8 @@ from dpbb.engines.base import Device
 from dpbb.engines.registry import get_engine
 from dpbb.errors import DpbbError, OptionError
 from dpbb.estimation.sampling import Sampler
+from dpbb.flowshop import FlowShopInstance, FlowShopProblem
+from dpbb.options import TreeOptions
 from dpbb.proof import checker
 from dpbb.proof import verify as verifying
 from dpbb.proof.certificate import Certificate
@@ -23,7 +25,7 @@ from dpbb.proof.finer import Progress
 from dpbb.proof.pieces import Explorer
 from dpbb.proof.verify import verify
 from dpbb.text.files import alone
-from tests.unit.proof.conftest import deal
+from tests.unit.proof.conftest import SHOP, deal
 
 
 def finer(content, path, **options):
@@ -135,6 +137,17 @@ def test_a_tree_that_is_not_estimated_is_cut_evenly(optimal, tmp_path, monkeypat
     fine = finer(whole, tmp_path / "fine.json.gz", most_nodes=50)
     assert fine["totals"] == whole["totals"]
     assert max(sizes(fine)) <= 50
+
+
+def test_cutting_ends_where_nothing_is_estimated(monkeypatch):
+    """One part of a large tree may be cut into millions."""
+    monkeypatch.setattr("dpbb.proof.cutting.sampler_of", lambda *_: None)
+    shop = FlowShopProblem(FlowShopInstance("shop", SHOP))
+    cutter = Cutter(shop, TreeOptions(), shop.trivial_ub, 100)
+    assert cutter.cut([(0, 1000, [()])])[0] == [0]
+    cutter.over.set()
+    with pytest.raises(CancelledError):
+        cutter.cut([(0, 1000, [()])])
 
 
 def test_hardly_a_node_is_explored_twice(optimal, tmp_path, monkeypatch):
