@@ -19,7 +19,7 @@ from rich.text import Text
 
 from dpbb.coordination.snapshot import CheckpointSnapshot, Snapshot
 from dpbb.progress.base import TOLD
-from dpbb.progress.rows import Rows, format_event
+from dpbb.progress.rows import Column, Rows, fitting, format_event
 from dpbb.progress.text import format_best, format_count, format_seconds, format_share
 from dpbb.progress.words import ends_text, goes_on, left_text, shares_text, state_word
 from dpbb.text.names import clean
@@ -115,10 +115,8 @@ class LiveProgress(Rows):
         )
         self._live.start(refresh=True)
 
-    @property
-    def width(self) -> int:  # type: ignore[override]
-        """Columns of the terminal, as it is now."""
-        return self._console.width
+    def _columns(self) -> tuple[Column, ...]:
+        return fitting(self._console.width)
 
     def _write(self, line: str, style: str = "") -> None:
         text = Text(line, style=style)

@@ -144,10 +144,6 @@ def mark_of(step: Improvement | None = None) -> str:
 class Rows(Progress):
     """Rows of incumbents and lines of trouble, wherever they are written."""
 
-    width: int | None = (
-        None  # columns of the terminal: of longer rows some are left out
-    )
-
     def __init__(self) -> None:
         self._news = News()
         self._rows = 0
@@ -156,13 +152,13 @@ class Rows(Progress):
     def incumbent(self, seconds: float, value: int, bound: int) -> None:
         """Write the row of an incumbent that a heuristic found before the run."""
         self._news.seen(value)
-        self._row(format_incumbent(seconds, value, bound, fitting(self.width)))
+        self._row(format_incumbent(seconds, value, bound, self._columns()))
 
     def update(self, snapshot: Snapshot) -> None:
         """Write what is new."""
         passed, new = self._news.of(snapshot)
         for step in passed:
-            seconds, columns = step.seconds + self.offset_s, fitting(self.width)
+            seconds, columns = step.seconds + self.offset_s, self._columns()
             mark = mark_of(step)
             self._row(format_incumbent(seconds, step.value, columns=columns, mark=mark))
         for event in self._news.told(snapshot):
@@ -185,14 +181,18 @@ class Rows(Progress):
 
     def _show(self, snapshot: Snapshot, mark: str) -> None:
         self._shown = snapshot
-        offset_s, columns = self.offset_s, fitting(self.width)
+        offset_s, columns = self.offset_s, self._columns()
         self._row(format_row(snapshot, mark=mark, offset_s=offset_s, columns=columns))
 
     def _row(self, row: str) -> None:
         if self._rows % ROWS_A_HEADER == 0:
-            self._write(format_header(fitting(self.width)), HEADING)
+            self._write(format_header(self._columns()), HEADING)
         self._rows += 1
         self._write(row)
+
+    def _columns(self) -> tuple[Column, ...]:
+        """Return what there is room for."""
+        raise NotImplementedError
 
     def _write(self, line: str, style: str = "") -> None:
         """Write a line; ``style`` says what it is where there are colors."""
@@ -228,6 +228,9 @@ class ProgressPrinter(Rows):
         self.stream, self.interval_s = stream, interval_s
         self.offset_s, self.width = offset_s, width
         self._due_s = 0.0
+
+    def _columns(self) -> tuple[Column, ...]:
+        return fitting(self.width)
 
     def note(self, text: str) -> None:
         """Write a line for people."""
