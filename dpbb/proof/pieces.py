@@ -275,14 +275,18 @@ class Growing:
     def walked(self, roots: Iterable[Path]) -> list[Node]:
         """Walk to roots; those that are pruned on the way are in ``pruned`` instead."""
         order = np.array(self._tree.root_order or range(self._problem.n_jobs), np.intp)
-        found = []
+        found, bounded = [], {}  # neighbors have most of what is above in common
         for root in roots:
             path = tuple(map(int, root))
             node: Node | None = Node((), order, None)
             for depth, digit in enumerate(path):
                 if node is None or (depth and not node.can_be_cut):
                     break
-                node = self._child(node, digit)
+                if node.path not in bounded:
+                    bounded[node.path] = self._bounded(node)
+                state, back, bounds = bounded[node.path]
+                is_open = bounds[digit] < self._ub
+                node = _below(node, digit, state, back) if is_open else None
             if node is None:
                 self.pruned.append(path)
             else:
@@ -299,10 +303,6 @@ class Growing:
             else:
                 self.pruned.append((*node.path, digit))
         return found
-
-    def _child(self, node: Node, digit: int) -> Node | None:
-        state, back, bounds = self._bounded(node)
-        return _below(node, digit, state, back) if bounds[digit] < self._ub else None
 
     def _bounded(self, node: Node) -> tuple[Any, bool, NDArray[Any]]:
         """Return a node's state, the side that it takes, and its children's bounds."""
