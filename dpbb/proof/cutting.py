@@ -64,9 +64,9 @@ class Cutter:
     Notes
     -----
     In narrow trees most estimates with few samples are far too low, and some far too
-    high. Of 300 parts of VFR50_15_1 with up to 2 * 10^9 nodes the truth was 0.26 to 18
-    times the estimate with 8 samples, and 0.64 to 1.5 times that with 512 (2 and 98 %
-    points), which takes some 40 times as long: 20 to 30 ms for a root.
+    high. Of 300 parts of VFR50_15_1 with up to 2 * 10^9 nodes (by a script) the truth
+    was 0.26 to 18 times the estimate with 8 samples, and 0.64 to 1.5 times that with
+    512 (2 and 98 % points), which takes some 40 times as long: 20 to 30 ms for a root.
     """
 
     def __init__(

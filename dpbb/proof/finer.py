@@ -256,6 +256,7 @@ def in_parts(
     claimed = claimed_by(content)
     cutter = Cutter(problem, tree, floor, most)
     sure: set[int] = set()  # small enough, by estimates of this call
+    given_up = 0
     with ThreadPoolExecutor(1, "dpbb-cut") as beside:
         try:
             cutting: Future[list[Any]] | None = None
@@ -271,6 +272,7 @@ def in_parts(
                     say(f"explores {len(small)} parts of at most {most} nodes")
                     large = _explore(here, small, explore_all, floor, most)
                     cutter.note(len(small), large)
+                    given_up += large
                     sure.difference_update(small)
                 if cutting is not None and (not small or cutting.done()):
                     before, row = {*here.parts}, cutting.result()
@@ -284,6 +286,7 @@ def in_parts(
         finally:
             cutter.over.set()  # first: nobody waits for a cut if nothing can be written
             here.write()
+    say(f"gave up {given_up} parts of more than {most} nodes")
     here.done.sort(key=lambda part: part[0])  # a file may have roots twice
     done, larger = _merged(here.done, most), most
     while len(done) > MOST_UNITS:

@@ -131,6 +131,22 @@ def test_estimates_keep_more_where_parts_turn_out_to_be_too_large(
     assert kept[0] == LEAST_SAMPLES < kept[-1] <= MOST_SAMPLES
 
 
+def test_a_call_says_how_many_parts_it_gave_up(optimal, tmp_path, monkeypatch):
+    note, rows, said = Progress.note, [], []
+
+    def counting(self, name, row):
+        rows.append(name)
+        note(self, name, row)
+
+    each = Sampler.each
+    monkeypatch.setattr(Sampler, "each", lambda *args: 1e-3 * each(*args))
+    monkeypatch.setattr(Progress, "note", counting)
+    whole = deal(optimal, optimal["result"]["ub"])
+    finer(whole, tmp_path / "fine", most_nodes=50, say=said.append)
+    assert rows.count("large") > 2
+    assert f"gave up {rows.count('large')} parts of more than 50 nodes" in said
+
+
 def test_a_tree_that_is_not_estimated_is_cut_evenly(optimal, tmp_path, monkeypatch):
     monkeypatch.setattr("dpbb.proof.cutting.sampler_of", lambda *_: None)
     whole = deal(optimal, optimal["result"]["ub"])
