@@ -207,10 +207,8 @@ def size_of(certificate):
 def check_form(certificate):
     """Nothing is too large; everything is there, of its type, and nothing else is."""
     check_sizes(certificate)
-    own, at_root = (
-        SHOP if kind_of(certificate) == KIND else OTHER,
-        is_of_root(certificate),
-    )
+    own = SHOP if kind_of(certificate) == KIND else OTHER
+    at_root = is_of_root(certificate)
     form = ROOT_FORM | {"instance": own["instance"]} if at_root else FORM | own
     if certificate.get("schema") == SCHEMA:
         form |= BOUNDS
