@@ -571,10 +571,11 @@ def make_call(
     problem = with_bound(problem, bound)
     chosen = numbered(problem, chosen)
     check_fit(problem, chosen)
-    files = chosen.certificate, chosen.optima_file
-    for path, name in zip(files, ("certificate", "optima_file"), strict=True):
-        if path is not None:
-            check_writable(path, name, instance, files[name == "certificate"])
+    if chosen.certificate is not None:
+        check_writable(chosen.certificate, "certificate", instance)
+    if chosen.optima_file is not None:
+        files = instance, chosen.certificate
+        check_writable(chosen.optima_file, "optima_file", *files)
     if chosen.checkpoint is not None and client is None and chosen.scheduler is None:
         check_new(chosen.checkpoint)
     shown = shown_by(progress, chosen)
