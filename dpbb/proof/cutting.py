@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from concurrent.futures import CancelledError
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -42,6 +42,14 @@ COARSE = 256
 
 BATCH = 8
 """Roots that a core estimates at a time."""
+
+
+class _Family(NamedTuple):
+    """Siblings, or roots, of a part, which have so many nodes together, at least."""
+
+    part: int
+    siblings: list[Node]
+    known: float
 
 
 class Cutter:
@@ -102,9 +110,10 @@ class Cutter:
             what is closed above them. Those that are too large still can be cut.
         """
         growing = Growing(self._problem, self._tree, self._ub)
+        before = [*parts]
         numbers, new = [], []
-        for number, known, roots in parts:
-            found = [*self._parts(growing, roots, known)]
+        for part, found in zip(before, self._cut(growing, before), strict=True):
+            number, _, roots = part
             if [one for _, one in found] != [roots]:
                 numbers.append(number)
                 new += found
@@ -113,27 +122,35 @@ class Cutter:
         above = sum(map(checker.trailing_zeros, growing.pruned))
         return [numbers, new, sorted(Counter(map(len, growing.pruned)).items()), above]
 
-    def _parts(
-        self, growing: Growing, roots: list[Root], known: int
-    ) -> Iterator[tuple[int, list[Root]]]:
-        """Yield the estimated nodes of each part, and its roots."""
-        limit = self.small if roots[0] else max(self.small, known / COARSE)
-        families = [(growing.walked(roots), float(known))]
-        kept: list[tuple[Root, float]] = []
+    def _cut(
+        self, growing: Growing, parts: list[tuple[int, int, list[Root]]]
+    ) -> Iterator[list[tuple[int, list[Root]]]]:
+        """Yield what becomes of each part; all are estimated together, on all cores."""
+        limits, families = [], []
+        for at, (_, known, roots) in enumerate(parts):
+            limits.append(self.small if roots[0] else max(self.small, known / COARSE))
+            families.append(_Family(at, growing.walked(roots), float(known)))
+        kept: list[list[tuple[Root, float]]] = [[] for _ in parts]
         while families:
             estimated, families = self._estimated(families), []
-            for node, size in estimated:
+            for at, node, size in estimated:
                 if not node.can_be_cut:
-                    kept.append((node.path, min(size, self.small)))
-                elif size <= limit:
-                    kept.append((node.path, size))
+                    kept[at].append((node.path, min(size, self.small)))
+                elif size <= limits[at]:
+                    kept[at].append((node.path, size))
                 elif self.over.is_set():
                     raise CancelledError  # also where nothing is estimated
                 else:
-                    families.append((growing.children(node), size))
+                    families.append(_Family(at, growing.children(node), size))
+        return ([*self._grouped(found)] for found in kept)
+
+    def _grouped(
+        self, found: list[tuple[Root, float]]
+    ) -> Iterator[tuple[int, list[Root]]]:
+        """Yield parts of neighbors that are small: estimated nodes, and roots."""
         part: list[Root] = []
         nodes = 0.0
-        for path, size in sorted(kept):
+        for path, size in sorted(found):
             full = nodes + size > self.small or len(part) == checker.FEW_ROOTS
             if part and full:
                 yield int(nodes), part
@@ -143,14 +160,12 @@ class Cutter:
         if part:
             yield int(nodes), part
 
-    def _estimated(
-        self, families: list[tuple[list[Node], float]]
-    ) -> list[tuple[Node, float]]:
-        """Estimate the nodes below siblings, which have so many together, at least.
+    def _estimated(self, families: list[_Family]) -> Iterator[tuple[int, Node, float]]:
+        """Yield the part and the estimated nodes of each node.
 
         Where there is no sampler, all siblings have the same.
         """
-        nodes = [node for siblings, _ in families for node in siblings]
+        nodes = [node for family in families for node in family.siblings]
         sizes = np.ones(len(nodes))
         if self._sampler is not None and nodes:
             each, n_jobs = self._sampler.each, self._problem.n_jobs
@@ -170,10 +185,11 @@ class Cutter:
             in_parts(estimate, len(nodes), BATCH, threads)
         sizes = np.maximum(sizes, 1.0)
         begin = 0
-        for siblings, known in families:
+        for at, siblings, known in families:
             part = sizes[begin : begin + len(siblings)]
             # an estimate that is far too high would cut its children to pieces
             least = known if self._sampler is None else min(known, 4 * self.small)
             part *= max(1.0, least / max(1.0, part.sum()))
             begin += len(siblings)
-        return [*zip(nodes, sizes.tolist(), strict=True)]
+            for node, size in zip(siblings, part.tolist(), strict=True):
+                yield at, node, size

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 ROUND = 1 / 128
 """About this part of the tree is cut while as much is explored, and so on."""
 
+ALL_SURE = 1 / 16
+"""About this part is explored at a time once all parts are small enough."""
+
 KEEP_S = 5.0
 """Seconds between two times that what is done is written."""
 
@@ -52,6 +55,7 @@ FORMS: dict[str, Any] = {
     "cut": ([int], [(int, [[int]])], _CLOSED, int),
     "done": (int, int, int, _CLOSED),
     "large": (int, int),
+    "sure": (int, [int]),
 }
 """Rows of the file, by their names; see ``Progress``."""
 
@@ -76,7 +80,8 @@ class Progress:
     removed, and explored again. Rows: ``tree``, the hash of what is explored; ``cut``,
     numbers of parts, new ones in their place with about how many nodes they have, and
     subtrees pruned, by depth, and nodes, above these; ``done``, number of a part and
-    its counts; ``large``, number of one and how many nodes it has at least.
+    its counts; ``large``, number of one and how many nodes it has at least; ``sure``,
+    how many nodes parts have at most by their estimates, and their numbers.
 
     Attributes
     ----------
@@ -87,6 +92,8 @@ class Progress:
         Parts and their counts.
     closed, above
         Subtrees pruned, by depth, and nodes, above all parts.
+    sure
+        How many nodes parts have at most by their estimates, by number.
     went_on
         Whether the file was there: what it said is believed.
 
@@ -112,6 +119,7 @@ class Progress:
         self.done: list[Part] = []
         self.closed: Counter[int] = Counter()
         self.above = 0
+        self.sure: dict[int, int] = {}
         self._path, self._tree, self._n_parts = path, "", 1
         self._new: list[bytes] = []
         self._written = time.monotonic()
@@ -189,6 +197,7 @@ class Progress:
             numbers, parts, closed, above = row
             for number in numbers:
                 del self.parts[number]
+                self.sure.pop(number, None)
             for nodes, paths in parts:
                 self.parts[self._n_parts] = nodes, [*map(tuple, paths)]
                 self._n_parts += 1
@@ -198,9 +207,14 @@ class Progress:
             number, decomposed, leaves, closed = row
             counts = decomposed, leaves, dict(map(tuple, closed))
             self.done.append((self.parts.pop(number)[1], counts))
-        else:
+            self.sure.pop(number, None)
+        elif name == "large":
             number, nodes = row
             self.parts[number] = nodes, self.parts[number][1]
+            self.sure.pop(number, None)
+        else:
+            nodes, numbers = row
+            self.sure |= {number: nodes for number in numbers if self.parts[number]}
 
 
 def _row(name: str, row: Any) -> bytes:
@@ -255,16 +269,17 @@ def in_parts(
     most = max(most, problem.n_jobs + 3)
     claimed = claimed_by(content)
     cutter = Cutter(problem, tree, floor, most)
-    sure: set[int] = set()  # small enough, by estimates of this call
     given_up = 0
     with ThreadPoolExecutor(1, "dpbb-cut") as beside:
         try:
             cutting: Future[list[Any]] | None = None
             taken: list[int] = []
             while here.parts:
-                small = _some(sure, here, claimed)
+                sure = {n for n, nodes in here.sure.items() if nodes <= cutter.small}
+                share = ROUND if len(sure) < len(here.parts) else ALL_SURE
+                small = _some(sure, here, share * claimed)
                 if cutting is None and len(sure) < len(here.parts):
-                    taken = _some(here.parts.keys() - sure, here, claimed)
+                    taken = _some(here.parts.keys() - sure, here, ROUND * claimed)
                     cutting = beside.submit(
                         cutter.cut, [(n, *here.parts[n]) for n in taken]
                     )
@@ -273,15 +288,15 @@ def in_parts(
                     large = _explore(here, small, explore_all, floor, most)
                     cutter.note(len(small), large)
                     given_up += large
-                    sure.difference_update(small)
                 if cutting is not None and (not small or cutting.done()):
                     before, row = {*here.parts}, cutting.result()
                     if row[0]:
                         here.note("cut", row)
                         say(f"cut {len(row[0])} parts of more than {most} nodes")
-                    sure.update(here.parts.keys() & taken)
                     new = here.parts.keys() - before
-                    sure.update(n for n in new if here.parts[n][0] <= cutter.small)
+                    small = [n for n in new if here.parts[n][0] <= cutter.small]
+                    small += here.parts.keys() & taken
+                    here.note("sure", [int(cutter.small), small])
                     cutting = None
         finally:
             cutter.over.set()  # first: nobody waits for a cut if nothing can be written
@@ -301,12 +316,12 @@ def in_parts(
     return _books(content, floor, above, done, seat)
 
 
-def _some(numbers: Iterable[int], here: Progress, claimed: int) -> list[int]:
-    """Return parts for a round, the smallest first."""
+def _some(numbers: Iterable[int], here: Progress, most: float) -> list[int]:
+    """Return parts that have about so many nodes together, the smallest first."""
     taken: list[int] = []
     nodes = 0
     for number in sorted(numbers, key=lambda number: (here.parts[number][0], number)):
-        if taken and nodes > ROUND * claimed:
+        if taken and nodes > most:
             break
         taken.append(number)
         nodes += here.parts[number][0]

@@ -81,6 +81,6 @@ def test_every_rule(device, way, rule):
 
 
 def test_a_solve_with_the_pool_engine():
-    result = dpbb.solve("ta021", engine="pool", bound="lb2", progress="none")
-    assert result.makespan == 2297
+    result = dpbb.solve("ta030", engine="pool", bound="lb2", progress="none")
+    assert result.makespan == 2178
     assert result.status == "optimal"

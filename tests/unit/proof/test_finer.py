@@ -17,7 +17,7 @@ from dpbb.errors import DpbbError, OptionError
 from dpbb.estimation.sampling import Sampler
 from dpbb.flowshop import FlowShopInstance, FlowShopProblem
 from dpbb.options import TreeOptions
-from dpbb.proof import checker
+from dpbb.proof import checker, cutting
 from dpbb.proof import verify as verifying
 from dpbb.proof.certificate import Certificate
 from dpbb.proof.cutting import LEAST_SAMPLES, MOST_SAMPLES, Cutter
@@ -153,6 +153,24 @@ def test_a_tree_that_is_not_estimated_is_cut_evenly(optimal, tmp_path, monkeypat
     fine = finer(whole, tmp_path / "fine.json.gz", most_nodes=50)
     assert fine["totals"] == whole["totals"]
     assert max(sizes(fine)) <= 50
+
+
+def test_all_parts_of_a_round_are_estimated_together(optimal, monkeypatch):
+    """A part has few roots: one alone is no work for many cores."""
+    shop = FlowShopProblem(FlowShopInstance("shop", SHOP))
+    cutter = Cutter(shop, TreeOptions(), optimal["result"]["ub"], 20)
+    _, parts, *_ = cutter.cut([(0, 16, [()])])
+    counts, in_parts = [], cutting.in_parts
+
+    def counting(estimate, count, *args):
+        counts.append(count)
+        in_parts(estimate, count, *args)
+
+    monkeypatch.setattr(cutting, "in_parts", counting)
+    assert len(parts) > 1
+    cutter.cut([(number, *part) for number, part in enumerate(parts)])
+    assert counts[0] == sum(len(roots) for _, roots in parts)
+    assert len(counts) < shop.n_jobs
 
 
 def test_cutting_ends_where_nothing_is_estimated(monkeypatch):
@@ -444,6 +462,30 @@ def test_what_was_estimated_at_too_little_is_cut_before_it_is_explored(
     assert Certificate.read(path).content["totals"] == whole["totals"]
 
 
+@pytest.mark.parametrize(("most", "believed"), [(200, True), (100, False)])
+def test_what_is_small_enough_is_not_estimated_again(
+    most, believed, optimal, tmp_path, monkeypatch
+):
+    """By a call that goes on, if its parts may have as many nodes."""
+    whole, path = deal(optimal, optimal["result"]["ub"]), tmp_path / "fine.json.gz"
+    cut, estimated = Cutter.cut, []
+
+    def noting(self, parts):
+        estimated.extend((known, len(roots[0])) for _, known, roots in parts)
+        return cut(self, parts)
+
+    monkeypatch.setattr(Cutter, "cut", noting)
+    monkeypatch.setattr(checker.Audit, "run", lambda *_: (checker.AUDITED, "drawn"))
+    depth_1 = range(checker.size_of(whole)[0])
+    rows = [["cut", [[0], [[1, [[digit]]] for digit in depth_1], [], 0]]]
+    rows += [["sure", [100, [1 + digit for digit in depth_1]]]]
+    kept_of(whole, tmp_path / "fine.json.gz.part", *rows)
+    verify(Certificate(whole), engine="reference", finer=path, most_nodes=most)
+    assert Certificate.read(path).content["totals"] == whole["totals"]
+    assert estimated.count((1, 1)) == (0 if believed else len(depth_1))
+    assert estimated  # those that were too large nevertheless
+
+
 def test_a_root_that_is_there_twice_is_refused(optimal, tmp_path):
     rows = [["cut", [[0], [[9, [[0]]], [9, [[0]]]], [], 0]]]
     rows += [["done", [number, 5, 0, [[2, number]]]] for number in (1, 2)]
@@ -510,7 +552,7 @@ def test_finer_books_need_a_file_of_their_own(optimal, tmp_path):
         verify(path, engine="reference", finer=tmp_path / "fine.json.gz")
 
 
-LINES = [b"x", b"[1, 2]", b'["done", [0, 1, 0, []]]']
+LINES = [b"x", b"[1, 2]", b'["done", [0, 1, 0, []]]', b'["sure", [9, [1]]]']
 
 
 # xdist: names of tests are the same in all its processes, so no time is in the data
