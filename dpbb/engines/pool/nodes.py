@@ -20,11 +20,14 @@ from dpbb.tree.work_unit import WorkUnit, sort_keys
 MOST_LEVELS = 4096
 """Bounds that the pool tells apart; beyond that, some share a level."""
 
-FIRST_CAPACITY = 4096
-"""Nodes that a new pool has room for."""
+PAGE_BYTES = 4096
+"""About the rows of a page: memory is faster where nodes lie side by side."""
+
+FIRST_PAGES = 256
+"""Pages that a pool has room for at first."""
 
 NONE = -1
-"""End of a list of nodes."""
+"""End of a list of pages."""
 
 
 class Batch(NamedTuple):
@@ -114,17 +117,22 @@ class Batch(NamedTuple):
 
 
 class _Lists(NamedTuple):
-    """The pool's nodes in lists, one for each level of bounds and each depth."""
+    """The pool's nodes in lists of pages, one for each level of bounds and each depth.
+
+    Slots of page p begin at p * PAGE. Nodes come and go at the first page of a list.
+    """
 
     slots: Batch
-    next: NDArray[np.int64]  # (capacity,): node after each one in its list
-    first: NDArray[np.int64]  # (levels, n): first node of each list
+    next: NDArray[np.int64]  # (pages,): page after each one in its list
+    fill: NDArray[np.int64]  # (pages,): number of nodes
+    first: NDArray[np.int64]  # (levels, n): first page of each list
     at_level: NDArray[np.int64]  # (levels,): number of nodes
     at_depth: NDArray[np.int64]  # (n,)
-    control: NDArray[np.int64]  # FREE, SIZE
+    control: NDArray[np.int64]  # FREE, SIZE, PAGE
 
 
-FREE, SIZE = range(2)
+FREE, SIZE, PAGE = range(3)
+"""First page that is free, number of nodes, slots of a page."""
 
 
 class NodePool:
@@ -145,10 +153,11 @@ class NodePool:
         self._lists = _Lists(
             Batch.empty(n_jobs, 0),
             np.empty(0, np.int64),
+            np.empty(0, np.int64),
             np.full((levels, n_jobs), NONE),
             np.zeros(levels, np.int64),
             np.zeros(n_jobs, np.int64),
-            np.array([NONE, 0], np.int64),
+            np.array([NONE, 0, max(1, PAGE_BYTES // (2 * n_jobs))], np.int64),
         )
 
     @property
@@ -165,8 +174,11 @@ class NodePool:
 
     def push(self, batch: Batch) -> None:
         """Add nodes."""
-        self._reserve(batch.size)
-        _push(self._lists, batch, self._least, self._width)
+        done = 0
+        while done < batch.size:
+            done = int(_push(self._lists, batch, done, self._least, self._width))
+            if done < batch.size:
+                self._grow()
 
     def take(self, children: int, *, deepest: bool) -> Batch:
         """Remove nodes that have so many children together, or all.
@@ -202,22 +214,21 @@ class NodePool:
         """Drop all nodes."""
         _clear(self._lists)
 
-    def _reserve(self, count: int) -> None:
-        """Make room for so many more nodes."""
+    def _grow(self) -> None:
+        """Make room for half as many pages more, as none is free."""
         old = self._lists
-        capacity = len(old.next)
-        needed = self.size + count
-        if needed <= capacity:
-            return
-        larger = max(FIRST_CAPACITY, needed, capacity * 3 // 2)
-        slots = Batch.empty(self._n_jobs, larger)
+        count, page = len(old.next), int(old.control[PAGE])
+        larger = max(FIRST_PAGES, count * 3 // 2)
+        slots = Batch.empty(self._n_jobs, larger * page)
         for new, part in zip(slots, old.slots, strict=True):
-            new[:capacity] = part  # type: ignore[index]
+            new[: count * page] = part  # type: ignore[index]
         following = np.arange(1, larger + 1)  # the new ones are free, one after another
-        following[:capacity] = old.next
-        following[-1] = old.control[FREE]
-        old.control[FREE] = capacity
-        self._lists = old._replace(slots=slots, next=following)
+        following[:count] = old.next
+        following[-1] = NONE
+        fill = np.zeros(larger, np.int64)
+        fill[:count] = old.fill
+        old.control[FREE] = count
+        self._lists = old._replace(slots=slots, next=following, fill=fill)
 
 
 @helper
@@ -232,30 +243,41 @@ def _copy(source: Batch, at: int, target: Batch, to: int) -> None:
 
 
 @helper
-def _release(lists: _Lists, level: int, depth: int, node: int) -> None:
-    """Put a node that is in no list any longer among the free ones."""
-    lists.next[node] = lists.control[FREE]
-    lists.control[FREE] = node
-    lists.control[SIZE] -= 1
-    lists.at_level[level] -= 1
-    lists.at_depth[depth] -= 1
+def _free(lists: _Lists, page: int) -> None:
+    """Put a page that is in no list any longer among the free ones."""
+    lists.next[page] = lists.control[FREE]
+    lists.control[FREE] = page
+
+
+@helper
+def _count(lists: _Lists, level: int, depth: int, nodes: int) -> None:
+    """Take note that a list has so many nodes more."""
+    lists.control[SIZE] += nodes
+    lists.at_level[level] += nodes
+    lists.at_depth[depth] += nodes
 
 
 @entry
-def _push(lists: _Lists, batch: Batch, least: int, width: int) -> None:
-    levels = lists.first.shape[0]
-    for index in range(len(batch.front)):
+def _push(lists: _Lists, batch: Batch, begin: int, least: int, width: int) -> int:
+    """Add the nodes from ``begin`` on; returns the one that needs a page if none is."""
+    levels, size = lists.first.shape[0], lists.control[PAGE]
+    for index in range(begin, len(batch.front)):
         depth = int64(batch.front[index]) + int64(batch.back[index])
         level = (int64(batch.bounds[index]) - least) // width
         level = min(max(level, 0), levels - 1)
-        node = lists.control[FREE]
-        lists.control[FREE] = lists.next[node]
-        _copy(batch, int64(index), lists.slots, node)
-        lists.next[node] = lists.first[level, depth]
-        lists.first[level, depth] = node
-        lists.control[SIZE] += 1
-        lists.at_level[level] += 1
-        lists.at_depth[depth] += 1
+        page = lists.first[level, depth]
+        if page == NONE or lists.fill[page] == size:
+            after, page = page, lists.control[FREE]
+            if page == NONE:
+                return int(index)
+            lists.control[FREE] = lists.next[page]
+            lists.next[page] = after
+            lists.fill[page] = 0
+            lists.first[level, depth] = page
+        _copy(batch, int64(index), lists.slots, page * size + lists.fill[page])
+        lists.fill[page] += 1
+        _count(lists, level, depth, int64(1))
+    return len(batch.front)
 
 
 @helper
@@ -264,13 +286,18 @@ def _take_list(
 ) -> int:
     """Move nodes of a list to the batch while it has fewer children than these."""
     unscheduled = lists.first.shape[1] - depth
-    while lists.first[level, depth] != NONE and children > 0:
-        node = lists.first[level, depth]
-        lists.first[level, depth] = lists.next[node]
-        _copy(lists.slots, node, batch, int64(count))
-        _release(lists, level, depth, node)
+    before, size = count, lists.control[PAGE]
+    page = lists.first[level, depth]
+    while page != NONE and children > 0:
+        lists.fill[page] -= 1
+        _copy(lists.slots, page * size + lists.fill[page], batch, int64(count))
         count += 1
         children -= unscheduled
+        if lists.fill[page] == 0:
+            lists.first[level, depth] = lists.next[page]
+            _free(lists, page)
+            page = lists.first[level, depth]
+    _count(lists, level, depth, int64(before - count))
     return count
 
 
@@ -297,39 +324,51 @@ def _take(lists: _Lists, batch: Batch, children: int, deepest: bool) -> int:
 
 @entry
 def _prune(lists: _Lists, first_level: int, ub: int, closed: NDArray[np.int64]) -> None:
-    """Release the nodes of bounds that are too high, of the levels from one on."""
+    """Drop the nodes of bounds that are too high, of the levels from one on."""
     levels, n_jobs = lists.first.shape
+    size = lists.control[PAGE]
     for level in range(first_level, levels):
         if lists.at_level[level] == 0:
             continue
         for depth in range(1, n_jobs):  # the root is always decomposed
-            node = lists.first[level, depth]
+            page = lists.first[level, depth]
+            dropped = int64(0)
             kept = int64(NONE)
-            while node != NONE:
-                following = lists.next[node]
-                if lists.slots.bounds[node] >= ub:
-                    _release(lists, int64(level), int64(depth), node)
-                    closed[depth] += 1
+            while page != NONE:
+                following = lists.next[page]
+                begin, fill = page * size, int64(0)
+                for node in range(begin, begin + lists.fill[page]):
+                    if lists.slots.bounds[node] < ub:
+                        _copy(lists.slots, int64(node), lists.slots, begin + fill)
+                        fill += 1
+                dropped += lists.fill[page] - fill
+                lists.fill[page] = fill
+                if fill == 0:
+                    _free(lists, page)
                 else:
-                    lists.next[node] = kept
-                    kept = node
-                node = following
+                    lists.next[page] = kept
+                    kept = page
+                page = following
             lists.first[level, depth] = kept
+            closed[depth] += dropped
+            _count(lists, int64(level), int64(depth), -dropped)
 
 
 @entry
 def _least_bound(lists: _Lists) -> int:
     """Least bound of the first level that has nodes."""
     levels, n_jobs = lists.first.shape
+    size = lists.control[PAGE]
     for level in range(levels):
         if lists.at_level[level] == 0:
             continue
         least = int64(np.iinfo(np.int32).max)
         for depth in range(n_jobs):
-            node = lists.first[level, depth]
-            while node != NONE:
-                least = min(least, int64(lists.slots.bounds[node]))
-                node = lists.next[node]
+            page = lists.first[level, depth]
+            while page != NONE:
+                for node in range(page * size, page * size + lists.fill[page]):
+                    least = min(least, int64(lists.slots.bounds[node]))
+                page = lists.next[page]
         return int(least)
     return NONE
 
@@ -337,16 +376,17 @@ def _least_bound(lists: _Lists) -> int:
 @entry
 def _copy_all(lists: _Lists, batch: Batch) -> None:
     levels, n_jobs = lists.first.shape
-    count = int64(0)
+    size, count = lists.control[PAGE], int64(0)
     for level in range(levels):
         if lists.at_level[level] == 0:
             continue
         for depth in range(n_jobs):
-            node = lists.first[level, depth]
-            while node != NONE:
-                _copy(lists.slots, node, batch, count)
-                count += 1
-                node = lists.next[node]
+            page = lists.first[level, depth]
+            while page != NONE:
+                for node in range(page * size, page * size + lists.fill[page]):
+                    _copy(lists.slots, int64(node), batch, count)
+                    count += 1
+                page = lists.next[page]
 
 
 @entry
@@ -356,9 +396,8 @@ def _clear(lists: _Lists) -> None:
     lists.at_depth[:] = 0
     lists.control[SIZE] = 0
     lists.control[FREE] = NONE
-    for node in range(len(lists.next) - 1, -1, -1):
-        lists.next[node] = lists.control[FREE]
-        lists.control[FREE] = node
+    for page in range(len(lists.next) - 1, -1, -1):
+        _free(lists, int64(page))
 
 
 @entry

@@ -5,7 +5,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dpbb.engines.pool.nodes import MOST_LEVELS, Batch, NodePool, make_children
+from dpbb.engines.pool.nodes import (
+    MOST_LEVELS,
+    PAGE_BYTES,
+    Batch,
+    NodePool,
+    make_children,
+)
 from dpbb.kernels.pool_models import BACK_BIT
 
 N_JOBS = 5
@@ -54,9 +60,11 @@ def test_prune_counts_what_it_drops_but_never_the_root():
     assert pool.all().depths.tolist() == [0]
 
 
+@pytest.mark.parametrize("page_bytes", [1, 6 * N_JOBS, PAGE_BYTES])
 @pytest.mark.parametrize("span", [3, 20, 50 * MOST_LEVELS])
-def test_nothing_is_lost(span):
-    """Random pushes, takes and prunes against a plain list."""
+def test_nothing_is_lost(span, page_bytes, monkeypatch):
+    """Random pushes, takes and prunes against a plain list; pages of one node, too."""
+    monkeypatch.setattr("dpbb.engines.pool.nodes.PAGE_BYTES", page_bytes)
     rng = np.random.default_rng(span)
     pool, there = NodePool(N_JOBS, 100, 100 + span), Counter()
     for step in range(30):
@@ -77,6 +85,8 @@ def test_nothing_is_lost(span):
         )
     pool.clear()
     assert pool.size == 0
+    pool.push(new)
+    assert pool.size == new.size
 
 
 def test_children_and_their_paths():
