@@ -22,6 +22,7 @@ import dpbb
 from dpbb.errors import OptionError
 from dpbb.proof import checker
 from dpbb.proof.cutting import Cutter
+from dpbb.tree.work_unit import WorkUnit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
@@ -167,6 +168,28 @@ class Progress:
         self._new = []
         self._whole += len(text)
 
+    def check(self, n_jobs: int) -> None:
+        """Check that all parts and what is closed above them are the tree.
+
+        A file that cannot be of it is known so before anything is explored.
+
+        Raises
+        ------
+        ValueError
+            A part has no roots, roots overlap, or leaves are missing.
+        """
+        listed = [paths for paths, _ in self.done]
+        listed += [paths for _, paths in self.parts.values()]
+        roots = WorkUnit.from_paths(n_jobs, (path for part in listed for path in part))
+        closed = checker.leaves_below(self.closed.items(), n_jobs)
+        if not all(listed) or roots.leaves + closed != factorial(n_jobs):
+            raise ValueError("its parts are more than the tree, or less")
+        for paths, (_, _, below) in self.done:
+            depths = Counter(map(len, paths))
+            leaves = checker.leaves_below(depths.items(), n_jobs)
+            if checker.leaves_below(below.items(), n_jobs) != leaves:
+                raise ValueError(f"{paths[0]} is done, but not closed")
+
     def _read_all(self, data: bytes) -> None:
         """Take the rows of all whole members."""
         while self._whole < len(data):
@@ -247,7 +270,8 @@ def in_parts(
         As of ``checker.Tree``.
     most
         A part that has more nodes is cut (a few for each job are allowed). Units are
-        larger only where a certificate has no room for so many.
+        larger only where a certificate has no room for so many, or where a call that
+        was allowed more had done them.
     seat
         Of the new leases, and the engine.
     here
@@ -263,6 +287,8 @@ def in_parts(
     OptionError
         The parts have too many roots for a certificate.
     """
+    if here.went_on:
+        here.check(problem.n_jobs)
     result = content["result"]
     floor = result["ub"] + result["all_optima"]
     # of roots that cannot be cut: two jobs are left, and they count nodes above them

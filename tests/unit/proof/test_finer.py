@@ -494,6 +494,41 @@ def test_a_root_that_is_there_twice_is_refused(optimal, tmp_path):
         finer(optimal, tmp_path / "fine.json.gz")
 
 
+def cut_at_depth_1(*gone, more=(), above=()):
+    """Row that cuts a tree into its root's children, but for some, and with others."""
+    digits = [digit for digit in range(len(SHOP)) if digit not in gone]
+    return ["cut", [[0], [[9, [[digit]]] for digit in (*digits, *more)], above, 0]]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [cut_at_depth_1(8)],
+        [cut_at_depth_1(8, more=[0])],
+        [cut_at_depth_1(more=range(9))],
+        [cut_at_depth_1(8, more=[9])],
+        [cut_at_depth_1(above=[[1, 1]])],
+        [cut_at_depth_1(above=[[10, 1]])],
+        [cut_at_depth_1(), ["done", [3, 1, 0, [[2, 7]]]]],
+        [cut_at_depth_1(), ["cut", [[], [[9, []]], [], 0]], ["done", [10, 1, 0, []]]],
+    ],
+)
+def test_what_cannot_be_the_tree_is_refused_at_once(
+    rows, optimal, tmp_path, monkeypatch
+):
+    """Not after all of it was explored, maybe for days."""
+
+    def explore(*_):
+        pytest.fail("nothing is to be explored")
+
+    whole = deal(optimal, optimal["result"]["ub"])
+    monkeypatch.setattr(Explorer, "explore", explore)
+    monkeypatch.setattr(Cutter, "cut", explore)
+    kept_of(whole, tmp_path / "fine.json.gz.part", *rows)
+    with pytest.raises(OptionError, match="which does not fit"):
+        finer(whole, tmp_path / "fine.json.gz")
+
+
 def test_a_file_that_is_there_all_of_a_sudden_is_not_believed(
     optimal, tmp_path, monkeypatch
 ):
