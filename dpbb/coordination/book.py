@@ -143,6 +143,8 @@ class UnitBook:
         lease.explore_s = report.explore_s
         if report.energy_j is not None:
             lease.energy_j = report.energy_j
+        if report.least_lb is not None:  # it covers what is donated, too
+            lease.unit.shown_lb = max(lease.unit.shown_lb, report.least_lb)
         done = report.decomposed + report.leaves - lease.basis.leased_ancestors
         note_speed(lease.seat, done, report.explore_s)
         # a donation leaves after the slice that counted the open roots
@@ -156,8 +158,8 @@ class UnitBook:
         elif checked is not None:
             self._settle(lease, checked)
             lease.safe_at = max(lease.safe_at, now - max(0.0, report.age_s))
-            if report.least_lb is not None:  # both are bounds of what remains
-                lease.unit.least_lb = max(lease.unit.least_lb, report.least_lb)
+            # both are bounds of what remains
+            lease.unit.least_lb = max(lease.unit.least_lb, lease.unit.shown_lb)
         self.ahead_decomposed += lease.decomposed_since_full
         self.ahead_leaves += lease.leaves_since_full
         self.count_nodes(lease, lease.shown_nodes - shown)

@@ -74,8 +74,8 @@ class RunRecord:
     def lower_bound(self) -> int:
         """A value that no permutation costs less than.
 
-        The least LB of the open roots as of the last full reports; roots that no
-        engine has bounded stand with the bound of the tree's root. Never above the
+        The least LB of the open roots as of the last reports; roots that no engine
+        has bounded stand with the bound of the tree's root. Never above the
         incumbent's value or the cutoff, and the smaller of them when nothing is
         open. Depth-first search leaves roots near the top open for long, so this
         rises late and in leaps. What was proved before the run counts, too, and what
@@ -83,7 +83,7 @@ class RunRecord:
         """
         units = self.work.book.units.values()
         best = self.incumbent.optimum_if_exhausted
-        least = min([best, *(unit.least_lb for unit in units)])
+        least = min([best, *(max(one.least_lb, one.shown_lb) for one in units)])
         known = self.spec.proved_bound, self.spec.uncut_bound
         return max([least, *(bound for bound in known if bound is not None)])
 

@@ -34,7 +34,8 @@ class Unit:
 
     ``roots``, ``leaves`` and ``cells`` are those of the last full report, ``roots`` and
     ``leaves`` without what was given away since; ``least_lb`` is a lower bound of all
-    of them.
+    of them, and ``shown_lb`` of what is left of them, as last heard of: the rest has no
+    schedule that is better than the incumbent.
     """
 
     id: UnitId
@@ -43,6 +44,7 @@ class Unit:
     cells: NDArray[np.bool_]
     least_lb: int
     fresh: bool  # no engine has seen it, so nobody knows how many roots it has
+    shown_lb: int = 0
     whole: bool = True  # its roots are those it was made with
     worth_s: float = math.inf  # what a seat probably takes for it
     attempt: int = 1

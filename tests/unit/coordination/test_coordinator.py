@@ -176,6 +176,26 @@ def test_lower_bound_is_the_least_of_the_open_units():
     assert bounds[0] < bounds[-1] == optimum(problem)
 
 
+def test_light_reports_raise_the_lower_bound_and_no_loss_lowers_it():
+    problem = tiny(6, slack=3)
+    world = World(spec_of(problem), seats=["a"])
+    world.assign()
+    world.start("a")
+    root = world.coordinator.lower_bound
+    while world.coordinator.lower_bound == root:
+        world.tasks["a"].explore(1)
+        assert world.report("a").kind is OrderKind.CONTINUE
+    (unit,) = units_of(world).values()
+    raised = world.coordinator.lower_bound
+    assert unit.least_lb == root < raised == unit.shown_lb <= optimum(problem)
+    world.coordinator.remove_seat("a", world.now)
+    assert world.coordinator.lower_bound == raised
+    world.tasks.clear()
+    world.coordinator.add_seat(seat_of("b"), world.now)
+    outcome = world.run()
+    assert outcome.lower_bound == outcome.value == optimum(problem)
+
+
 # -- reports --------------------------------------------------------------------
 
 
