@@ -37,7 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="(default: 0)")
     parser.add_argument(
-        "--gpus", type=int, default=1, metavar="N", help="H100s to give the time for"
+        "--gpus",
+        type=int,
+        default=1,
+        metavar="N",
+        help="H100s to give the time for (lb1)",
     )
     group = parser.add_argument_group("options of the tree and of this machine")
     for row in _rows():

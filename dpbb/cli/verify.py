@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="N",
         help="explore so many again; a tree that fits is explored as a whole (default: "
-        "200,000,000; gpu: 2,000,000,000; reference: 200,000)",
+        "200,000,000; gpu: 2,000,000,000; pool: 20,000,000; reference: 200,000)",
     )
     parser.add_argument(
         "--witnesses",
@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--engine",
         default="auto",
-        choices=("auto", "cpu", "gpu", "reference"),
+        choices=("auto", "cpu", "gpu", "pool", "reference"),
         help="what explores them (default: cpu, or reference for other problems)",
     )
     parser.add_argument(

@@ -14,8 +14,9 @@ from dpbb.estimation.result import (
     Estimate,
 )
 from dpbb.flowshop.family import read_problem
-from dpbb.options import SolveOptions, TreeOptions, kinds
+from dpbb.options import LB1, SolveOptions, TreeOptions, kinds
 from dpbb.options.derived import EstimateKeywords
+from dpbb.options.table import AUTO_BOUND
 from dpbb.problem import (
     Problem,
     best_known_of,
@@ -67,7 +68,7 @@ def estimate(
     seed
         Of the random numbers.
     gpus
-        Number of H100s to give the time for.
+        Number of H100s to give the time for; that of trees with LB1 is known.
     measure
         Measure the rate of this machine.
     should_stop
@@ -184,7 +185,13 @@ def _tree_options(options: dict[str, Any]) -> SolveOptions:
                 f"{name}: expected one of {', '.join(USED_OPTIONS)}, as nothing else "
                 "changes an estimate"
             )
-    return SolveOptions().replace(**options)
+    chosen = SolveOptions().replace(**options)
+    if chosen.bound == AUTO_BOUND:
+        raise OptionError(
+            "bound: expected the bound of one tree, such as lb1 or lb2, got 'auto', "
+            "which chooses one while a run goes on"
+        )
+    return chosen
 
 
 def _upper_bound(problem: Problem[Any], given: int | None) -> int:
@@ -201,7 +208,7 @@ def _upper_bound(problem: Problem[Any], given: int | None) -> int:
 
 
 def _elsewhere(problem: Problem[Any], tree: TreeOptions, gpus: int) -> tuple[Rate, ...]:
-    """Rates of other devices, of problems that GPUs take."""
-    if get_engine("gpu").supports(problem, tree) is not None:
+    """Rates of other devices, of problems that GPUs take; measured ones, of LB1."""
+    if tree.bound != LB1 or get_engine("gpu").supports(problem, tree) is not None:
         return ()
     return (h100_rate(problem.n_jobs, n_machines_of(problem), gpus),)

@@ -19,8 +19,11 @@ def test_a_proof_is_certified_and_verified(dpbb, tmp_path):
     ran = dpbb("verify", path)
     assert ran.code == 0
     assert "verdict     proved again" in ran.out
-    ran = dpbb("verify", path, "--engine", "reference", "--json")
-    assert json.loads(ran.out)["ok"]
+    for engine in ("reference", "pool"):
+        ran = dpbb("verify", path, "--engine", engine, "--json")
+        found = json.loads(ran.out)
+        assert found["ok"]
+        assert f"by {engine}," in found["checks"][-1]["found"]
 
     program = tmp_path / "checker.py"
     program.write_text(dpbb("verify", "--print-checker").out)

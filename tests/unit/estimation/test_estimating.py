@@ -47,6 +47,20 @@ def test_minbranch_compares_with_the_upper_bound():
     assert other.exact
 
 
+def test_gpus_were_measured_with_lb1_alone():
+    """A node with two-machine bounds takes up to 40 times as long there."""
+    assert [rate.what for rate in small(gpus=4).elsewhere] == ["4 H100"]
+    for bound in ("lb2", "cascade"):
+        found = small(bound=bound)
+        assert found.elsewhere == ()
+        assert "H100" not in found.summary()
+
+
+def test_a_bound_that_is_chosen_by_a_run_is_none_of_a_tree():
+    with pytest.raises(OptionError, match="bound of one tree, such as lb1 or lb2"):
+        small(bound="auto")
+
+
 def test_the_remainder_of_a_run_can_be_estimated():
     whole = small(samples=10**6)
     parts = [
