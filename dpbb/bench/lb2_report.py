@@ -10,6 +10,8 @@ from typing import Any
 
 from dpbb.bench.lb2_arms import POOLS
 from dpbb.bench.lb2_lists import CLASSES, size_of
+from dpbb.bench.lb2_trees import NOT_WRITTEN, not_written
+from dpbb.errors import OptionError
 from dpbb.flowshop.models.pool import PoolFlowShop
 from dpbb.flowshop.models.pool_cuda import tables_of
 from dpbb.flowshop.problem import FlowShopProblem
@@ -79,15 +81,18 @@ def print_report(
     trees: dict[Any, dict[str, Any]] = {}
     peaks: tuple[float | None, float | None] = None, None
     for path in paths:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(data, list):
-            for row in data:
-                if "pool" in row:
-                    arms[row["size"], row["arm"], row["pool"]] = row
-            continue
-        peaks = GPU_PEAKS.get(data["host"].get("gpu"), peaks)
-        for row in data["rows"]:
-            trees[row["instance"], row["branching"], row["how"], row["pool"]] = row
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            if isinstance(data, list):
+                for row in data:
+                    if "pool" in row:
+                        arms[row["size"], row["arm"], row["pool"]] = row
+                continue
+            peaks = GPU_PEAKS.get(data["host"].get("gpu"), peaks)
+            for row in data["rows"]:
+                trees[row["instance"], row["branching"], row["how"], row["pool"]] = row
+        except NOT_WRITTEN as error:
+            raise not_written(path, error) from error
     _print_structures()
     _print_arms(arms.values())
     equals = [
@@ -299,6 +304,8 @@ def draw(
         for title, lines in zip(TITLES, (bounds, explored), strict=True)
         if lines
     ]
+    if not both:
+        raise OptionError("--plot: expected files with rows, got none to draw")
     figure, whole = style.new_figure((4.6 * len(both), 4.0))
     whole.remove()
     axes = figure.subplots(1, len(both), squeeze=False)[0]

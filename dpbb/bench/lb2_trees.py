@@ -34,7 +34,7 @@ from dpbb.engines.pool.bounding import CpuBounding
 from dpbb.engines.pool.engine import PoolEngine
 from dpbb.engines.pool.session import PoolSession
 from dpbb.engines.pool.settings import PoolSettings
-from dpbb.errors import DpbbError
+from dpbb.errors import DpbbError, OptionError
 from dpbb.kernels.cores import physical_cores, usable_cores
 from dpbb.options import Offload, Placement
 
@@ -82,8 +82,16 @@ FIRST_LISTS = 1
 """Of a class and rule: what has all arms."""
 
 
+NOT_WRITTEN = ValueError, LookupError, TypeError, AttributeError
+"""What a file that ``--json`` did not write leads to when it is read."""
+
 Found = NodeList | dict[str, Any] | None
 """A list, or the row of one, if the time was enough."""
+
+
+def not_written(path: Path, error: Exception) -> OptionError:
+    """Say that a file is not one that ``--json`` wrote."""
+    return OptionError(f"expected a file of dpbb bench lb2 --json, got {path}: {error}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +116,15 @@ class Book:
         self.rows: list[dict[str, Any]] = []
         self.host: dict[str, Any] = {}
         for one in (*known, *([path] if path.exists() else [])):
-            data = json.loads(one.read_text(encoding="utf-8"))
-            self.host = data["host"]
-            self.rows += [row for row in data["rows"] if not self.has(**_name(row))]
-            for entry in data["lists"]:
-                found = NodeList.from_json(entry)
-                self.lists[_key(found)] = found
+            try:
+                data = json.loads(one.read_text(encoding="utf-8"))
+                self.host = data["host"]
+                self.rows += [row for row in data["rows"] if not self.has(**_name(row))]
+                for entry in data["lists"]:
+                    found = NodeList.from_json(entry)
+                    self.lists[_key(found)] = found
+            except NOT_WRITTEN as error:
+                raise not_written(one, error) from error
 
     def save(self) -> None:
         """Write the file."""
@@ -193,6 +204,9 @@ def measure(book: Book, wanted: Sequence[Key], plan: Plan) -> bool:
                     groups.submit(_on_threads, found, threads, plan.repeat)
                 groups.wait()
     book.save()
+    there = sum(key in book.lists for key in wanted)
+    if there < len(wanted):
+        print(f"{there} of {len(wanted)} lists are there; the same call goes on")
     return all(row["exact"] for row in book.rows)
 
 

@@ -7,13 +7,14 @@ import pytest
 from dpbb.bench.lb2_lists import NodeList, make_list
 from dpbb.bench.lb2_report import print_report, structures
 from dpbb.bench.lb2_scalar import ScalarFlowShop
-from dpbb.bench.lb2_trees import Book, Key, keys
+from dpbb.bench.lb2_trees import Book, Key, Plan, keys, measure
 from dpbb.engines.base import Device
 from dpbb.engines.driver import explore_to_end
 from dpbb.engines.pool.bounding import CpuBounding
 from dpbb.engines.pool.session import PoolSession
 from dpbb.engines.pool.settings import PoolSettings
 from dpbb.engines.registry import get_engine
+from dpbb.errors import OptionError
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +74,29 @@ def test_a_book_goes_on_from_its_file(found, tmp_path):
     assert not again.has(instance="ta021", how="parents", pool=4096)
     other = Book(tmp_path / "other.json", [path, path])
     assert (other.lists, other.rows) == (book.lists, book.rows)
+
+
+@pytest.mark.parametrize("text", ["", "[1", "{}", '{"host": 1, "rows": []}', "[3]"])
+def test_a_file_that_is_another_is_refused(text, tmp_path):
+    path = tmp_path / "trees.json"
+    path.write_text(text)
+    for read in (Book, lambda path: print_report([path], None, None, None)):
+        with pytest.raises(OptionError, match=r"expected a file of .*, got .*trees"):
+            read(path)
+
+
+def test_nothing_is_drawn_of_nothing(tmp_path):
+    path = tmp_path / "trees.json"
+    Book(path).save()
+    with pytest.raises(OptionError, match="none to draw"):
+        print_report([path], None, None, tmp_path / "trees.png")
+    assert not (tmp_path / "trees.png").exists()
+
+
+def test_a_call_says_how_many_lists_are_missing(tmp_path, capsys):
+    wanted = keys(["20x20"], ["minmin"])
+    assert measure(Book(tmp_path / "trees.json"), wanted, Plan((), 1.0))
+    assert "0 of 10 lists are there" in capsys.readouterr().out
 
 
 def test_lists_are_ten_of_a_class_and_rule():
