@@ -542,6 +542,9 @@ class Call:
     def end(self, result: Result, snapshot: Snapshot | None) -> Result:
         """Show the last state of the run and return its result."""
         if snapshot is not None:
+            if self.choice is not None:
+                bound = bound_of(self.problem)
+                self.progress.note(f"bound {bound}: the end came before the estimate")
             self.progress.finish(snapshot)
         return result
 

@@ -57,6 +57,23 @@ def test_a_tree_goes_on_where_nothing_is_faster(monkeypatch):
     assert (result.decomposed, result.leaves) == (13_440_016, 84)
 
 
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        (None, "the end came before the estimate"),
+        (Prospect(CASCADE, 1e6, 1e6, 0.0), "the best cascade may take 100% of"),
+    ],
+)
+def test_what_was_taken_is_said_once(found, why, monkeypatch, capsys):
+    answered(monkeypatch, found)
+    tree = TREE | {"verbosity": "normal", "progress": "plain"}
+    assert dpbb.solve(**tree, bound="auto").termination is dpbb.Termination.EXHAUSTED
+    lines = "".join(capsys.readouterr()).splitlines()
+    said = [line for line in lines if line.startswith("bound ")]
+    assert len(said) == 1
+    assert said[0].startswith(f"bound lb1: {why}")
+
+
 def test_nothing_is_opened_when_the_time_is_over(monkeypatch):
     """What the first tree has explored is in the result all the same."""
     answered(monkeypatch, Prospect(CASCADE, 1e12, 1e6, 0.0))
