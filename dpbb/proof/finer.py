@@ -89,8 +89,8 @@ class Progress:
     parts
         About how many nodes each part has that is not done, and its roots, by number;
         the whole tree is number 0.
-    done
-        Parts and their counts.
+    done, nodes
+        Parts and their counts; nodes of all of them.
     closed, above
         Subtrees pruned, by depth, and nodes, above all parts.
     sure
@@ -118,6 +118,7 @@ class Progress:
         claimed = claimed_by(content)
         self.parts: dict[int, tuple[int, list[Root]]] = {0: (claimed, [()])}
         self.done: list[Part] = []
+        self.nodes = 0
         self.closed: Counter[int] = Counter()
         self.above = 0
         self.sure: dict[int, int] = {}
@@ -230,6 +231,7 @@ class Progress:
             number, decomposed, leaves, closed = row
             counts = decomposed, leaves, dict(map(tuple, closed))
             self.done.append((self.parts.pop(number)[1], counts))
+            self.nodes += decomposed + leaves
             self.sure.pop(number, None)
         elif name == "large":
             number, nodes = row
@@ -302,15 +304,16 @@ def in_parts(
             taken: list[int] = []
             while here.parts:
                 sure = {n for n, nodes in here.sure.items() if nodes <= cutter.small}
-                share = ROUND if len(sure) < len(here.parts) else ALL_SURE
-                small = _some(sure, here, share * claimed)
+                a_round = ROUND if len(sure) < len(here.parts) else ALL_SURE
+                small = _some(sure, here, a_round * claimed)
                 if cutting is None and len(sure) < len(here.parts):
                     taken = _some(here.parts.keys() - sure, here, ROUND * claimed)
                     cutting = beside.submit(
                         cutter.cut, [(n, *here.parts[n]) for n in taken]
                     )
                 if small:
-                    say(f"explores {len(small)} parts of at most {most} nodes")
+                    share = here.nodes / claimed
+                    say(f"{share:.1%} explored, explores {len(small)} parts")
                     large = _explore(here, small, explore_all, floor, most)
                     cutter.note(len(small), large)
                     given_up += large
