@@ -43,8 +43,9 @@ KNOWN = (
     "lb2",
     "cascade",
 )  # bounds; the last in full: cascade:FIRST-LAST:u-v,u-v,...
-PAIR = r"\d{1,4}-\d{1,4}"
-CASCADE = re.compile(rf"cascade:(\d{{1,4}})-(\d{{1,4}}):({PAIR}(?:,{PAIR})*)")
+NUMBER = "(?:0|[1-9][0-9]{0,3})"
+PAIR = f"{NUMBER}-{NUMBER}"
+CASCADE = re.compile(f"cascade:({NUMBER})-({NUMBER}):({PAIR}(?:,{PAIR})*)")
 MOST_JOBS = MOST_MACHINES = 1024
 MOST_TIME = 2**30  # of all operations together
 PATIENCE_S = 3.0  # of exploring in plain Python; then a compiler is worth while

@@ -17,7 +17,7 @@ from dpbb.errors import OptionError
 from dpbb.flowshop import read_instance
 from dpbb.proof import checker
 from dpbb.proof.verify import verify
-from tests.unit.proof.conftest import deal, run_certificate
+from tests.unit.proof.conftest import SHOP, deal, run_certificate
 
 pytestmark = pytest.mark.cluster
 
@@ -213,6 +213,24 @@ CHANGES = {
     "not finished": (not_finished, "did not finish its unit alone"),
     "all optima": (all_optima, "expected bounds not below"),
 }
+
+
+@pytest.mark.parametrize(
+    ("bound", "known"),
+    [
+        ("cascade:1-8:0-3", True),
+        ("cascade:01-8:0-3", False),
+        ("cascade:1-8:0-03", False),
+        ("cascade:1-8:00-3", False),
+        ("cascade:1-8:0-\N{ARABIC-INDIC DIGIT THREE}", False),
+        ("cascade:1-8:0-3\n", False),
+        ("cascade:1-8:0-3,", False),
+    ],
+)
+def test_a_cascade_is_written_in_one_way(bound, known, tmp_path, both):
+    content = run_certificate(tmp_path, SHOP, bound="cascade:1-8:0-3", workers=0)
+    content["tree"]["bound"] = content["instance"]["bound"] = bound
+    assert both(content)[0] == known
 
 
 @pytest.mark.parametrize("name", CHANGES)
