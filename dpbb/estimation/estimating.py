@@ -14,9 +14,8 @@ from dpbb.estimation.result import (
     Estimate,
 )
 from dpbb.flowshop.family import read_problem
-from dpbb.options import LB1, SolveOptions, TreeOptions, kinds
+from dpbb.options import AUTO_BOUND, LB1, SolveOptions, TreeOptions, kinds
 from dpbb.options.derived import EstimateKeywords
-from dpbb.options.table import AUTO_BOUND
 from dpbb.problem import (
     Problem,
     best_known_of,
