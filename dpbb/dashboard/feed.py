@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import AbstractEventLoop
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -140,10 +141,16 @@ class Controls(Protocol):
         other sites can open a connection to this server, but not read its pages.
     refused
         Why nothing may be done; None if it may.
+    loop
+        Event loop that ``stop`` and ``save`` have to run on.
     """
 
     @property
     def key(self) -> str:
+        """See the class."""
+
+    @property
+    def loop(self) -> AbstractEventLoop:
         """See the class."""
 
     @property

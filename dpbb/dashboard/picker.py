@@ -4,6 +4,7 @@ import asyncio
 import hmac
 import logging
 import shlex
+from concurrent.futures import Future
 from html import escape
 from typing import Any
 
@@ -120,7 +121,7 @@ class Buttons:
 
     def __init__(self, controls: Controls) -> None:
         self._controls = controls
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[Future[None]] = set()
         self._message = ""
         self._about = ""  # the run that the message is about
         self._bad = False
@@ -181,7 +182,10 @@ class Buttons:
         elif not hmac.compare_digest(key.encode(), self._controls.key.encode()):
             self._say("Refused: reload the page and try again", bad=True)
         elif action in ("stop", "save"):
-            task = asyncio.get_running_loop().create_task(self._act(action, run_id))
+            # Bokeh calls from a thread of its own, from 3.10 on
+            task = asyncio.run_coroutine_threadsafe(
+                self._act(action, run_id), self._controls.loop
+            )
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 

@@ -159,7 +159,9 @@ def _narrow(array: NDArray[Any], encoding: Encoding) -> NDArray[Any]:
     if not narrow and array.dtype != np.int16:
         # no job, and not -1: what wraps around must not become one
         wrong = (array < -1) | (array > np.iinfo(np.int16).max)
-        array = np.where(wrong, np.iinfo(np.int16).min, array).astype(np.int16)
+        array = np.where(
+            wrong, np.int16(np.iinfo(np.int16).min), array.astype(np.int16)
+        )
     return np.ascontiguousarray(array)
 
 

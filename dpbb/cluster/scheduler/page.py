@@ -11,6 +11,7 @@ import secrets
 import socket
 import sys
 import weakref
+from asyncio import AbstractEventLoop
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -50,6 +51,12 @@ class PageControls:
     def key(self) -> str:
         """A secret that the page itself holds; see ``feed.Controls``."""
         return self._key
+
+    @property
+    def loop(self) -> AbstractEventLoop:
+        """The scheduler's event loop; see ``feed.Controls``."""
+        loop: AbstractEventLoop = self._scheduler.loop.asyncio_loop
+        return loop
 
     def knows(self, host: str) -> bool:
         """Whether a ``Host`` header is a name of this host, or one that is allowed.

@@ -205,9 +205,13 @@ def test_the_question_names_the_run_that_is_stopped():
 def click(buttons, **command):
     """What a browser sends for a click, and what comes of it."""
 
-    async def act():
+    def press():
         buttons._commands.data = {name: [value] for name, value in command.items()}
-        await asyncio.gather(*buttons._tasks)
+
+    async def act():
+        buttons._controls.loop = asyncio.get_running_loop()
+        await asyncio.to_thread(press)  # as Bokeh does, from 3.10 on
+        await asyncio.gather(*map(asyncio.wrap_future, buttons._tasks))
 
     asyncio.run(act())
     buttons.update(view())

@@ -75,7 +75,7 @@ def test_every_kind_of_table_of_whole_numbers_is_taken(data):
         ([[-(10**5000)]], "column 0: .* a value of type int that cannot be printed"),
         ([10**5000], "row 0: .* got a value of type int that cannot be printed"),
         ([np.array(3)], r"row 0: expected a row of processing times, got array\(3\)"),
-        ([[np.timedelta64(3)]], "row 0, column 0: expected a whole number >= 0"),
+        ([[np.timedelta64(3, "s")]], "row 0, column 0: expected a whole number >= 0"),
         ([["x" * 500]], r"got 'x{76}\.\.\.$"),
         ([[10**5000]], "sum to at most 1,073,741,822"),
         (np.full((4, 4), 2**63, np.uint64), "sum to at most 1,073,741,822"),

@@ -93,7 +93,7 @@ def test_bad_file_is_refused_under_its_name(tmp_path, content, message):
         ([-(10**5000)] * 3, r"expected jobs 0 to 2 .* got a value of type int"),
         ([1.5, 10**5000, 0], "expected a whole number at position 0, got 1.5"),
         ([[10**5000], 1, 0], ".* position 0, got a value of type list that cannot"),
-        ([0, 1, np.timedelta64(2)], "expected a whole number at position 2"),
+        ([0, 1, np.timedelta64(2, "s")], "expected a whole number at position 2"),
     ],
 )
 def test_wrong_sequences_are_refused(jobs, message):

@@ -50,7 +50,7 @@ def test_options_are_frozen():
         ("threads", True, "threads: expected a whole number from 1 to 1024, got True"),
         ("threads", "4", "threads: expected a whole number from 1 to 1024, got '4'"),
         ("workers", -1, "workers: expected a whole number from 0 to 1024, got -1"),
-        ("threads", np.timedelta64(3), "threads: expected a whole number"),
+        ("threads", np.timedelta64(3, "s"), "threads: expected a whole number"),
         ("time_limit_s", 10**400, "time_limit_s: expected a number > 0 that a float"),
         ("scheduler", "foo", r"scheduler: .* such as tcp://host:8786, got 'foo'"),
         ("scheduler", "tcp://foo", "scheduler: expected the address of a Dask"),
