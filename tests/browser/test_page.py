@@ -7,6 +7,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 from dpbb.cluster.client.open import ensure_plugin, submit_run
+from dpbb.cluster.scheduler.plugin import DpbbSchedulerPlugin
 from dpbb.result import Termination
 from tests.browser import support
 from tests.cluster.support import HUGE, as_is, spec_of
@@ -164,6 +165,7 @@ def test_a_command_may_be_given_again(client, page, tmp_path):
 
 
 def test_the_page_follows_the_newest_run_to_a_gap_of_0(client, page):
+    client.register_plugin(DpbbSchedulerPlugin())  # there is no page before
     page.goto(support.page_address(client) + "?theme=dark")
     spec = spec_of("ta016", 1397, permutation=tuple(range(20)))
     spec = replace(spec, upper_bound=None)
