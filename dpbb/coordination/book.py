@@ -158,8 +158,8 @@ class UnitBook:
         elif checked is not None:
             self._settle(lease, checked)
             lease.safe_at = max(lease.safe_at, now - max(0.0, report.age_s))
-            # both are bounds of what remains
-            lease.unit.least_lb = max(lease.unit.least_lb, lease.unit.shown_lb)
+            if report.least_lb is not None:  # both are bounds of what remains
+                lease.unit.least_lb = max(lease.unit.least_lb, report.least_lb)
         self.ahead_decomposed += lease.decomposed_since_full
         self.ahead_leaves += lease.leaves_since_full
         self.count_nodes(lease, lease.shown_nodes - shown)

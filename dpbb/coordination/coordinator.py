@@ -373,7 +373,7 @@ class Coordinator:
         if donated is None:
             return
         if len(donated):
-            self._add_donated(lease, donated, now)
+            self._add_donated(lease, donated, report.least_lb, now)
         self._answers.donated(lease)
         if full is None:
             book.check_partition()
@@ -388,13 +388,17 @@ class Coordinator:
         elif full.last:
             self._work.requeue(lease.unit)
 
-    def _add_donated(self, lease: LeaseRecord, donated: WorkUnit, now: float) -> None:
+    def _add_donated(
+        self, lease: LeaseRecord, donated: WorkUnit, least_lb: int | None, now: float
+    ) -> None:
         """Make units of what a lease gave away."""
         self._run.donations += 1
         lease.seat.donations += 1
         lease.seat.donated_roots += len(donated)
         self._run.events.add_donation(now, lease.seat.seat.label, len(donated))
-        least = max(lease.unit.least_lb, lease.unit.shown_lb)
+        least = lease.unit.least_lb
+        if least_lb is not None:  # it covers what was donated, too
+            least = max(least, least_lb)
         worth_s = now - lease.since
         portions = self._answers.portions(lease, donated, worth_s)
         book = self._work.book
