@@ -78,9 +78,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ways",
         nargs="+",
-        choices=("cores", "gpu", "threads"),
-        default=["cores", "gpu", "threads"],
-        help="trees: lists and a core each, a GPU, threads together (default: all)",
+        choices=("lists", "cores", "gpu", "threads"),
+        default=["lists", "cores", "gpu", "threads"],
+        help="trees: make lists, explore them on a core each, on a GPU, on threads "
+        "together (default: all)",
     )
     parser.add_argument(
         "--side-by-side",
@@ -100,9 +101,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--pools",
         type=int,
         nargs="+",
-        help="arms: sizes of pools (default: the papers')",
+        help="arms, trees: sizes of pools (default: the papers')",
     )
-    parser.add_argument("--arms", nargs="+", help="arms: names of those wanted")
+    parser.add_argument("--arms", nargs="+", help="arms, trees: names of those wanted")
     parser.add_argument(
         "--report",
         type=Path,
@@ -167,8 +168,11 @@ def _trees(args: argparse.Namespace) -> int:
     if args.json is None or args.budget <= 0:
         raise OptionError("--part trees: expected --json and --budget > 0")
     wanted = lb2_trees.keys(args.sizes, args.branching)
-    ways = tuple(args.ways)
-    plan = lb2_trees.Plan(ways, args.budget, args.repeat, args.side_by_side)
+    plan = lb2_trees.Plan(
+        *(tuple(args.ways), args.budget, args.repeat, args.side_by_side),
+        arms=args.arms and tuple(args.arms),
+        pools=args.pools and tuple(args.pools),
+    )
     exact = lb2_trees.measure(lb2_trees.Book(args.json, args.known), wanted, plan)
     return int(not exact)
 

@@ -38,8 +38,8 @@ from dpbb.errors import DpbbError, OptionError
 from dpbb.kernels.cores import physical_cores, usable_cores
 from dpbb.options import Offload, Placement
 
-WAYS = ("cores", "gpu", "threads")
-"""Of exploring a list."""
+WAYS = ("lists", "cores", "gpu", "threads")
+"""Of exploring a list; ``lists`` alone makes them."""
 
 THREADS = (1, 3, 5, 7, 9, 11)
 """Of the papers' multi-core runs, and one; all threads are added."""
@@ -54,7 +54,7 @@ then (with 512 it was a quarter of the time)."""
 LONG_SLICE_S = 2.0
 """At the end of a slice nothing is on its way, so slices are long."""
 
-MOST_S = 3.0
+MOST_S = 5.0
 """No further run of a list begins when those before took so long together."""
 
 NODES = Offload.NODES
@@ -176,24 +176,46 @@ class Plan:
     side_by_side
         Cores that explore lists, one list for each or for as many as it has threads;
         None: all but two.
+    arms, pools
+        Of a GPU; None: all.
     """
 
     ways: tuple[str, ...] = WAYS
     budget_s: float = 480.0
     repeat: int = 5
     side_by_side: int | None = None
+    arms: tuple[str, ...] | None = None
+    pools: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        unknown = [arm for arm in self.arms or () if arm not in ARMS]
+        if unknown:
+            raise OptionError(f"arms: expected some of {[*ARMS]}, got {unknown}")
+
+    def has(self, arm: str, pool: int) -> bool:
+        """Whether a GPU's arm is measured with such a pool."""
+        return (self.arms is None or arm in self.arms) and (
+            self.pools is None or pool in self.pools
+        )
 
 
 def measure(book: Book, wanted: Sequence[Key], plan: Plan) -> bool:
     """Measure what is not in the book until the time is over; whether counts agree."""
     end = time.monotonic() + plan.budget_s
-    book.host = book.host or host()
+    book.host = host()  # not that of a known file
     with _SideBySide(book, 1, plan.side_by_side, end) as cores:
+        if "lists" in plan.ways:
+            for key in wanted:
+                if key not in book.lists:
+                    cores.submit(_list_of, key)
         if "cores" in plan.ways:
-            _search_all(book, wanted, cores)
+            cores.searches = True
+            for found in _without(book, wanted, "core"):
+                cores.submit(_search, found)
+        if {"lists", "cores"} & {*plan.ways}:
             cores.keep_to_the_rest()
         if "gpu" in plan.ways:
-            _explore_on_gpu(book, wanted, plan.repeat, cores)
+            _explore_on_gpu(book, wanted, plan, cores)
         cores.wait()
     if "threads" in plan.ways:
         for threads in sorted({*THREADS, physical_cores()}):
@@ -208,17 +230,6 @@ def measure(book: Book, wanted: Sequence[Key], plan: Plan) -> bool:
     if there < len(wanted):
         print(f"{there} of {len(wanted)} lists are there; the same call goes on")
     return all(row["exact"] for row in book.rows)
-
-
-def _search_all(book: Book, wanted: Sequence[Key], cores: _SideBySide) -> None:
-    """Have lists made, or, where there is one, searched: so all lists come first."""
-    for key in wanted:
-        if book.has(instance=key.instance, branching=key.branching, how="core"):
-            continue
-        if (found := book.lists.get(key)) is None:
-            cores.submit(_list_of, key)
-        else:
-            cores.submit(_search, found)
 
 
 def _without(book: Book, wanted: Sequence[Key], how: str) -> list[NodeList]:
@@ -260,6 +271,7 @@ class _SideBySide:
 
     def __init__(self, book: Book, each: int, most: int | None, end: float) -> None:
         self._book, self.end = book, end
+        self.searches = False  # the lists that are made
         self._waiting: set[Future[Found]] = set()
         self._before = os.sched_getaffinity(0)
         cores = sorted(self._before)
@@ -298,7 +310,8 @@ class _SideBySide:
             result = future.result()
             if isinstance(result, NodeList):
                 self._book.lists[_key(result)] = result
-                self.submit(_search, result)
+                if self.searches:
+                    self.submit(_search, result)
             elif result is not None:
                 self._book.add({**result, "side_by_side": self._count})
             self._book.save()
@@ -389,7 +402,7 @@ def _explored(
 
 
 def _explore_on_gpu(
-    book: Book, wanted: Sequence[Key], repeat: int, cores: _SideBySide
+    book: Book, wanted: Sequence[Key], plan: Plan, cores: _SideBySide
 ) -> None:
     devices = [device for device in PoolEngine().devices() if device.kind == "cuda"]
     if not devices:
@@ -401,6 +414,7 @@ def _explore_on_gpu(
         *product(first, ARMS, [LARGEST_POOL]),
         *((key, arm, pool) for arm in PAPERS_ARMS for key in by_seed for pool in POOLS),
     ]
+    waiting = [one for one in waiting if plan.has(*one[1:])]
     while waiting and time.monotonic() < cores.end:
         is_more = cores.collect()
         task = next((one for one in waiting if one[0] in book.lists), None)
@@ -415,7 +429,7 @@ def _explore_on_gpu(
         if book.has(**_row(found, arm, pool)):
             continue
         settings = replace(ARMS[arm], pool_size=pool, keeps_ub=True)
-        runs = repeat if pool == LARGEST_POOL else 1
+        runs = plan.repeat if pool == LARGEST_POOL else 1
         given = found, arm, pool, settings, devices[0], runs, cores.end
         if (row := _repeated(*given)) is not None:
             book.add(row)

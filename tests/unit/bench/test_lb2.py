@@ -99,6 +99,33 @@ def test_a_call_says_how_many_lists_are_missing(tmp_path, capsys):
     assert "0 of 10 lists are there" in capsys.readouterr().out
 
 
+def test_lists_alone_are_made(tmp_path):
+    """On other cores than those that explore them; what is known of a host is not."""
+    path = tmp_path / "trees.json"
+    known = Book(path)
+    known.host = {"gpu": "another"}
+    known.save()
+    book = Book(tmp_path / "lists.json", [path])
+    wanted = [Key("ta021", "minmin", seed, 300) for seed in (0, 1)]
+    assert measure(book, wanted, Plan(("lists",), 60.0, side_by_side=1))
+    assert [*book.lists] == wanted
+    assert not book.rows
+    assert book.host.get("gpu") != "another"
+    before = {key: id(found) for key, found in book.lists.items()}
+    assert measure(book, wanted, Plan(("lists",), 60.0, side_by_side=1))
+    assert {key: id(found) for key, found in book.lists.items()} == before
+
+
+def test_a_part_of_arms_and_pools_can_be_measured():
+    plan = Plan(arms=("parents",), pools=(4096, 8192))
+    assert plan.has("parents", 8192)
+    assert not plan.has("parents", 16384)
+    assert not plan.has("basic", 4096)
+    assert Plan().has("basic", 4096)
+    with pytest.raises(OptionError, match=r"expected .*'parents'.*got \['all_'\]"):
+        Plan(arms=("parents", "all_"))
+
+
 def test_lists_are_ten_of_a_class_and_rule():
     wanted = keys(["20x20", "200x20"], ["minmin", "front"])
     assert len(wanted) == 40

@@ -111,7 +111,12 @@ def test_a_change_of_a_model_compiles_what_is_made_of_it_anew(tmp_path):
     search = tmp_path / "search" / "search.py"
     search.write_text(SEARCH)
     path = os.pathsep.join([str(tmp_path), *sys.path])
-    environment = {**os.environ, "PYTHONPATH": path, "NUMBA_CACHE_DIR": str(tmp_path)}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": path,
+        "NUMBA_CACHE_DIR": str(tmp_path),
+        "PYTHONDONTWRITEBYTECODE": "1",  # it takes a change within a second for none
+    }
 
     def run(text):
         model.write_text(text)
