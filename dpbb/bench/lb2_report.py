@@ -55,10 +55,13 @@ PAPERS_SHARE = {"200x20": 97.16, "100x20": 98.55, "50x20": 98.76, "20x20": 98.79
 """Percent of the sequential time that is bounding."""
 
 
-TITLES = "bounds alone", "trees"
+RULES = {"minmin": "trees, both sides", "front": "trees, the front alone"}
 
 Lines = defaultdict[tuple[str, str], list[tuple[int, float]]]
 """Points of pool and speed-up, by class and way."""
+
+BySize = dict[int | None, dict[str, float]]
+"""Speed-ups by pool and instance."""
 
 Equal = tuple[str, float | None, float | None]
 """What is equal, and how much of it a core and a GPU have, where that is known."""
@@ -172,7 +175,7 @@ class Trees:
 
     seconds: list[float]
     shares: list[float]
-    speed_ups: dict[str, dict[int | None, dict[str, float]]]
+    speed_ups: dict[str, BySize]
     watts: dict[str, list[float]]
 
     @property
@@ -220,30 +223,42 @@ def _print_trees(rows: Iterable[dict[str, Any]], equals: Sequence[Equal]) -> Non
             f"{len(times)} lists of {min(times):.0f} to {max(times):.0f} s there, "
             f"{fmean(trees.shares):.1f} % of it bounding (papers: {theirs} %)"
         )
-        print(f"{'how':<40}" + "".join(f"{pool:>11}" for pool in POOLS))
+        print(f"{'how':<50}" + "".join(f"{pool:>11}" for pool in POOLS))
         for how, by_pool in trees.speed_ups.items():
             if None not in by_pool:
-                found = [by_pool.get(pool, {}) for pool in POOLS]
-                cells = "".join(_mean(list(by.values())) for by in found)
-                print(f"{how:<40}{cells}")
+                _print_pools(how, by_pool)
+                same = _of_the_same_lists(by_pool)
+                if any(len(by) > len(same[pool]) for pool, by in by_pool.items()):
+                    _print_pools(f"{how}, lists with all of these pools", same)
         for name, table in PAPERS.items():
             if size in table:
                 cells = "".join(f"{value:>7.1f}    " for value in table[size])
-                print(f"{'papers: ' + name:<40}{cells}")
+                print(f"{'papers: ' + name:<50}{cells}")
         _print_threads(size, trees)
         _print_equal(trees, equals)
+
+
+def _print_pools(how: str, by_pool: BySize) -> None:
+    found = [by_pool.get(pool, {}) for pool in POOLS]
+    print(f"{how:<50}" + "".join(_mean(list(by.values())) for by in found))
+
+
+def _of_the_same_lists(by_pool: BySize) -> BySize:
+    """Leave out the lists that were not explored with all of the pools."""
+    lists = set.intersection(*map(set, by_pool.values()))
+    return {pool: {name: by[name] for name in lists} for pool, by in by_pool.items()}
 
 
 def _print_threads(size: str, trees: Trees) -> None:
     counts = sorted(trees.threads)
     if not counts:
         return
-    print(f"{'threads with SIMD':<40}" + "".join(f"{count:>11}" for count in counts))
-    print(f"{'':<40}" + "".join(_mean(trees.threads[count]) for count in counts))
+    print(f"{'threads with SIMD':<50}" + "".join(f"{count:>11}" for count in counts))
+    print(f"{'':<50}" + "".join(_mean(trees.threads[count]) for count in counts))
     if size in PAPERS_THREADS:
         theirs = dict(zip(PAPERS_COUNTS, PAPERS_THREADS[size], strict=True))
         cells = (f"{theirs[t]:>7.2f}    " if t in theirs else 11 * " " for t in counts)
-        print(f"{'papers: threads':<40}" + "".join(cells))
+        print(f"{'papers: threads':<50}" + "".join(cells))
 
 
 def _print_equal(trees: Trees, equals: Sequence[Equal]) -> None:
@@ -283,33 +298,24 @@ def draw(
     """Draw speed-ups by pool, a line for each class: of bounds, and of trees."""
     from dpbb.plotting import style
 
-    shown = {"sorted, tables shared": "-", "parents": ":"}
     bounds: Lines = defaultdict(list)
     for row in arms:
-        if row["arm"] in shown:
+        if row["arm"] in ("sorted, tables shared", "parents"):
             bounds[row["size"], row["arm"]].append((row["pool"], row["speed_up"]))
-    explored: Lines = defaultdict(list)
-    for (size, branching), found in trees_of(trees).items():
-        for how in ("tables, refactored", "parents"):
-            by_pool = found.speed_ups.get(how, {})
-            if branching == "minmin" and by_pool:
-                lists = set.intersection(*map(set, by_pool.values()))  # with all pools
-                explored[size, how] = [
-                    (pool, fmean(by[name] for name in lists))
-                    for pool, by in by_pool.items()
-                    if pool is not None
-                ]
-    both = [
-        (title, lines)
-        for title, lines in zip(TITLES, (bounds, explored), strict=True)
-        if lines
-    ]
-    if not both:
+    panels: dict[str, Lines] = {"bounds alone": bounds}
+    panels |= {title: defaultdict(list) for title in RULES.values()}
+    for (size, rule), found in trees_of(trees).items():
+        for how in {"tables, refactored", "parents"} & found.speed_ups.keys():
+            for pool, by in _of_the_same_lists(found.speed_ups[how]).items():
+                if pool is not None and by:
+                    panels[RULES[rule]][size, how].append((pool, fmean(by.values())))
+    panels = {title: lines for title, lines in panels.items() if lines}
+    if not panels:
         raise OptionError("--plot: expected files with rows, got none to draw")
-    figure, whole = style.new_figure((4.6 * len(both), 4.0))
+    figure, whole = style.new_figure((4.6 * len(panels), 4.0))
     whole.remove()
-    axes = figure.subplots(1, len(both), squeeze=False)[0]
-    for ax, (title, lines) in zip(axes, both, strict=True):
+    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    for ax, (title, lines) in zip(axes, panels.items(), strict=True):
         _draw_lines(ax, lines)
         ax.set_title(title)
     axes[0].set_ylabel("speed-up over one scalar core")
@@ -318,7 +324,7 @@ def draw(
 
 def _draw_lines(ax: Any, lines: Lines) -> None:
     colors = {size: f"C{index}" for index, size in enumerate(CLASSES)}
-    for (size, how), points in lines.items():
+    for (size, how), points in sorted(lines.items()):
         ax.plot(
             *zip(*sorted(points), strict=True),
             "." + (":" if how == "parents" else "-"),

@@ -1,11 +1,12 @@
 """The papers' protocol: lists of open nodes, what is kept, what is printed."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from dpbb.bench.lb2_lists import NodeList, make_list
-from dpbb.bench.lb2_report import print_report, structures
+from dpbb.bench.lb2_report import print_report, structures, trees_of
 from dpbb.bench.lb2_scalar import ScalarFlowShop
 from dpbb.bench.lb2_trees import Book, Key, Plan, keys, measure
 from dpbb.engines.base import Device
@@ -137,6 +138,37 @@ def test_the_six_structures_have_the_papers_sizes():
     """E4 of the papers: 38 KB, 76 KB and 4 KB at 200 jobs and 20 machines."""
     sizes = {name: size for name, size, _ in structures("200x20")}
     assert (sizes["JM"], sizes["LM"], sizes["PTM"]) == (38_000, 76_000, 4_000)
+
+
+def test_the_rows_of_the_documentation_are_whole():
+    """``docs/lb2.md`` has its tables of trees from them."""
+    path = Path(__file__).parents[3] / "results/lb2-trees.json"
+    found = trees_of(Book(path).rows)
+    assert len(found) == 8
+    for trees in found.values():
+        assert len(trees.seconds) == 10
+        for how in ("parents", "tables, refactored"):
+            assert len(trees.speed_ups[how][262144]) == 10
+
+
+def test_pools_are_compared_on_the_same_lists(tmp_path, capsys):
+    book = Book(tmp_path / "trees.json")
+    for number, runs in (("ta021", {4096: 2.0, 8192: 1.0}), ("ta022", {8192: 0.5})):
+        row = {"instance": number, "branching": "front", "exact": True}
+        core = {"how": "core", "pool": None, "seconds": [60.0], "bounding_s": 57.0}
+        book.add({**row, **core})
+        for pool, seconds in runs.items():
+            book.add({**row, "how": "parents", "pool": pool, "seconds": [seconds]})
+    book.save()
+    capsys.readouterr()
+    print_report([tmp_path / "trees.json"], None, None, None)
+    every, same = (
+        line.split()[-4:]
+        for line in capsys.readouterr().out.splitlines()
+        if line.startswith("parents")
+    )
+    assert every == ["30.0", "(1)", "90.0", "(2)"]
+    assert same == ["30.0", "(1)", "60.0", "(1)"]
 
 
 def test_speed_ups_are_printed_beside_the_papers(found, tmp_path, capsys):
