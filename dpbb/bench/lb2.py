@@ -80,8 +80,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         choices=("lists", "cores", "gpu", "threads"),
         default=["lists", "cores", "gpu", "threads"],
-        help="trees: make lists, explore them on a core each, on a GPU, on threads "
-        "together (default: all)",
+        help="trees: make lists alone, or also explore them on a core each; on a GPU; "
+        "on threads together (default: all)",
     )
     parser.add_argument(
         "--side-by-side",

@@ -39,7 +39,7 @@ from dpbb.kernels.cores import physical_cores, usable_cores
 from dpbb.options import Offload, Placement
 
 WAYS = ("lists", "cores", "gpu", "threads")
-"""Of exploring a list; ``lists`` alone makes them."""
+"""Of exploring a list; ``lists`` makes them alone, as ``cores`` does before."""
 
 THREADS = (1, 3, 5, 7, 9, 11)
 """Of the papers' multi-core runs, and one; all threads are added."""
@@ -204,15 +204,14 @@ def measure(book: Book, wanted: Sequence[Key], plan: Plan) -> bool:
     end = time.monotonic() + plan.budget_s
     book.host = host()  # not that of a known file
     with _SideBySide(book, 1, plan.side_by_side, end) as cores:
-        if "lists" in plan.ways:
+        if {"lists", "cores"} & {*plan.ways}:
+            cores.searches = "cores" in plan.ways
             for key in wanted:
                 if key not in book.lists:
                     cores.submit(_list_of, key)
-        if "cores" in plan.ways:
-            cores.searches = True
-            for found in _without(book, wanted, "core"):
-                cores.submit(_search, found)
-        if {"lists", "cores"} & {*plan.ways}:
+            if cores.searches:
+                for found in _without(book, wanted, "core"):
+                    cores.submit(_search, found)
             cores.keep_to_the_rest()
         if "gpu" in plan.ways:
             _explore_on_gpu(book, wanted, plan, cores)
