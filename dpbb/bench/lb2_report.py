@@ -60,7 +60,7 @@ RULES = {"minmin": "trees, both sides", "front": "trees, the front alone"}
 Lines = defaultdict[tuple[str, str], list[tuple[int, float]]]
 """Points of pool and speed-up, by class and way."""
 
-BySize = dict[int | None, dict[str, float]]
+ByPool = dict[int | None, dict[str, float]]
 """Speed-ups by pool and instance."""
 
 Equal = tuple[str, float | None, float | None]
@@ -175,7 +175,7 @@ class Trees:
 
     seconds: list[float]
     shares: list[float]
-    speed_ups: dict[str, BySize]
+    speed_ups: dict[str, ByPool]
     watts: dict[str, list[float]]
 
     @property
@@ -238,12 +238,12 @@ def _print_trees(rows: Iterable[dict[str, Any]], equals: Sequence[Equal]) -> Non
         _print_equal(trees, equals)
 
 
-def _print_pools(how: str, by_pool: BySize) -> None:
+def _print_pools(how: str, by_pool: ByPool) -> None:
     found = [by_pool.get(pool, {}) for pool in POOLS]
     print(f"{how:<50}" + "".join(_mean(list(by.values())) for by in found))
 
 
-def _of_the_same_lists(by_pool: BySize) -> BySize:
+def _of_the_same_lists(by_pool: ByPool) -> ByPool:
     """Leave out the lists that were not explored with all of the pools."""
     lists = set.intersection(*map(set, by_pool.values()))
     return {pool: {name: by[name] for name in lists} for pool, by in by_pool.items()}

@@ -188,9 +188,10 @@ class Plan:
     pools: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        unknown = [arm for arm in self.arms or () if arm not in ARMS]
-        if unknown:
-            raise OptionError(f"arms: expected some of {[*ARMS]}, got {unknown}")
+        for name, known in (("arms", ARMS), ("pools", POOLS)):
+            unknown = [one for one in getattr(self, name) or () if one not in known]
+            if unknown:
+                raise OptionError(f"{name}: expected some of {[*known]}, got {unknown}")
 
     def has(self, arm: str, pool: int) -> bool:
         """Whether a GPU's arm is measured with such a pool."""
@@ -309,7 +310,7 @@ class _SideBySide:
             result = future.result()
             if isinstance(result, NodeList):
                 self._book.lists[_key(result)] = result
-                if self.searches:
+                if self.searches and not self._book.has(**_row(result, "core", None)):
                     self.submit(_search, result)
             elif result is not None:
                 self._book.add({**result, "side_by_side": self._count})

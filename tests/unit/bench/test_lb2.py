@@ -112,6 +112,13 @@ def test_lists_alone_are_made(tmp_path):
     assert [*book.lists] == wanted
     assert not book.rows
     assert book.host.get("gpu") != "another"
+    row = {"instance": "ta021", "branching": "minmin", "how": "core", "pool": None}
+    for seed in (0, 1):  # searched in an earlier call, whose lists were not kept
+        book.rows.append({**row, "seed": seed, "exact": True})
+    again = Book(tmp_path / "again.json")
+    again.rows = book.rows
+    assert measure(again, wanted, Plan(("cores",), 60.0, side_by_side=1))
+    assert (len(again.lists), len(again.rows)) == (2, 2)
     before = {key: id(found) for key, found in book.lists.items()}
     assert measure(book, wanted, Plan(("lists",), 60.0, side_by_side=1))
     assert {key: id(found) for key, found in book.lists.items()} == before
@@ -125,6 +132,8 @@ def test_a_part_of_arms_and_pools_can_be_measured():
     assert Plan().has("basic", 4096)
     with pytest.raises(OptionError, match=r"expected .*'parents'.*got \['all_'\]"):
         Plan(arms=("parents", "all_"))
+    with pytest.raises(OptionError, match=r"pools: expected .*4096.*got \[5000\]"):
+        Plan(pools=(4096, 5000))
 
 
 def test_lists_are_ten_of_a_class_and_rule():
