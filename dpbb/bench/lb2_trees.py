@@ -17,10 +17,12 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.queues import Queue
 from pathlib import Path
+from threading import Thread
 from typing import Any, Self
 
 from dpbb.bench.lb2_arms import POOLS
@@ -74,13 +76,11 @@ ARMS = {
 """Chakroun's tables III (basic), IV (sorted) and V (refactored), which with the front
 alone is Melab's II; Melab's III (tables, refactored); and today's forms."""
 
-PAPERS_ARMS = ("parents", "tables, refactored", "sorted, refactored")
+TODAYS, MELABS = "parents", "tables, refactored"
+"""The arms of all lists; the others are of the first lists alone."""
+
 LARGEST_POOL = 262144
 """Of this pool a list is explored several times, of the others once."""
-
-FIRST_LISTS = 1
-"""Of a class and rule: what has all arms."""
-
 
 NOT_WRITTEN = ValueError, LookupError, TypeError, AttributeError
 """What a file that ``--json`` did not write leads to when it is read."""
@@ -128,10 +128,11 @@ class Book:
 
     def save(self) -> None:
         """Write the file."""
-        lists = [found.to_json() for found in self.lists.values()]
-        data = {"host": self.host, "lists": lists, "rows": self.rows}
+        lists = ", ".join(map(_text_of, self.lists.values()))
+        host, rows = json.dumps(self.host), json.dumps(self.rows)
+        text = f'{{"host": {host}, "lists": [{lists}], "rows": {rows}}}'
         part = self._path.with_suffix(".part")
-        part.write_text(json.dumps(data), encoding="utf-8")
+        part.write_text(text, encoding="utf-8")
         part.replace(self._path)
 
     def has(self, **wanted: Any) -> bool:
@@ -151,6 +152,12 @@ class Book:
             f"{name:<14} {row['how']:<28} {row['pool']!s:>7} {seconds}{wrong}",
             flush=True,
         )
+
+
+@cache
+def _text_of(found: NodeList) -> str:
+    """Return a list as JSON; that of many takes a second, and is saved often."""
+    return json.dumps(found.to_json())
 
 
 def keys(classes: list[str], branchings: list[str]) -> list[Key]:
@@ -325,6 +332,14 @@ class _SideBySide:
 
 def _take_cores(free: Queue[list[int]]) -> None:
     os.sched_setaffinity(0, free.get())
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent was killed."""
+    if (parent := parent_process()) is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _list_of(key: Key, end: float) -> NodeList | None:
@@ -408,12 +423,13 @@ def _explore_on_gpu(
     if not devices:
         return
     by_seed = sorted(wanted, key=lambda key: key.seed)  # both rules by turns
-    first = [key for key in by_seed if key.seed < FIRST_LISTS]
+    first = [key for key in by_seed if key.seed == 0]
     waiting = [
-        *product(wanted, PAPERS_ARMS, [LARGEST_POOL]),
+        *product(wanted, [TODAYS, MELABS], [LARGEST_POOL]),
         *product(first, ARMS, [LARGEST_POOL]),
-        *((key, arm, pool) for arm in PAPERS_ARMS for key in by_seed for pool in POOLS),
-    ]
+        *product(first, [MELABS], POOLS),
+        *((key, TODAYS, pool) for pool in reversed(POOLS) for key in by_seed),
+    ]  # the smaller a pool, the longer a run
     waiting = [one for one in waiting if plan.has(*one[1:])]
     while waiting and time.monotonic() < cores.end:
         is_more = cores.collect()

@@ -138,14 +138,11 @@ def test_arms_of_two_machine_bounds_agree(tmp_path, capsys):
 def test_lists_are_explored_on_a_core_on_the_device_and_on_threads(
     tmp_path, monkeypatch
 ):
-    arms = {"parents": lb2_trees.ARMS["parents"]}
-    monkeypatch.setattr(lb2_trees, "ARMS", arms)
-    monkeypatch.setattr(lb2_trees, "PAPERS_ARMS", tuple(arms))
     monkeypatch.setattr(lb2_trees, "POOLS", (4096, lb2_trees.LARGEST_POOL))
     book = lb2_trees.Book(tmp_path / "trees.json")
     wanted = [lb2_trees.Key("ta021", "minmin", 0, 600)]
     monkeypatch.setattr(lb2_trees, "physical_cores", lambda: 1)
-    plan = lb2_trees.Plan(("cores", "gpu", "threads"), 100.0, 2, 1)
+    plan = lb2_trees.Plan(("cores", "gpu", "threads"), 100.0, 2, 1, ("parents",))
     assert lb2_trees.measure(book, wanted, plan)
     found = lb2_trees.Book(tmp_path / "trees.json")
     assert found.lists.keys() == set(wanted)
