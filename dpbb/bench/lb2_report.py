@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -78,10 +78,12 @@ def print_report(
     core_watts: float | None,
     plot: Path | None,
 ) -> None:
-    """Print tables of files of ``--part arms`` and ``--part trees``; draw a picture."""
-    # of rows of the same thing the last: files that go on from one have its rows
+    """Print tables of files of ``--part arms`` and ``--part trees``; draw a picture.
+
+    Of rows of the same thing the last counts: files that go on from one have its rows.
+    """
     arms: dict[Any, dict[str, Any]] = {}
-    trees: dict[Any, dict[str, Any]] = {}
+    files: list[list[dict[str, Any]]] = []
     peaks: tuple[float | None, float | None] = None, None
     for path in paths:
         try:
@@ -92,8 +94,7 @@ def print_report(
                         arms[row["size"], row["arm"], row["pool"]] = row
                 continue
             peaks = GPU_PEAKS.get(data["host"].get("gpu"), peaks)
-            for row in data["rows"]:
-                trees[row["instance"], row["branching"], row["how"], row["pool"]] = row
+            files.append(data["rows"])
         except NOT_WRITTEN as error:
             raise not_written(path, error) from error
     _print_structures()
@@ -102,9 +103,10 @@ def print_report(
         ("theoretical peak", core_gflops, peaks[0]),
         ("watts", core_watts, peaks[1]),
     ]
-    _print_trees(trees.values(), equals)
+    trees = trees_of(files)
+    _print_trees(trees, equals)
     if plot is not None:
-        draw(arms.values(), trees.values(), plot)
+        draw(arms.values(), trees, plot)
 
 
 def structures(size: str) -> list[tuple[str, int, str]]:
@@ -166,17 +168,21 @@ class Trees:
     Parameters
     ----------
     seconds, shares
-        Of every list on a core, and percent of it in bounding.
+        Of every instance's list on a core, and percent of it in bounding.
     speed_ups
         By way, pool and instance.
     watts
-        Of the GPU in every row, by way.
+        Of the GPU, by way, and by pool and instance.
     """
 
-    seconds: list[float]
-    shares: list[float]
-    speed_ups: dict[str, ByPool]
-    watts: dict[str, list[float]]
+    seconds: dict[str, float] = field(default_factory=dict)
+    shares: dict[str, float] = field(default_factory=dict)
+    speed_ups: defaultdict[str, ByPool] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(dict))
+    )
+    watts: defaultdict[str, dict[tuple[int | None, str], float]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
 
     @property
     def threads(self) -> dict[int, list[float]]:
@@ -189,39 +195,45 @@ class Trees:
         }
 
 
-def trees_of(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, str], Trees]:
-    """Return what rows say, by class and rule; wrong counts are left out."""
-    rows = [row for row in rows if row["exact"]]
-    cores = {
-        (row["instance"], row["branching"]): row for row in rows if row["how"] == "core"
-    }
-    found: dict[tuple[str, str], Trees] = {}
-    for (instance, branching), core in cores.items():
-        trees = found.setdefault(
-            (size_of(instance), branching), Trees([], [], {}, defaultdict(list))
-        )
-        trees.seconds.append(core["seconds"][0])
-        trees.shares.append(100 * core["bounding_s"] / core["seconds"][0])
-    for row in rows:
-        base = cores.get((row["instance"], row["branching"]))
-        if base is None or row["how"] == "core":
-            continue
-        trees = found[size_of(row["instance"]), row["branching"]]
-        by_pool = trees.speed_ups.setdefault(row["how"], {})
-        speed_up = base["seconds"][0] / median(row["seconds"])
-        by_pool.setdefault(row["pool"], {})[row["instance"]] = speed_up
-        if row.get("watts"):
-            trees.watts[row["how"]].append(row["watts"])
-    return found
+def trees_of(files: Iterable[Iterable[dict[str, Any]]]) -> dict[tuple[str, str], Trees]:
+    """Return what rows of files say, by class and rule; wrong counts are left out.
+
+    A speed-up is over the core of the same file, as hosts differ, or of one before it.
+    """
+    found: defaultdict[tuple[str, str], Trees] = defaultdict(Trees)
+    cores: dict[tuple[str, str], dict[str, Any]] = {}
+    for file in files:
+        rows = [row for row in file if row["exact"]]
+        cores |= {
+            (row["instance"], row["branching"]): row
+            for row in rows
+            if row["how"] == "core"
+        }
+        for row in rows:
+            instance, branching, how, pool = (
+                row[name] for name in ("instance", "branching", "how", "pool")
+            )
+            core = cores.get((instance, branching))
+            if core is None:
+                continue
+            trees, seconds = found[size_of(instance), branching], core["seconds"][0]
+            if how == "core":
+                trees.seconds[instance] = seconds
+                trees.shares[instance] = 100 * core["bounding_s"] / seconds
+                continue
+            trees.speed_ups[how][pool][instance] = seconds / median(row["seconds"])
+            if row.get("watts"):
+                trees.watts[how][pool, instance] = row["watts"]
+    return dict(found)
 
 
-def _print_trees(rows: Iterable[dict[str, Any]], equals: Sequence[Equal]) -> None:
-    for (size, branching), trees in sorted(trees_of(rows).items()):
-        times, theirs = trees.seconds, PAPERS_SHARE[size]
+def _print_trees(found: dict[tuple[str, str], Trees], equals: Sequence[Equal]) -> None:
+    for (size, branching), trees in sorted(found.items()):
+        times, theirs = trees.seconds.values(), PAPERS_SHARE[size]
         print(f"\n{size}, {branching}: trees, speed-up over one scalar core (lists)")
         print(
             f"{len(times)} lists of {min(times):.0f} to {max(times):.0f} s there, "
-            f"{fmean(trees.shares):.1f} % of it bounding (papers: {theirs} %)"
+            f"{fmean(trees.shares.values()):.1f} % of it bounding (papers: {theirs} %)"
         )
         print(f"{'how':<50}" + "".join(f"{pool:>11}" for pool in POOLS))
         for how, by_pool in trees.speed_ups.items():
@@ -269,7 +281,7 @@ def _print_equal(trees: Trees, equals: Sequence[Equal]) -> None:
             continue
         lists = max(len(by) for by in by_pool.values())
         best = max(fmean(by.values()) for by in by_pool.values() if len(by) == lists)
-        measured = fmean(trees.watts[how]) if how in trees.watts else None
+        measured = fmean(trees.watts[how].values()) if how in trees.watts else None
         said = [
             f"{what} ({gpu / core:.0f} cores) {best * core / gpu:.2f}"
             for what, core, gpu in (
@@ -293,7 +305,7 @@ def _cells(values: Iterable[float | None]) -> str:
 
 
 def draw(
-    arms: Iterable[dict[str, Any]], trees: Iterable[dict[str, Any]], path: Path
+    arms: Iterable[dict[str, Any]], trees: dict[tuple[str, str], Trees], path: Path
 ) -> None:
     """Draw speed-ups by pool, a line for each class: of bounds, and of trees."""
     from dpbb.plotting import style
@@ -304,7 +316,7 @@ def draw(
             bounds[row["size"], row["arm"]].append((row["pool"], row["speed_up"]))
     panels: dict[str, Lines] = {"bounds alone": bounds}
     panels |= {title: defaultdict(list) for title in RULES.values()}
-    for (size, rule), found in trees_of(trees).items():
+    for (size, rule), found in trees.items():
         for how in {"tables, refactored", "parents"} & found.speed_ups.keys():
             for pool, by in _of_the_same_lists(found.speed_ups[how]).items():
                 if pool is not None and by:

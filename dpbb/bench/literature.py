@@ -1,9 +1,10 @@
 """The tables of the literature's largest runs, measured here and put beside them.
 
 ``engines``: one core, all cores and one GPU, both ways of balancing, on whole trees (or
-their first ``--limit-s`` seconds). ``closed``: instances that campaigns have proved.
-Whole solves on several GPUs are ``dpbb bench multigpu``, beyond those that are there
-``python -m tests.worlds scale``.
+their first ``--limit-s`` seconds). ``scaling``: whole solves on 1, 2, ... GPUs, which
+is ``dpbb bench multigpu`` with the trees of Table 2 (minutes on one GPU; more GPUs than
+are there: ``python -m tests.worlds scale``). ``closed``: instances that campaigns have
+proved.
 Published: J. Gmys, "Exactly solving hard permutation flowshop scheduling problems on
 peta-scale GPU-accelerated supercomputers", INFORMS Journal on Computing 34(5), 2022.
 The exit code is 1 when a count is wrong.
@@ -17,6 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from dpbb.bench import multigpu
 from dpbb.bench.common import Explored, Machine, differ, explored
 from dpbb.campaign.checking import doubt_of
 from dpbb.campaign.folder import CampaignFolder, Record
@@ -31,6 +33,9 @@ from dpbb.text.json_text import json_text
 
 TREES = {"ta021": 2297, "ta056": 3666, "ta081": 6115, "ta101": 11156}
 """Upper bounds of Table 1 and Figure 9."""
+
+TABLE_2 = "vfr30_15_2", "vfr30_15_5", "vfr30_15_9"
+"""Of Table 2 and Figure 10."""
 
 PUBLISHED_ENGINES = (
     "published (K = 16,384): one GPU 41 times one core of a Xeon Gold 6126 (20x20, "
@@ -63,7 +68,7 @@ TIES = (
     "there, by which trees have up to 1.58 times as many nodes, or as few"
 )
 
-PARTS = ("engines", "closed")
+PARTS = ("engines", "scaling", "closed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +99,11 @@ class Rate:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the suite's arguments."""
     parser.add_argument(
-        "--part", nargs="+", choices=PARTS, default=list(PARTS), help="which tables"
+        "--part",
+        nargs="+",
+        choices=PARTS,
+        default=["engines", "closed"],
+        help="which tables (default: engines, closed)",
     )
     parser.add_argument("--trees", nargs="+", choices=TREES, default=list(TREES))
     parser.add_argument("--threads", type=int, default=None, help="default: all cores")
@@ -103,11 +112,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--limit-s", type=float, default=20.0, help="rates of longer runs: of so long"
     )
     parser.add_argument(
+        "--gpus",
+        nargs="+",
+        type=int,
+        default=[1],
+        help="scaling: numbers of GPUs, in turn (default: 1)",
+    )
+    parser.add_argument(
+        "--data", metavar="FOLDER", help="scaling: files of VFR; default: $DPBB_DATA"
+    )
+    parser.add_argument(
         "--campaigns",
         nargs="+",
         default=[],
         metavar="FOLDER|REPORT.csv",
-        help="of the second: folders, or tables that dpbb campaign report has written",
+        help="closed: folders, or tables that dpbb campaign report has written",
     )
     parser.add_argument("--json", type=Path, default=None, help="also write this file")
 
@@ -126,6 +145,10 @@ def run(args: argparse.Namespace) -> int:
         rates = list(_engines(args))
         record["engines"] = [asdict(rate) for rate in rates]
         wrong |= differ((one.tree, one.nodes) for one in rates if one.complete)
+    if "scaling" in args.part:
+        measured = _scaling(args)
+        record["scaling"] = [asdict(one) for one in measured]
+        wrong |= multigpu.wrong(measured)
     if "closed" in args.part:
         record["closed"] = _closed(args.campaigns)
     if args.json is not None:
@@ -180,6 +203,18 @@ def _arms(threads: int | None) -> Iterator[tuple[Engine, Device, str, Tuning]]:
         return
     for balance in Balance:
         yield gpu, device, f"one GPU, {balance}", Tuning(balance=balance)
+
+
+# -- Table 2 and Figure 10 --------------------------------------------------------
+
+
+def _scaling(args: argparse.Namespace) -> list[multigpu.Measurement]:
+    parser = argparse.ArgumentParser()
+    multigpu.add_arguments(parser)
+    given = parser.parse_args(["--trees", *TABLE_2])
+    given.gpus, given.data = args.gpus, args.data
+    print()
+    return multigpu.measured(given)
 
 
 # -- Tables 3 to 5 ----------------------------------------------------------------

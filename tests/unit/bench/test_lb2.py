@@ -139,6 +139,7 @@ def test_its_processes_end_with_a_call_that_is_killed(tmp_path):
         assert process.poll() is None
         time.sleep(0.1)
     process.kill()
+    process.wait()
     _, alive = psutil.wait_procs(found, timeout=10)
     assert not alive
 
@@ -170,13 +171,28 @@ def test_the_six_structures_have_the_papers_sizes():
 
 def test_the_rows_of_the_documentation_are_whole():
     """``docs/lb2.md`` has its tables of trees from them."""
-    path = Path(__file__).parents[3] / "results/lb2-trees.json"
-    found = trees_of(Book(path).rows)
+    folder = Path(__file__).parents[3] / "results"
+    names = "lb2-trees-before.json", "lb2-trees.json"
+    found = trees_of(Book(folder / name).rows for name in names)
     assert len(found) == 8
     for trees in found.values():
         assert len(trees.seconds) == 10
         for how in ("parents", "tables, refactored"):
             assert len(trees.speed_ups[how][262144]) == 10
+        assert all(len(trees.threads[count]) == 10 for count in (1, 3, 5, 7))
+
+
+def test_speed_ups_are_over_the_core_of_their_file():
+    row = {"instance": "ta021", "branching": "front", "exact": True, "pool": None}
+    core = {**row, "how": "core", "bounding_s": 57.0}
+    threads = [{**row, "how": f"{count} threads", "seconds": [4.0]} for count in (3, 5)]
+    before = [{**core, "seconds": [60.0]}, *threads]
+    after = [{**core, "seconds": [100.0]}, threads[0]]
+    [trees] = trees_of([before, after]).values()
+    assert trees.seconds == {"ta021": 100.0}
+    assert trees.threads == {3: [25.0], 5: [15.0]}
+    [trees] = trees_of([before, threads]).values()  # of a call that went on
+    assert trees.threads == {3: [15.0], 5: [15.0]}
 
 
 def test_pools_are_compared_on_the_same_lists(tmp_path, capsys):

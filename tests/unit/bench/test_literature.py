@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from dpbb.bench import literature
+from dpbb.bench import literature, multigpu
 from dpbb.campaign import report
 from dpbb.campaign.folder import CampaignFolder, Record
 from dpbb.cli import main
@@ -27,6 +27,34 @@ def test_whole_trees_and_first_seconds_are_told_apart(monkeypatch, capsys, tmp_p
     assert "published (K = 16,384)" in said
     assert literature.TIES in said
     assert said.count("(part)") == 2
+
+
+def test_whole_solves_are_of_the_second_table(monkeypatch, capsys, tmp_path):
+    asked = []
+
+    def measure(gpus, instances, args, before):
+        asked.append((gpus, args.engine, args.data, [*instances.values()]))
+        counts = {"nodes": 7 + gpus, "units": 1, "donations": 0, "repetition": 0}
+        times = dict.fromkeys(("wall_s", "nodes_per_s", "loop_s", "process_s"), 1.0)
+        shares = dict.fromkeys(("efficiency", "in_engine"), 1.0)
+        about = {"tree": "t", "instance": "i", "digest": "d", "ub": 9, "engine": "gpu"}
+        known = {"complete": True, "exact": None, "gpus": gpus, "seats": gpus}
+        return [
+            multigpu.Measurement(
+                **about, **counts, **times, **shares, **known, energy_j=None
+            )
+        ]
+
+    monkeypatch.setattr(multigpu, "_measure_cluster", measure)
+    monkeypatch.setattr(multigpu, "read_instance", lambda name, data_dir: name)
+    file = tmp_path / "rows.json"
+    arguments = ["--part", "scaling", "--gpus", "1", "2", "--data", "here"]
+    # two numbers of nodes for one tree
+    assert main(["bench", "literature", *arguments, "--json", str(file)]) == 1
+    names = ["VFR30_15_2", "VFR30_15_5", "VFR30_15_9"]
+    assert asked == [(gpus, "gpu", "here", names) for gpus in (1, 2)]
+    assert [row["gpus"] for row in json.loads(file.read_text())["scaling"]] == [1, 2]
+    assert "27:23 h" in capsys.readouterr().out
 
 
 def test_records_of_campaigns_are_beside_what_was_published(tmp_path, capsys):
