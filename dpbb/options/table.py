@@ -502,13 +502,6 @@ class SolveOptions:
             raise OptionError(
                 f"block_size: expected a multiple of 32, got {self.block_size}"
             )
-        for name, engines in ENGINES_WITH.items():
-            if getattr(self, name) is not None and self.engine not in engines:
-                expected = " or ".join(engines[:2])
-                raise OptionError(
-                    f"{name}: expected with engine {expected}, got it with engine "
-                    f"{self.engine}, which has no such option"
-                )
         if self.optima_file is not None and not self.all_optima:
             raise OptionError(
                 "optima_file: expected together with all_optima, got it alone"
@@ -580,17 +573,6 @@ class SolveOptions:
             )
         return TreeOptions(self.branching, branching_ub, bound, self.root_order)
 
-
-ENGINES_WITH = {
-    "explorers": (EngineName.GPU, EngineName.AUTO),
-    "balance": (EngineName.GPU, EngineName.AUTO),
-    "block_size": (EngineName.GPU, EngineName.POOL, EngineName.AUTO),
-    "pool_size": (EngineName.POOL,),
-    "selection": (EngineName.POOL,),
-    "offload": (EngineName.POOL,),
-    "placement": (EngineName.POOL,),
-}
-"""What an engine may be where an option is given that not all engines have."""
 
 OPTIONS = rows_of(SolveOptions)
 """The rows, by name."""

@@ -114,18 +114,6 @@ def test_contradicting_options_are_refused():
         SolveOptions(scheduler="tcp://host:1", workers=2)
 
 
-def test_options_of_another_engine_are_refused():
-    expected = "selection: expected with engine pool, got it with engine auto"
-    with pytest.raises(OptionError, match=expected):
-        SolveOptions(selection="best")
-    for engine in ("cpu", "reference"):
-        expected = f"engine gpu or pool, got it with engine {engine}"
-        with pytest.raises(OptionError, match=expected):
-            SolveOptions(block_size=64, engine=engine)
-    assert SolveOptions(block_size=64, explorers=9).engine is EngineName.AUTO
-    assert SolveOptions(pool_size=9, engine="pool").pool_size == 9
-
-
 def test_what_python_does_not_print_is_refused():
     with pytest.raises(OptionError, match=r"threads: .* type int that cannot be"):
         SolveOptions(threads=10**5000)
