@@ -1,12 +1,12 @@
 """Lists of open nodes for the papers' protocol: the same nodes for every arm.
 
 A list belongs to an instance, a seed and a rule. Its upper bound is the least makespan
-that is published, or a little more where the whole tree is too small then. No list has
-a schedule below it, so that its tree is the same in every order. A search deepest first
-runs for a while, as long as the seed says, and then for as many bounds as are wanted:
-the nodes that are begun and ended in this time are the list; of a smaller tree it is
-the root. Bounds are counted, no clock is looked at: a seed gives the same list
-everywhere.
+that is published, or a little more where the whole tree is too small then. It stays as
+it is, so that the tree is the same in every order: one list of the 80 has schedules
+below it (the whole tree of ta030, both sides). A search deepest first runs for a while,
+as long as the seed says, and then for as many bounds as are wanted: the nodes that are
+begun and ended in this time are the list; of a smaller tree it is the root. Bounds are
+counted, no clock is looked at: a seed gives the same list everywhere.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ LONGER = {
     )
     for number in numbers
 }
-"""Lists that a core ended in less than a minute, and how much longer they are now."""
+"""How much longer than others lists are that a core ended in less than a minute."""
 
 BEFORE = 0.05, 0.5
 """Of the bounds that are wanted, how many come before the list; the seed draws."""

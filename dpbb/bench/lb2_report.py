@@ -10,7 +10,7 @@ from typing import Any
 
 from dpbb.bench.lb2_arms import POOLS
 from dpbb.bench.lb2_lists import CLASSES, size_of
-from dpbb.bench.lb2_trees import NOT_WRITTEN, not_written
+from dpbb.bench.lb2_trees import LIST_KEY, NOT_WRITTEN, not_written
 from dpbb.errors import OptionError
 from dpbb.flowshop.models.pool import PoolFlowShop
 from dpbb.flowshop.models.pool_cuda import tables_of
@@ -198,22 +198,19 @@ class Trees:
 def trees_of(files: Iterable[Iterable[dict[str, Any]]]) -> dict[tuple[str, str], Trees]:
     """Return what rows of files say, by class and rule; wrong counts are left out.
 
-    A speed-up is over the core of the same file, as hosts differ, or of one before it.
+    A speed-up is over the core that explored the same list, in the same file, as hosts
+    differ, or in one before it.
     """
     found: defaultdict[tuple[str, str], Trees] = defaultdict(Trees)
-    cores: dict[tuple[str, str], dict[str, Any]] = {}
+    cores: dict[tuple[Any, ...], dict[str, Any]] = {}
     for file in files:
         rows = [row for row in file if row["exact"]]
-        cores |= {
-            (row["instance"], row["branching"]): row
-            for row in rows
-            if row["how"] == "core"
-        }
+        cores |= {_list_of(row): row for row in rows if row["how"] == "core"}
         for row in rows:
             instance, branching, how, pool = (
                 row[name] for name in ("instance", "branching", "how", "pool")
             )
-            core = cores.get((instance, branching))
+            core = cores.get(_list_of(row))
             if core is None:
                 continue
             trees, seconds = found[size_of(instance), branching], core["seconds"][0]
@@ -225,6 +222,10 @@ def trees_of(files: Iterable[Iterable[dict[str, Any]]]) -> dict[tuple[str, str],
             if row.get("watts"):
                 trees.watts[how][pool, instance] = row["watts"]
     return dict(found)
+
+
+def _list_of(row: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(row.get(name) for name in LIST_KEY)
 
 
 def _print_trees(found: dict[tuple[str, str], Trees], equals: Sequence[Equal]) -> None:

@@ -82,6 +82,12 @@ TODAYS, MELABS = "parents", "tables, refactored"
 LARGEST_POOL = 262144
 """Of this pool a list is explored several times, of the others once."""
 
+LIST_KEY = ("instance", "branching", "seed", "wanted")
+"""What a list is a function of."""
+
+ROW_KEY = (*LIST_KEY, "how", "pool")
+"""What a row is of: a list, and a way to explore it."""
+
 NOT_WRITTEN = ValueError, LookupError, TypeError, AttributeError
 """What a file that ``--json`` did not write leads to when it is read."""
 
@@ -119,7 +125,7 @@ class Book:
             try:
                 data = json.loads(one.read_text(encoding="utf-8"))
                 self.host = data["host"]
-                self.rows += [row for row in data["rows"] if not self.has(**_name(row))]
+                self.rows += [row for row in data["rows"] if not self._has_row(row)]
                 for entry in data["lists"]:
                     found = NodeList.from_json(entry)
                     self.lists[_key(found)] = found
@@ -134,6 +140,9 @@ class Book:
         part = self._path.with_suffix(".part")
         part.write_text(text, encoding="utf-8")
         part.replace(self._path)
+
+    def _has_row(self, row: dict[str, Any]) -> bool:
+        return self.has(**{name: row[name] for name in ROW_KEY})
 
     def has(self, **wanted: Any) -> bool:
         """Whether there is a row with these values."""
@@ -368,15 +377,13 @@ def _search(found: NodeList, end: float) -> dict[str, Any] | None:
     return None if run is None else {**_row(found, "core", None), **run}
 
 
-def _name(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: row[name] for name in ("instance", "branching", "how", "pool")}
-
-
 def _row(found: NodeList, how: str, pool: int | None) -> dict[str, Any]:
     return {
         "instance": found.instance,
         "branching": found.branching,
         "seed": found.seed,
+        "wanted": found.wanted,
+        "ub": found.ub,
         "how": how,
         "pool": pool,
     }

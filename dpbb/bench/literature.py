@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbb.bench import multigpu
-from dpbb.bench.common import Explored, Machine, differ, explored
+from dpbb.bench.common import Explored, Machine, differ, explored, write_json
 from dpbb.campaign.checking import doubt_of
 from dpbb.campaign.folder import CampaignFolder, Record
 from dpbb.campaign.report import CLASS_COLUMNS, as_table, classes
@@ -29,7 +29,6 @@ from dpbb.errors import EngineUnavailable, OptionError
 from dpbb.flowshop.problem import FlowShopProblem
 from dpbb.flowshop.taillard import taillard_instance
 from dpbb.options import Balance, Tuning
-from dpbb.text.json_text import json_text
 
 TREES = {"ta021": 2297, "ta056": 3666, "ta081": 6115, "ta101": 11156}
 """Upper bounds of Table 1 and Figure 9."""
@@ -43,17 +42,17 @@ PUBLISHED_ENGINES = (
 )
 
 PUBLISHED_CLOSED = {
-    "ta058": (256, 13 * 3600 + 17 * 60, 3399.0, 339e12, 3691),
-    "ta053": (128, 7 * 3600 + 59 * 60, 1022.0, 95e12, 3640),
-    "ta052": (384, 3600 + 54 * 60, 729.6, 68e12, 3699),
-    "ta057": (384, 3600 + 11 * 60, 454.4, 42e12, 3704),
-    "ta083": (64, 24 * 60, 25.8, 2.2e12, 6252),
-    "ta084": (32, 16 * 60, 8.5, 427e9, 6254),
-    "ta090": (128, 78, 3.0, 168e9, 6404),
-    "ta101": (32, 18 * 60, 9.6, 225e9, 11158),
-    "ta107": (32, 6 * 60, 3.0, 41e9, 11337),
-    "ta109": (32, 100, 1.0, 10e9, 11146),
-    "ta108": (32, 28, 1.0, 2e9, 11301),
+    "ta058": (256, 13 * 3600 + 17 * 60, "3,399", 339e12, 3691),
+    "ta053": (128, 7 * 3600 + 59 * 60, "1,022", 95e12, 3640),
+    "ta052": (384, 3600 + 54 * 60, "729.6", 68e12, 3699),
+    "ta057": (384, 3600 + 11 * 60, "454.4", 42e12, 3704),
+    "ta083": (64, 24 * 60, "25.8", 2.2e12, 6252),
+    "ta084": (32, 16 * 60, "8.5", 427e9, 6254),
+    "ta090": (128, 78, "3", 168e9, 6404),
+    "ta101": (32, 18 * 60, "9.6", 225e9, 11158),
+    "ta107": (32, 6 * 60, "3", 41e9, 11337),
+    "ta109": (32, 100, "1", 10e9, 11146),
+    "ta108": (32, 28, "< 1", 2e9, 11301),
 }
 """Tables 3 to 5: V100s, seconds, GPU-hours, nodes and optimum."""
 
@@ -65,7 +64,7 @@ PUBLISHED_VFR = (
 
 TIES = (
     "ties of MinMin: here the larger sum of bounds, then the front; another rule "
-    "there, by which trees have up to 1.58 times as many nodes, or as few"
+    "there, by which trees have up to 1.6 times as many nodes, or as few"
 )
 
 PARTS = ("engines", "scaling", "closed")
@@ -102,8 +101,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--part",
         nargs="+",
         choices=PARTS,
-        default=["engines", "closed"],
-        help="which tables (default: engines, closed)",
+        default=list(PARTS),
+        help="which tables (default: all)",
     )
     parser.add_argument("--trees", nargs="+", choices=TREES, default=list(TREES))
     parser.add_argument("--threads", type=int, default=None, help="default: all cores")
@@ -115,8 +114,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--gpus",
         nargs="+",
         type=int,
-        default=[1],
-        help="scaling: numbers of GPUs, in turn (default: 1)",
+        help="scaling: numbers of GPUs, in turn (default: 1, 2, 4, ... of those here)",
     )
     parser.add_argument(
         "--data", metavar="FOLDER", help="scaling: files of VFR; default: $DPBB_DATA"
@@ -145,14 +143,15 @@ def run(args: argparse.Namespace) -> int:
         rates = list(_engines(args))
         record["engines"] = [asdict(rate) for rate in rates]
         wrong |= differ((one.tree, one.nodes) for one in rates if one.complete)
+        write_json(args.json, record)
     if "scaling" in args.part:
         measured = _scaling(args)
         record["scaling"] = [asdict(one) for one in measured]
         wrong |= multigpu.wrong(measured)
+        write_json(args.json, record)
     if "closed" in args.part:
         record["closed"] = _closed(args.campaigns)
-    if args.json is not None:
-        args.json.write_text(json_text(record, indent=1))
+        write_json(args.json, record)
     return int(wrong)
 
 
@@ -209,10 +208,16 @@ def _arms(threads: int | None) -> Iterator[tuple[Engine, Device, str, Tuning]]:
 
 
 def _scaling(args: argparse.Namespace) -> list[multigpu.Measurement]:
+    try:
+        here = len(get_engine("gpu").devices())
+    except EngineUnavailable as error:
+        print(f"\nno GPU to measure: {error}")
+        return []
     parser = argparse.ArgumentParser()
     multigpu.add_arguments(parser)
     given = parser.parse_args(["--trees", *TABLE_2])
-    given.gpus, given.data = args.gpus, args.data
+    given.gpus = args.gpus or [2**k for k in range(here.bit_length())]
+    given.data = args.data
     print()
     return multigpu.measured(given)
 
@@ -233,7 +238,10 @@ def _closed(folders: Sequence[str]) -> list[dict[str, Any]]:
                 continue
             other = records.get(record.instance, record)
             records[record.instance] = max(record, other, key=lambda one: one.rank)
-    print("\nsolved for the first time there (V100), and by campaigns here\n")
+    print(
+        "\nsolved for the first time there (V100), and by campaigns, whose hosts "
+        "their records name, here\n"
+    )
     _head(
         *("instance", "optimum", "V100s", "s", "GPU-hours", "nodes"),
         *("here", "s", "GPU-hours", "nodes", "engine", "proof"),
@@ -244,7 +252,7 @@ def _closed(folders: Sequence[str]) -> list[dict[str, Any]]:
         rows.append(
             {"instance": name, "here": None if known is None else asdict(known)}
         )
-        published = name, optimum, gpus, f"{seconds:,}", f"{hours:g}", f"{nodes:.2g}"
+        published = name, optimum, gpus, f"{seconds:,}", hours, f"{nodes:.3g}"
         if known is None or not known.attempts:
             _row(*published, "not tried", "-", "-", "-", "-", "-")
             continue

@@ -42,7 +42,7 @@ largest: 4 GPUs); the literature counts others, by another tie rule.
 
 PUBLISHED = """\
 published (J. Gmys, INFORMS Journal on Computing 34(5), 2022), one V100 (another tie
-rule, by which trees have up to 1.58 times as many nodes, or as few):
+rule, by which trees have up to 1.6 times as many nodes, or as few):
   vfr30_15_2    122 G nodes,  0:54 h, 0.0376 G nodes/s
   vfr30_15_5    564 G nodes,  4:22 h, 0.0358 G nodes/s
   vfr30_15_9  3,660 G nodes, 27:23 h, 0.0371 G nodes/s

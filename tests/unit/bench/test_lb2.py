@@ -69,6 +69,7 @@ def test_a_book_goes_on_from_its_file(found, tmp_path):
     book = Book(path)
     book.lists[Key("ta021", "minmin", 3, 3000)] = found
     row = {"instance": "ta021", "branching": "minmin", "how": "core", "pool": None}
+    row |= {"seed": 3, "wanted": 3000}
     book.add({**row, "seconds": [2.0], "bounding_s": 1.0, "exact": True})
     book.add({**row, "how": "parents", "pool": 8192, "seconds": [0.5], "exact": True})
     book.save()
@@ -116,12 +117,16 @@ def test_lists_alone_are_made(tmp_path):
     assert not book.rows
     assert book.host.get("gpu") != "another"
     row = {"instance": "ta021", "branching": "minmin", "how": "core", "pool": None}
+    row |= {"wanted": 300, "ub": 2297, "exact": True}
     for seed in (0, 1):  # searched in an earlier call, whose lists were not kept
-        book.rows.append({**row, "seed": seed, "exact": True})
+        book.rows.append({**row, "seed": seed})
     again = Book(tmp_path / "again.json")
     again.rows = book.rows
     assert measure(again, wanted, Plan(("cores",), 60.0, side_by_side=1))
     assert (len(again.lists), len(again.rows)) == (2, 2)
+    again.rows[0]["wanted"] = 200  # of a shorter list
+    assert measure(again, wanted, Plan(("cores",), 60.0, side_by_side=1))
+    assert [row["wanted"] for row in again.rows] == [200, 300, 300]
     before = {key: id(found) for key, found in book.lists.items()}
     assert measure(book, wanted, Plan(("lists",), 60.0, side_by_side=1))
     assert {key: id(found) for key, found in book.lists.items()} == before
@@ -132,14 +137,19 @@ def test_its_processes_end_with_a_call_that_is_killed(tmp_path):
     options = ["--ways", "lists", "--side-by-side", "1"]
     process = psutil.Popen([*call, *options, "--json", str(tmp_path / "lists.json")])
 
-    def searching():
-        return [child for child in process.children() if child.cpu_times().user > 3]
+    end = time.monotonic() + 60
 
-    while not (found := searching()):
-        assert process.poll() is None
-        time.sleep(0.1)
-    process.kill()
-    process.wait()
+    def search_began():
+        return any(child.cpu_percent(0.1) > 50 for child in process.children())
+
+    try:
+        while not search_began():
+            assert process.poll() is None
+            assert time.monotonic() < end
+        found = process.children()
+    finally:
+        process.kill()
+        process.wait()
     _, alive = psutil.wait_procs(found, timeout=10)
     assert not alive
 

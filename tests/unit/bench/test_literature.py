@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 from dpbb.bench import literature, multigpu
 from dpbb.campaign import report
@@ -45,6 +46,10 @@ def test_whole_solves_are_of_the_second_table(monkeypatch, capsys, tmp_path):
             )
         ]
 
+    def gpus_here(name):
+        return SimpleNamespace(devices=lambda: [None] * 5)
+
+    monkeypatch.setattr(literature, "get_engine", gpus_here)
     monkeypatch.setattr(multigpu, "_measure_cluster", measure)
     monkeypatch.setattr(multigpu, "read_instance", lambda name, data_dir: name)
     file = tmp_path / "rows.json"
@@ -55,6 +60,14 @@ def test_whole_solves_are_of_the_second_table(monkeypatch, capsys, tmp_path):
     assert asked == [(gpus, "gpu", "here", names) for gpus in (1, 2)]
     assert [row["gpus"] for row in json.loads(file.read_text())["scaling"]] == [1, 2]
     assert "27:23 h" in capsys.readouterr().out
+    asked.clear()
+    assert main(["bench", "literature", "--part", "scaling"]) == 1
+    assert [gpus for gpus, *_ in asked] == [1, 2, 4]
+
+
+def test_without_a_gpu_nothing_is_scaled(capsys):
+    assert main(["bench", "literature", "--part", "scaling"]) == 0
+    assert "no GPU to measure" in capsys.readouterr().out
 
 
 def test_records_of_campaigns_are_beside_what_was_published(tmp_path, capsys):
@@ -77,9 +90,9 @@ def test_records_of_campaigns_are_beside_what_was_published(tmp_path, capsys):
     arguments = ["--part", "closed", "--campaigns", str(folder.path)]
     assert main(["bench", "literature", *arguments]) == 0
     said = capsys.readouterr().out
-    published = "| ta090 | 6404 | 128 | 78 | 3 | 1.7e+11 |"
+    published = "| ta090 | 6404 | 128 | 78 | 3 | 1.68e+11 |"
     assert f"{published} 6,404 | 15.2 | 0.002 | 4e+06 | gpu | uncut_beam |" in said
-    assert "2.2e+11 | >= 6,000 |" in said
+    assert "2.25e+11 | >= 6,000 |" in said
     assert "1e+10 | >= 11,146 |" in said
     assert said.count("not tried") == 8
     assert "ta107 in" in said
