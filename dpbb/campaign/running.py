@@ -295,9 +295,12 @@ class Campaign:
         """Solve one instance, or go on with it; saves and returns its record."""
         label = self.folder.label(record)
         own = self._place(CHECKPOINTS, label)
+        checkpoint = record.checkpoint
         # the folder may have been moved since
-        there = record.checkpoint is None or own.is_dir()
-        checkpoint = str(own if there else record.checkpoint)
+        if checkpoint is None or own.is_dir():
+            checkpoint = str(own)
+        elif "://" not in checkpoint:
+            checkpoint = str(self.folder.path.absolute() / checkpoint)
         certificate = self.folder.path / CERTIFICATES / f"{label}.json.gz"
         changes: dict[str, Any] = {}
         if self.certificates:

@@ -269,6 +269,36 @@ def test_what_a_moved_folder_holds_goes_on(tmp_path, shops, monkeypatch):
     assert record.proved
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("checkpoints/other", "{}/campaign/checkpoints/other"),
+        ("/no/where", "/no/where"),
+        ("memory://here", "memory://here"),
+    ],
+)
+def test_a_checkpoint_is_looked_for_in_the_folder_not_where_the_call_is(
+    tmp_path, shops, monkeypatch, written, read
+):
+    one = shops[-1:]
+    (record,) = campaign(tmp_path, budget_s=-1.0).run(one)
+    CampaignFolder(tmp_path / "campaign").save(replace(record, checkpoint=written))
+    asked = []
+
+    def load(path):
+        asked.append(path)
+        return saved_after(3.0)
+
+    (tmp_path / "cwd/checkpoints/other").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "cwd")
+    monkeypatch.setattr(running, "load_checkpoint", load)
+    monkeypatch.setattr(
+        running.api, "resume", lambda *_, **__: fake_result(9.0, Status.OPTIMAL)
+    )
+    campaign(tmp_path).run(one)
+    assert asked == [read.format(tmp_path)]
+
+
 def test_a_known_schedule_is_where_the_search_starts(tmp_path, shops):
     runs = campaign(tmp_path)
     runs.options = runs.options.replace(heuristics="none")
