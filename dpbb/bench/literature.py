@@ -67,6 +67,9 @@ TIES = (
     "there, by which trees have up to 1.6 times as many nodes, or as few"
 )
 
+VALUES = ("makespan", "best_lower", "best_upper")
+"""Columns of a report that may be empty."""
+
 PARTS = ("engines", "scaling", "closed")
 
 
@@ -282,7 +285,7 @@ def _rows(file: Path) -> dict[str, Record]:
             n_jobs=n_jobs,
             n_machines=n_machines,
             status=row["status"],
-            makespan=int(row["makespan"]) if row["makespan"] else None,
+            **{name: int(row[name]) if row[name] else None for name in VALUES},
             lower_bound=int(row["lower_bound"] or 0),
             decomposed=int(row["nodes"]),
             seconds=float(row["seconds"]),

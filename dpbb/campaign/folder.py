@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -19,8 +19,12 @@ from dpbb.text.json_text import json_text
 LOCK = "campaign.lock"
 RECORDS, CHECKPOINTS, CERTIFICATES = "records", "checkpoints", "certificates"
 
-PROVED = ("optimal", "infeasible_cutoff")
-"""States that nothing is left to do for."""
+ENDED = ("optimal", "infeasible_cutoff")
+"""States of searches that were not cut off."""
+
+SCHEDULE = ("makespan", "permutation", "trajectory", "known_from")
+BOUND = ("lower_bound", "proof", "certificate")
+"""A schedule and a lower bound, and where they are from."""
 
 STATES = ("estimated", "error", *Status)
 """All states of records."""
@@ -120,8 +124,14 @@ class Record:
 
     @property
     def proved(self) -> bool:
-        """Whether nothing is left to do."""
-        return self.status in PROVED
+        """Whether nothing is left to do: a schedule of the lower bound's value is known.
+
+        With ``infeasible_cutoff`` it may be one that was published.
+        """
+        known = min(self.makespan or 2**63, self.best_upper or 2**63)
+        return self.status == Status.OPTIMAL or (
+            self.status == Status.INFEASIBLE_CUTOFF and (self.lower_bound or 0) >= known
+        )
 
     @property
     def rank(self) -> tuple[bool, bool, bool, int, int]:
@@ -129,6 +139,21 @@ class Record:
         tried, best = self.attempts > 0, self.makespan or 2**63
         held = self.status != DOUBTFUL
         return held, self.proved, tried, self.lower_bound or 0, -best
+
+    def with_best_of(self, other: "Record") -> "Record":
+        """Return the record with the better schedule and the better bound of both."""
+        names: tuple[str, ...] = ()
+        if (other.makespan or 2**63) < (self.makespan or 2**63):
+            names += SCHEDULE
+        if (other.lower_bound or 0) > (self.lower_bound or 0):
+            names += BOUND
+        both = replace(self, **{name: getattr(other, name) for name in names})
+        if not names or both.makespan is None or both.proved:
+            return both
+        if both.makespan == both.lower_bound:
+            return replace(both, status=str(Status.OPTIMAL))
+        known = both.status == Status.UNKNOWN
+        return replace(both, status=str(Status.FEASIBLE)) if known else both
 
     @property
     def found_by(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from dpbb import api
 from dpbb.campaign.checking import after_kill, doubt_of, steps_of
-from dpbb.campaign.folder import CERTIFICATES, CHECKPOINTS, CampaignFolder, Record
+from dpbb.campaign.folder import CERTIFICATES, CHECKPOINTS, ENDED, CampaignFolder, Record
 from dpbb.campaign.sets import KnownSchedule, named
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.coordination.checkpoint import Checkpoint
@@ -185,7 +185,7 @@ class Campaign:
         self, file: Path, record: Record, known: tuple[str, Problem[Any]] | None
     ) -> None:
         """Check that a record which says that nothing is left to do holds."""
-        if known is None or not record.proved:
+        if known is None or record.status not in ENDED:
             return
         doubt = doubt_of(record, self.folder.path, self.data_dir, known[1])
         if doubt:
@@ -250,10 +250,13 @@ class Campaign:
         self, found: list[Record], problems: dict[str, Problem[Any]]
     ) -> None:
         limit = self.options.time_limit_s
+        asked = self.options.cutoff or self.options.upper_bound
         left = [
             record
             for record in found
-            if not record.proved and (limit is None or record.limit_s < limit)
+            if not record.proved
+            and (limit is None or record.limit_s < limit)
+            and (asked is None or (record.lower_bound or 0) < asked)
         ]
         for record in found:
             self._tidy(record)
@@ -313,7 +316,8 @@ class Campaign:
             self.folder.save(record)  # should it be killed
         how: dict[str, Any] = {"progress": watch, "should_stop": self.should_stop}
         try:
-            saved = self._saved(checkpoint, record)
+            ended = record.status in ENDED  # without a schedule: another tree is next
+            saved = None if ended else self._saved(checkpoint, record)
             changes["time_limit_s"] = self._time_left(record, saved)
             if saved is not None:
                 same = {
@@ -339,8 +343,8 @@ class Campaign:
         return record
 
     def _tidy(self, record: Record) -> None:
-        """Remove the checkpoint of what is proved, also one that a kill left behind."""
-        if record.proved and self.options.scheduler is None:
+        """Remove the checkpoint of what ended, also one that a kill left behind."""
+        if record.status in ENDED and self.options.scheduler is None:
             own = self._place(CHECKPOINTS, self.folder.label(record))
             shutil.rmtree(own, ignore_errors=True)
 
@@ -401,23 +405,23 @@ class Campaign:
         self, record: Record, result: Result, checkpoint: str, certificate: Path
     ) -> Record:
         hosts = dict.fromkeys((*record.hosts, platform.node()))
-        ended = result.status in ("optimal", "infeasible_cutoff")
+        ended = result.status in ENDED
         there = certificate.is_file()
         label = self.folder.label(record)
         own = checkpoint == str(self._place(CHECKPOINTS, label))
         local = own and self.options.scheduler is None
         if local:
             checkpoint = f"{CHECKPOINTS}/{label}"
-        return replace(
+        found = replace(
             record,
             status=str(result.status),
             termination=str(result.termination),
             proof=str(result.proof),
             **{name: getattr(result, name) for name in SAME},
             hosts=tuple(hosts),
-            # what was stopped goes on with the time that it had left
+            # what ended or was stopped goes on with the time that it had left
             limit_s=result.seconds
-            if result.termination == Termination.STOPPED
+            if result.termination in (Termination.STOPPED, Termination.EXHAUSTED)
             else max(self.options.time_limit_s or 0.0, result.seconds),
             attempts=record.attempts + 1,
             checkpoint=None if ended else checkpoint,
@@ -434,6 +438,7 @@ class Campaign:
             trajectory=steps_of(result.trajectory),
             error="",
         )
+        return found if found.proved else found.with_best_of(record)
 
 
 def problems_of(

@@ -12,7 +12,8 @@ import pytest
 from distributed import LocalCluster
 
 from dpbb.campaign import running
-from dpbb.campaign.folder import CampaignFolder
+from dpbb.campaign.folder import CampaignFolder, Record
+from dpbb.campaign.report import classes
 from dpbb.campaign.running import Campaign
 from dpbb.campaign.sets import KnownSchedule
 from dpbb.dashboard.feed import Overview
@@ -297,6 +298,50 @@ def test_a_checkpoint_is_looked_for_in_the_folder_not_where_the_call_is(
     )
     campaign(tmp_path).run(one)
     assert asked == [read.format(tmp_path)]
+
+
+def test_nothing_below_a_cutoff_is_a_bound_and_no_optimum(tmp_path, shops):
+    one, lines = shops[-1:], []
+    (proved,) = campaign(tmp_path / "whole").run(one)
+    below = campaign(tmp_path, lines, time_limit_s=60.0)
+    below.options = below.options.replace(cutoff=proved.makespan)
+    (record,) = below.run(one)
+    assert (record.status, record.makespan) == ("infeasible_cutoff", None)
+    assert (record.lower_bound, record.proved) == (proved.makespan, False)
+    assert record.limit_s < 60.0
+    assert classes([record])[-1][2] == 0
+    assert (tmp_path / "campaign" / record.certificate).is_file()
+    assert below.run(one) == [record]
+    assert lines[-1] == "1 instances, 1 of them with nothing to do"
+    (last,) = campaign(tmp_path, time_limit_s=60.0).run(one)
+    assert last.proved
+    assert (last.status, last.makespan) == ("optimal", proved.makespan)
+
+
+def test_a_bound_of_before_is_not_forgotten(tmp_path, shops, monkeypatch):
+    """A schedule of its value that is found later closes the instance."""
+    below = replace(
+        fake_result(3.0), status=Status.INFEASIBLE_CUTOFF,
+        makespan=None, permutation=None, lower_bound=98,
+    )  # fmt: skip
+    known = replace(fake_result(4.0), makespan=98)
+    results = [below, fake_result(3.0), known]
+    monkeypatch.setattr(running.api, "solve", lambda *_, **__: results.pop(0))
+    one = shops[-1:]
+    found = [campaign(tmp_path).run(one)[0] for _ in range(3)]
+    assert [(r.status, r.makespan, r.lower_bound) for r in found] == [
+        ("infeasible_cutoff", None, 98), ("feasible", 99, 98), ("optimal", 98, 98)
+    ]  # fmt: skip
+
+
+def test_a_published_schedule_of_the_value_of_a_cutoff_closes_an_instance():
+    record = Record(
+        source="", instance="", digest="", n_jobs=2, n_machines=2,
+        status="infeasible_cutoff", lower_bound=9, best_upper=9,
+    )  # fmt: skip
+    assert record.proved
+    assert not replace(record, best_upper=10).proved
+    assert replace(record, best_upper=None, makespan=9).proved
 
 
 def test_a_known_schedule_is_where_the_search_starts(tmp_path, shops):
