@@ -67,9 +67,6 @@ TIES = (
     "there, by which trees have up to 1.6 times as many nodes, or as few"
 )
 
-VALUES = ("makespan", "best_lower", "best_upper")
-"""Columns of a report that may be empty."""
-
 PARTS = ("engines", "scaling", "closed")
 
 
@@ -276,6 +273,9 @@ def _closed(folders: Sequence[str]) -> list[dict[str, Any]]:
 def _rows(file: Path) -> dict[str, Record]:
     """Return the instances of a report, without their schedules."""
 
+    def number(text: str) -> int | None:
+        return int(text) if text else None
+
     def record(row: dict[str, str]) -> Record:
         n_jobs, n_machines = map(int, row["size"].split("x"))
         return Record(
@@ -285,7 +285,9 @@ def _rows(file: Path) -> dict[str, Record]:
             n_jobs=n_jobs,
             n_machines=n_machines,
             status=row["status"],
-            **{name: int(row[name]) if row[name] else None for name in VALUES},
+            makespan=number(row["makespan"]),
+            best_lower=number(row["best_lower"]),
+            best_upper=number(row["best_upper"]),
             lower_bound=int(row["lower_bound"] or 0),
             decomposed=int(row["nodes"]),
             seconds=float(row["seconds"]),

@@ -124,7 +124,7 @@ class Record:
 
     @property
     def proved(self) -> bool:
-        """Whether nothing is left to do: a schedule of the lower bound's value is known.
+        """Whether nothing is left to do: a schedule of the bound's value is known.
 
         With ``infeasible_cutoff`` it may be one that was published.
         """

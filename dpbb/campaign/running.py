@@ -11,7 +11,13 @@ from typing import Any
 
 from dpbb import api
 from dpbb.campaign.checking import after_kill, doubt_of, steps_of
-from dpbb.campaign.folder import CERTIFICATES, CHECKPOINTS, ENDED, CampaignFolder, Record
+from dpbb.campaign.folder import (
+    CERTIFICATES,
+    CHECKPOINTS,
+    ENDED,
+    CampaignFolder,
+    Record,
+)
 from dpbb.campaign.sets import KnownSchedule, named
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.coordination.checkpoint import Checkpoint
