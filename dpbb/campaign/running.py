@@ -155,9 +155,7 @@ class Campaign:
         DpbbError
             Another campaign has the folder, or no scheduler answers.
         """
-        for name in OWN:
-            if getattr(self.options, name) is not None:
-                raise OptionError(f"{name}: expected none, it is the campaign's own")
+        check_options(self.options)
         if self.options.scheduler is not None:
             self._host = host_of(self.options.scheduler)
         if not isinstance(sources, Mapping):
@@ -445,6 +443,18 @@ class Campaign:
             error="",
         )
         return found if found.proved else found.with_best_of(record)
+
+
+def check_options(options: SolveOptions) -> None:
+    """OptionError: an option that is the campaign's own, or for one instance."""
+    for name in OWN:
+        if getattr(options, name) is not None:
+            raise OptionError(f"{name}: expected none, it is the campaign's own")
+    if options.all_optima:
+        raise OptionError(
+            "all_optima: expected with one instance (dpbb solve INSTANCE "
+            "--all-optima), got a campaign, which looks for one optimum of each"
+        )
 
 
 def problems_of(

@@ -120,9 +120,10 @@ def run(args: argparse.Namespace) -> int:
     if args.budget is not None:
         args.budget = kinds.seconds(least=0).parse(args.budget, "--budget")
     sampled = kinds.seconds(above=0).parse(args.estimate_time, "--estimate-time")
-    from dpbb.campaign.running import Campaign, problems_of
+    from dpbb.campaign.running import Campaign, check_options, problems_of
 
     options = SolveOptions.from_mapping(given_options(args))
+    check_options(options)
     with logging_to_stderr(options.verbosity):
         problems = problems_of(members(args.words), args.data)
         schedules = {} if args.schedules is None else read_schedules(args.schedules)

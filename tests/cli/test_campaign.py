@@ -76,6 +76,8 @@ def test_a_killed_campaign_goes_on_in_a_moved_folder_to_the_last_node(tmp_path, 
         (("ta001", "--estimate-time", "nan"), "--estimate-time: expected a number > 0"),
         (("VFR10_5_1", "--data", "no/where"), "no/where"),
         (("ta001", "--back", "3"), "(dpbb solve INSTANCE --back 3), got a campaign"),
+        (("ta001", "--all-optima"), "all_optima: expected with one instance (dpbb s"),
+        (("ta001", "--certificate", "x"), "certificate: expected none, it is the"),
         (("ta001", "--schedules", "no.csv"), "--schedules: expected a CSV table"),
     ],
 )
