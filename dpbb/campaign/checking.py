@@ -111,24 +111,29 @@ def after_kill(record: Record, file: Path, folder: CampaignFolder) -> Record:
     except CheckpointError:  # as the next attempt will say
         return record
     problem = saved.spec.problem
-    if problem.digest != record.digest or saved.seconds <= record.seconds:
+    sums = record.sums(
+        {
+            "decomposed": saved.counters.decomposed,
+            "leaves": saved.counters.leaves,
+            "seconds": saved.seconds,
+            "explore_seconds": saved.explore_s,
+            "gpu_seconds": saved.gpu_s,
+            "energy_j": saved.energy_j,
+        }
+    )
+    if problem.digest != record.digest or sums["seconds"] <= record.seconds:
         return record
     options = options_before(saved)
     least = min((unit.least_lb for unit in saved.units), default=saved.ub)
-    return replace(
+    known = replace(
         record,
+        **sums,
         status=str(Status.UNKNOWN if saved.value is None else Status.FEASIBLE),
         termination=str(Termination.STOPPED),
         proof=str(Proof.OPEN_ROOTS),
         makespan=saved.value,
         permutation=saved.permutation,
-        lower_bound=max(record.lower_bound or 0, min(least, saved.ub)),
-        decomposed=saved.counters.decomposed,
-        leaves=saved.counters.leaves,
-        seconds=saved.seconds,
-        explore_seconds=saved.explore_s,
-        gpu_seconds=saved.gpu_s,
-        energy_j=saved.energy_j,
+        lower_bound=min(least, saved.ub),
         engine=", ".join(sorted(set(saved.seats.values()))),
         attempts=record.attempts + 1,
         checkpoint=f"{CHECKPOINTS}/{own.name}",
@@ -139,6 +144,7 @@ def after_kill(record: Record, file: Path, folder: CampaignFolder) -> Record:
         trajectory=steps_of(saved.trajectory),
         error="",
     )
+    return known.with_best_of(record)
 
 
 def steps_of(trajectory: Iterable[Improvement]) -> tuple[tuple[float, int, str], ...]:

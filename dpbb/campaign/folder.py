@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -25,6 +25,11 @@ ENDED = ("optimal", "infeasible_cutoff")
 SCHEDULE = ("makespan", "permutation", "trajectory", "known_from")
 BOUND = ("lower_bound", "proof", "certificate")
 """A schedule and a lower bound, and where they are from."""
+
+SUMS = (
+    *("decomposed", "leaves", "seconds", "explore_seconds", "gpu_seconds", "energy_j"),
+)
+"""What is summed over all attempts."""
 
 STATES = ("estimated", "error", *Status)
 """All states of records."""
@@ -56,6 +61,9 @@ class Record:
         As of ``Result``; ``explore_seconds`` are those of all seats together.
     engine, seats, hosts
         What explored, and where (every machine that the campaign ran on).
+    earlier
+        ``SUMS`` of attempts that the latest could not go on from; they are in those
+        above.
     limit_s
         Time limit of the last attempt, those before it included.
     attempts
@@ -107,6 +115,7 @@ class Record:
     engine: str = ""
     seats: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    earlier: dict[str, Any] = field(default_factory=dict)
     limit_s: float = 0.0
     attempts: int = 0
     checkpoint: str | None = None
@@ -139,6 +148,16 @@ class Record:
         tried, best = self.attempts > 0, self.makespan or 2**63
         held = self.status != DOUBTFUL
         return held, self.proved, tried, self.lower_bound or 0, -best
+
+    def sums(self, latest: Mapping[str, Any]) -> dict[str, Any]:
+        """Return ``SUMS`` over all attempts from those of the latest one's tree."""
+        before = self.earlier
+        return {
+            name: latest[name] + (before.get(name) or 0)
+            if latest[name] is not None
+            else before.get(name)
+            for name in SUMS
+        }
 
     def with_best_of(self, other: "Record") -> "Record":
         """Return the record with the better schedule and the better bound of both."""

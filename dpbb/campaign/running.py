@@ -15,6 +15,7 @@ from dpbb.campaign.folder import (
     CERTIFICATES,
     CHECKPOINTS,
     ENDED,
+    SUMS,
     CampaignFolder,
     Record,
 )
@@ -59,10 +60,7 @@ CHOICES = ("strategy", "bound")
 TAKEN = ("scheduler", "workers", "threads", "engine")
 """Options that an instance takes anew when it goes on from a checkpoint."""
 
-SAME = (
-    *("makespan", "permutation", "lower_bound", "decomposed", "leaves", "seconds"),
-    *("explore_seconds", "gpu_seconds", "energy_j", "engine", "seats", "versions"),
-)
+SAME = (*("makespan", "permutation", "lower_bound", "engine", "seats", "versions"),)
 """What a record has as its result has it."""
 
 OWN = ("checkpoint", "certificate")
@@ -317,11 +315,14 @@ class Campaign:
         if known is not None:
             changes["initial"] = known.permutation
             record = replace(record, known_from=known.source)
-            self.folder.save(record)  # should it be killed
         how: dict[str, Any] = {"progress": watch, "should_stop": self.should_stop}
         try:
             ended = record.status in ENDED  # without a schedule: another tree is next
             saved = None if ended else self._saved(checkpoint, record)
+            if saved is None and record.attempts:
+                earlier = {name: getattr(record, name) for name in SUMS}
+                record = replace(record, earlier=earlier)
+            self.folder.save(record)  # should it be killed
             changes["time_limit_s"] = self._time_left(record, saved)
             if saved is not None:
                 same = {
@@ -364,7 +365,8 @@ class Campaign:
         limit = self.options.time_limit_s
         if limit is None:
             return None
-        spent = max(record.limit_s, 0.0 if saved is None else saved.seconds)
+        latest = 0.0 if saved is None else saved.seconds
+        spent = max(record.limit_s, latest + record.earlier.get("seconds", 0.0))
         return max(limit - spent, LEAST_S)
 
     def _going_on(
@@ -403,6 +405,8 @@ class Campaign:
                     f"{record.instance}: expected its checkpoint at {checkpoint}, "
                     f"which lies on {host}: copy it here, or go on there ({error})"
                 ) from error
+            if record.checkpoint is not None:
+                self.on_line(f"{record.instance:<14} begins anew: {error}")
             return None
 
     def _with_result(
@@ -416,17 +420,19 @@ class Campaign:
         local = own and self.options.scheduler is None
         if local:
             checkpoint = f"{CHECKPOINTS}/{label}"
+        sums = record.sums({name: getattr(result, name) for name in SUMS})
         found = replace(
             record,
+            **sums,
             status=str(result.status),
             termination=str(result.termination),
             proof=str(result.proof),
             **{name: getattr(result, name) for name in SAME},
             hosts=tuple(hosts),
             # what ended or was stopped goes on with the time that it had left
-            limit_s=result.seconds
+            limit_s=sums["seconds"]
             if result.termination in (Termination.STOPPED, Termination.EXHAUSTED)
-            else max(self.options.time_limit_s or 0.0, result.seconds),
+            else max(self.options.time_limit_s or 0.0, sums["seconds"]),
             attempts=record.attempts + 1,
             checkpoint=None if ended else checkpoint,
             checkpoint_host=None if ended else self._host,

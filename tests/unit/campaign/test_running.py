@@ -344,6 +344,40 @@ def test_a_published_schedule_of_the_value_of_a_cutoff_closes_an_instance():
     assert replace(record, best_upper=None, makespan=9).proved
 
 
+def test_a_checkpoint_that_is_gone_is_named_and_its_nodes_stay(
+    tmp_path, shops, monkeypatch
+):
+    results = [
+        replace(fake_result(seconds, status), decomposed=5, energy_j=energy)
+        for seconds, status, energy in (
+            (3.0, Status.FEASIBLE, 2.0),
+            (4.0, Status.FEASIBLE, None),
+            (9.0, Status.OPTIMAL, 7.0),
+        )
+    ]
+    limits = []
+
+    def solve(*_, **how):
+        limits.append(how["options"].time_limit_s if "options" in how else None)
+        return results.pop(0)
+
+    monkeypatch.setattr(running.api, "solve", solve)
+    one, lines = shops[-1:], []
+    campaign(tmp_path, lines, time_limit_s=3.0).run(one)
+    assert not any("begins anew" in line for line in lines)
+    (record,) = campaign(tmp_path, lines, time_limit_s=7.0).run(one)
+    (line,) = [line for line in lines if "begins anew" in line]
+    assert f"{tmp_path}/campaign/{record.checkpoint}" in line
+    assert limits == [3.0, 4.0]
+    assert (record.seconds, record.decomposed, record.energy_j) == (7.0, 10, 2.0)
+    # the next goes on from the second, whose nodes its result has
+    monkeypatch.setattr(running, "load_checkpoint", lambda _path: saved_after(4.0))
+    monkeypatch.setattr(running.api, "resume", solve)
+    (record,) = campaign(tmp_path).run(one)
+    assert (record.seconds, record.decomposed, record.energy_j) == (12.0, 10, 9.0)
+    assert record.attempts == 3
+
+
 def test_a_known_schedule_is_where_the_search_starts(tmp_path, shops):
     runs = campaign(tmp_path)
     runs.options = runs.options.replace(heuristics="none")
