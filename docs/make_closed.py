@@ -7,6 +7,10 @@ Run it in the root of the repository when something is new there:
 from __future__ import annotations
 
 import csv
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -14,14 +18,18 @@ from statistics import median
 
 from dpbb.campaign.checking import doubt_of
 from dpbb.campaign.folder import CampaignFolder, Record
-from dpbb.campaign.report import LEFT_COLUMNS, as_markdown, as_table, left
+from dpbb.campaign.report import LEFT_COLUMNS, as_news, as_table, left
 from dpbb.campaign.sets import size_of
+from dpbb.proof import checker
 from dpbb.result import Status
 
 RESULTS = Path(__file__).parents[1] / "results"
 BOUNDS = RESULTS / "bounds"
 MOST_HOURS = 1000.0
 """What seems to take longer is in ``open-all.md`` alone."""
+
+MINUTES = 30.0
+"""That a solver has for each of Taillard's instances."""
 
 TAILLARD = ("ta-2-cores.csv", "ta-h200.csv")
 """Taillard's instances on two cores, and on a GPU."""
@@ -32,7 +40,18 @@ CLASS_COLUMNS = (
 )
 HOW_COLUMNS = ("proof", "schedule by", "status", "instances", "median s")
 
-BOUND_COLUMNS = ("instance", "lower bound", "before", "best known", "nodes", "s")
+CLOSED_COLUMNS = (
+    *("instance", "makespan", "H200s", "nodes", "s", "GPU-hours", "`dpbb verify`"),
+    *("`checker.py`", "`dpbb verify --all`"),
+)
+BOUND_COLUMNS = (
+    *("instance", "lower bound", "before", "best known", "nodes", "s"),
+    "`dpbb verify`",
+)
+NOT_PROVED_COLUMNS = ("instances", "not counted", "names, with estimates")
+
+SAID = re.compile(rf"^(?:verdict +)?({'|'.join(checker.EXIT)}):", re.MULTILINE)
+"""A verdict as ``dpbb verify`` and the program of one file print it."""
 
 
 def records(folder: Path) -> list[Record]:
@@ -42,24 +61,78 @@ def records(folder: Path) -> list[Record]:
         doubt = doubt_of(one, folder)
         if doubt:
             raise SystemExit(f"{one.instance} in {folder}: {doubt}")
+    return _sorted(found)
+
+
+def _sorted(found: Iterable[Record]) -> list[Record]:
     return sorted(found, key=lambda one: (one.n_jobs, one.n_machines, one.instance))
 
 
 def closed() -> str:
-    """Table of what was closed, or is under way: ``dpbb campaign report results``."""
-    return as_markdown(records(RESULTS))
+    """Table of what was closed, with what both programs say of it."""
+    rows = []
+    for one in records(RESULTS):
+        if one.proved:
+            nodes = one.decomposed + one.leaves
+            run = (
+                one.makespan,
+                len(one.seats),
+                nodes,
+                one.seconds,
+                one.gpu_seconds / 3600,
+            )
+            rows.append((one.instance, *run, *verdicts(one.instance)))
+    return as_table(CLOSED_COLUMNS, rows)
+
+
+def verdicts(name: str) -> tuple[str | None, str | None, str | None]:
+    """Return what audits of the finer certificate say, and exploring all again."""
+    whole = RESULTS / "checks" / f"{name}.txt"
+    audits = whole.with_name(f"{name}-audited.txt").read_text(encoding="utf-8")
+    said: dict[str, str] = {}
+    for call in audits.split("$ ")[1:]:
+        program, found = call.partition(" finer/")[0], SAID.search(call)
+        if found:
+            said[program] = found[1]
+    every = SAID.search(whole.read_text(encoding="utf-8")) if whole.exists() else None
+    return (
+        *(said.get("dpbb verify"), said.get("python checker.py")),
+        every[1] if every else None,
+    )
 
 
 def bounds() -> str:
     """Table of lower bounds of what is open."""
+    text = (RESULTS / "checks/bounds.txt").read_text(encoding="utf-8")
+    said = dict(line.split(",")[0].split(": ") for line in text.splitlines()[1:])
     rows = [
         (
             *(one.instance, one.lower_bound, one.best_lower, one.best_upper),
             *(one.decomposed + one.leaves, one.seconds),
+            said[one.instance],
         )
         for one in records(BOUNDS)
     ]
     return as_table(BOUND_COLUMNS, rows)
+
+
+def news() -> str:
+    """Return what to send to keepers of tables: lower bounds with a certificate."""
+    runs = records(RESULTS)
+    shown = {one.instance: one for one in runs if one.proved}
+    known = {one.instance: replace(one, lower_bound=None) for one in runs}
+    for one in records(BOUNDS):
+        shown[one.instance] = replace(
+            known.get(one.instance, one),
+            lower_bound=one.lower_bound,
+            certificate=f"{BOUNDS.name}/{one.certificate}",
+        )
+    less = [
+        f"- {one.instance}: lower bound {one.lower_bound}, not certified\n"
+        for one in runs
+        if one.instance not in shown and "lower" in one.news
+    ]
+    return as_news(_sorted((known | shown).values())) + "".join(less)
 
 
 def rows_of(name: str) -> list[dict[str, str]]:
@@ -103,40 +176,100 @@ def ways(name: str) -> str:
     return as_table(HOW_COLUMNS, [(*way, len(g), _median(g)) for way, g in most])
 
 
+def not_proved() -> str:
+    """Table of what two cores did not prove: what its recorded estimate says.
+
+    The rate is that of the run's own nodes in all of its seconds.
+    """
+    rows = rows_of(TAILLARD[0])
+    explored = {one.instance: one.decomposed + one.leaves for one in records(RESULTS)}
+    reasons: dict[str, list[tuple[float, str]]] = {}
+    for row in rows:
+        if row["status"] == Status.OPTIMAL:
+            continue
+        name, nodes = row["instance"], float(row["estimated"])
+        hours = nodes * float(row["seconds"]) / int(row["nodes"]) / 3600
+        size = f"{name} ({nodes:,.0f} nodes)"
+        if 60 * hours > MINUTES:
+            why, size = (
+                f"more than {MINUTES:g} minutes",
+                f"{name} ({round(hours, 1 if hours < 10 else None):,} h)",
+            )
+        elif explored.get(name, 0) > nodes:
+            why = f"estimate too small: {explored[name]:.2g} nodes explored, still open"
+        else:
+            why = "best makespan not found, the tree below it takes less"
+        reasons.setdefault(why, []).append((hours, size))
+    cells = [
+        (len(group), why, ", ".join(size for _, size in sorted(group)))
+        for why, group in reasons.items()
+    ]
+    proved = len(rows) - sum(count for count, *_ in cells)
+    table = as_table(NOT_PROVED_COLUMNS, cells)
+    return f"{table}\nProved, of {len(rows)} (goal: at least 90): **{proved}**.\n"
+
+
 def estimates() -> list[Record]:
-    """Return the estimates of what is open, without what was closed since."""
-    done = {one.instance for one in records(RESULTS) if one.proved}
-    known: dict[str, int] = {}
-    for one in records(BOUNDS) + records(RESULTS):
-        known[one.instance] = max(known.get(one.instance, 0), one.lower_bound or 0)
-    explored = {one.instance: one for one in records(RESULTS)}
+    """Return the estimates of all that was open, with what was explored since.
+
+    Lower bounds are those of tables and certificates.
+    """
+    certified = {one.instance: one.lower_bound or 0 for one in records(BOUNDS)}
+    runs = {one.instance: one for one in records(RESULTS)}
     found = []
     for row in rows_of("open.csv"):
         name = row["instance"]
         n_jobs, n_machines = size_of(name)
+        run = runs.get(name)
         one = Record(
             source=name,
             instance=name,
             digest="",
             n_jobs=n_jobs,
             n_machines=n_machines,
-            best_lower=max(known.get(name, 0), int(row["best_lower"])),
+            best_lower=max(certified.get(name, 0), int(row["best_lower"])),
             best_upper=int(row["best_upper"]),
             estimated=float(row["estimated"]),
             low=float(row["low"]),
             high=float(row["high"]),
-            decomposed=explored[name].decomposed if name in explored else 0,
-            makespan=explored[name].makespan if name in explored else None,
         )
-        if name not in done:
-            found.append(one)
+        if run:
+            one = replace(
+                one,
+                status=run.status,
+                decomposed=run.decomposed,
+                leaves=run.leaves,
+                makespan=run.makespan,
+                lower_bound=run.lower_bound if run.proved else None,
+            )
+        found.append(one)
     return found
 
 
 def open_ones(most_hours: float) -> str:
     """Table of what is open and takes at most so many GPU-hours, cheapest first."""
-    rows = [row for row in left(estimates()) if row[8] <= most_hours]
-    return as_table(LEFT_COLUMNS, rows)
+    every = left(estimates())
+    within = Counter(row[-1] for row in every)
+    rows = [row for row in every if isinstance(row[8], str) or row[8] <= most_hours]
+    said = ", ".join(f"{within[word]} {word}" for word in ("yes", "perhaps", "no"))
+    return f"Within 100 GPU-hours, of {len(every)}: {said}.\n\n" + as_table(
+        LEFT_COLUMNS, rows
+    )
+
+
+def intervals() -> str:
+    """Say how many trees that were explored have as many nodes as the interval says."""
+    ended, more = [], []
+    for one in estimates():
+        nodes = one.decomposed + one.leaves
+        if one.proved:
+            ended.append((one.low or 0) <= nodes <= (one.high or 0))
+        elif nodes > (one.high or 0):
+            more.append(f"{one.instance} ({nodes:.2g} nodes, not {one.high:.2g})")
+    return (
+        f"The interval has the truth for {sum(ended)} of {len(ended)} closed trees. Of "
+        f"open ones more was explored than its upper end: {', '.join(more)}.\n"
+    )
 
 
 def schedules() -> str:
@@ -152,10 +285,13 @@ def schedules() -> str:
 TABLES = {
     "schedules.csv": schedules,
     "table.md": closed,
+    "news.md": news,
     "bounds/table.md": bounds,
     "open.md": partial(open_ones, MOST_HOURS),
     "open-all.md": partial(open_ones, inf),
     "ta.md": taillard,
+    "ta-left.md": not_proved,
+    "intervals.md": intervals,
     "ta-ways.md": partial(ways, TAILLARD[0]),
     "ta-ways-h200.md": partial(ways, TAILLARD[1]),
 }

@@ -76,18 +76,19 @@ def row_of(record: Record) -> dict[str, Any]:
 def left(records: Sequence[Record]) -> list[tuple[Any, ...]]:
     """Return rows of ``LEFT_COLUMNS``: what is not proved, cheapest first.
 
-    What was explored is in the tree. No upper end is known where more was, nor with
-    ``MANY_JOBS``.
+    What was explored is in the tree. Where it is as much as the estimate, nothing says
+    how much is left: "> " is before it, and it comes last. No upper end is known there,
+    nor with ``MANY_JOBS``.
     """
     rows = []
     for one in records:
         if one.proved or one.estimated is None or one.low is None or one.high is None:
             continue
         nodes = one.decomposed + one.leaves
-        unknown = one.n_jobs >= MANY_JOBS or nodes > one.high
+        passed = nodes >= one.estimated
         sizes = (
             *(float(max(one.estimated, nodes)), float(max(one.low, nodes))),
-            None if unknown else one.high,
+            None if passed or one.n_jobs >= MANY_JOBS else one.high,
         )
         hour = 3600 * h100_rate(one.n_jobs, one.n_machines).nodes_per_second
         hours = [None if size is None else size / hour for size in sizes]
@@ -100,9 +101,12 @@ def left(records: Sequence[Record]) -> list[tuple[Any, ...]]:
             max(one.best_lower or 0, one.lower_bound or 0),
             min(known, default=None),
         )
-        row = (*(one.instance, one.size), *bounds, nodes or None, *sizes, *hours)
-        rows.append((*row, within))
-    return sorted(rows, key=lambda row: row[8])
+        ends: list[Any] = [*sizes, *hours]
+        if passed:
+            ends[0], ends[3] = (f"> {value:.4g}" for value in (sizes[0], hours[0]))
+        row = (*(one.instance, one.size), *bounds, nodes or None, *ends, within)
+        rows.append((passed, hours[0], row))
+    return [row for *_, row in sorted(rows, key=lambda item: item[:2])]
 
 
 def choices(records: Sequence[Record]) -> list[tuple[Any, ...]]:

@@ -40,6 +40,25 @@ def test_the_tables_are_those_of_the_records(make):
         assert (RESULTS / name).read_text(encoding="utf-8") == table()
 
 
+def test_certificates_that_tables_and_news_name_are_there(make):
+    named = [row["certificate"] for name in make.TAILLARD for row in make.rows_of(name)]
+    lines = make.news().splitlines()
+    for line in lines:
+        file = line.partition("; certificate ")[2]
+        assert file or "lower bound" not in line or line.endswith("not certified")
+        named.append(file)
+    for file in filter(None, named):
+        assert (RESULTS / file).is_file()
+    assert len({line.partition(":")[0] for line in lines}) == len(lines)
+
+
+def test_what_explored_as_much_as_its_estimate_comes_last(make):
+    rows = [line.split("|") for line in make.open_ones(1e3).splitlines()[4:]]
+    last = [row[6].strip().startswith(">") for row in rows]
+    assert any(last)
+    assert last == sorted(last)
+
+
 def test_bounds_are_better_and_their_books_add_up(make):
     found = make.records(make.BOUNDS)
     assert found

@@ -78,16 +78,26 @@ def test_what_is_left_says_what_it_costs():
     assert [(row[0], row[-1]) for row in rows] == [("cheap", "yes"), ("dear", "no")]
 
 
-@pytest.mark.parametrize("changes", [{"n_jobs": 100}, {"leaves": 10**30}])
-def test_no_upper_end_is_said_where_samples_miss_most_of_a_tree(changes):
-    """Of many jobs, and where more was explored than the estimate said."""
-    one = replace(B, **changes)
+def test_no_upper_end_is_said_where_samples_miss_most_of_a_tree():
+    one = replace(B, n_jobs=MANY_JOBS)
     (row,) = report.left([one])
-    assert row[5] >= row[6] >= one.leaves
     assert (row[7], row[10]) == (None, None)
-    assert row[11] == ("no" if one.leaves else "perhaps")
-    said = ONLY_LEAST.capitalize() in report.as_markdown([one])
-    assert said == (one.n_jobs >= MANY_JOBS)
+    assert row[11] == "perhaps"
+    assert ONLY_LEAST.capitalize() in report.as_markdown([one])
+
+
+@pytest.mark.parametrize(("hours", "within"), [(2.0, "perhaps"), (200.0, "no")])
+def test_what_explored_as_much_as_its_estimate_is_unknown_and_last(hours, within):
+    estimated = RATE * 3600 * hours
+    one = replace(B, instance="more", estimated=estimated, leaves=int(estimated) + 1)
+    dear = replace(B, instance="dear", estimated=1e20, low=1e19, high=1e21)
+    last = report.left([one, dear])[1]
+    assert last[0] == "more"
+    assert last[5] == f"> {estimated:.4g}"
+    assert last[6] == pytest.approx(estimated)
+    assert (last[7], last[8], last[10]) == (None, f"> {hours:.4g}", None)
+    assert last[11] == within
+    assert ONLY_LEAST.capitalize() not in report.as_markdown([one])
 
 
 def test_classes_are_drawn_beside_the_cactus():
