@@ -20,8 +20,8 @@ from typing import Any
 
 from dpbb.bench import multigpu
 from dpbb.bench.common import Explored, Machine, differ, explored, write_json
-from dpbb.campaign.checking import doubt_of
-from dpbb.campaign.folder import CampaignFolder, Record
+from dpbb.campaign.checking import read_all
+from dpbb.campaign.folder import DOUBTFUL, Record, best_of
 from dpbb.campaign.report import CLASS_COLUMNS, as_table, classes
 from dpbb.engines.base import Device, Engine
 from dpbb.engines.registry import get_engine
@@ -226,18 +226,16 @@ def _scaling(args: argparse.Namespace) -> list[multigpu.Measurement]:
 
 
 def _closed(folders: Sequence[str]) -> list[dict[str, Any]]:
+    tables = [Path(name) for name in folders if name.endswith(".csv")]
+    paths = [Path(name) for name in folders if not name.endswith(".csv")]
+    own, doubts = read_all(paths, "--campaigns")
+    for doubt in doubts:
+        print(doubt)
     records: dict[str, Record] = {}
-    for folder in folders:
-        table = folder.endswith(".csv")
-        path = Path(folder)
-        own = _rows(path) if table else CampaignFolder(path, "--campaigns").records()
-        for record in own.values():
-            doubt = "" if table else doubt_of(record, path)
-            if doubt:
-                print(f"{record.instance} in {folder} is left out: {doubt}")
-                continue
+    for record in (*own, *(row for table in tables for row in _rows(table))):
+        if record.status != DOUBTFUL:
             other = records.get(record.instance, record)
-            records[record.instance] = max(record, other, key=lambda one: one.rank)
+            records[record.instance] = best_of(other, record)
     print(
         "\nsolved for the first time there (V100), and by campaigns, whose hosts "
         "their records name, here\n"
@@ -270,7 +268,7 @@ def _closed(folders: Sequence[str]) -> list[dict[str, Any]]:
     return rows
 
 
-def _rows(file: Path) -> dict[str, Record]:
+def _rows(file: Path) -> list[Record]:
     """Return the instances of a report, without their schedules."""
 
     def number(text: str) -> int | None:
@@ -299,7 +297,7 @@ def _rows(file: Path) -> dict[str, Record]:
 
     try:
         with file.open(encoding="utf-8", newline="") as lines:
-            return {row["instance"]: record(row) for row in csv.DictReader(lines)}
+            return [record(row) for row in csv.DictReader(lines)]
     except (OSError, KeyError, ValueError) as error:
         raise OptionError(
             f"--campaigns: expected a report, got {file}: {error}"

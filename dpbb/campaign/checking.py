@@ -1,14 +1,14 @@
 """Records that somebody has changed, or of attempts that were killed."""
 
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dpbb.campaign.folder import CHECKPOINTS, CampaignFolder, Record
+from dpbb.campaign.folder import CHECKPOINTS, DOUBTFUL, CampaignFolder, Record, best_of
 from dpbb.cluster.storage.checkpoint_folder import load_checkpoint
 from dpbb.errors import CheckpointError, InstanceError, OptionError
 from dpbb.flowshop.best_known import best_known_of_digest
@@ -94,6 +94,37 @@ def _doubt_of_schedule(record: Record, problem: Problem[Any] | None) -> str:
     if value == record.makespan:
         return ""
     return f"its permutation has makespan {value}, not {record.makespan}"
+
+
+def read_all(
+    paths: Sequence[Path], reader: str, data_dir: str | None = None
+) -> tuple[list[Record], list[str]]:
+    """Return one record of each instance of campaigns, and which do not hold.
+
+    It has the best schedule and the best bound of all that hold. Of several folders,
+    certificates are named with theirs. ``reader``: as of ``CampaignFolder``.
+    """
+    found: dict[str, Record] = {}
+    doubts = []
+    folders = {path.resolve(): path for path in paths}.values()
+    for path in folders:
+        folder = CampaignFolder(path, reader)
+        for file, written in folder.by_file().items():
+            record = after_kill(written, file, folder)
+            doubt = doubt_of(record, path, data_dir)
+            if record.certificate and len(folders) > 1:
+                record = replace(record, certificate=str(path / record.certificate))
+            if doubt:
+                record = replace(record, status=DOUBTFUL, error=doubt)
+            both = best_of(found.get(record.digest, record), record)
+            value, lower = both.makespan or 2**63, both.lower_bound or 0
+            if both.status != DOUBTFUL and lower > value:
+                doubt = f"with another record, lower bound {lower} is above {value}"
+                both = replace(both, status=DOUBTFUL, error=doubt)
+            if doubt:
+                doubts.append(f"{file}: {doubt}; not counted")
+            found[record.digest] = both
+    return list(found.values()), doubts
 
 
 def after_kill(record: Record, file: Path, folder: CampaignFolder) -> Record:

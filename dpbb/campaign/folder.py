@@ -160,11 +160,16 @@ class Record:
         }
 
     def with_best_of(self, other: "Record") -> "Record":
-        """Return the record with the better schedule and the better bound of both."""
+        """Return the record with the better schedule and the better bound of both.
+
+        Of equal bounds one with a certificate is better; nothing doubtful is.
+        """
         names: tuple[str, ...] = ()
+        if other.status == DOUBTFUL:
+            return self
         if (other.makespan or 2**63) < (self.makespan or 2**63):
             names += SCHEDULE
-        if (other.lower_bound or 0) > (self.lower_bound or 0):
+        if other.shown > self.shown:
             names += BOUND
         both = replace(self, **{name: getattr(other, name) for name in names})
         if not names or both.makespan is None or both.proved:
@@ -173,6 +178,11 @@ class Record:
             return replace(both, status=str(Status.OPTIMAL))
         known = both.status == Status.UNKNOWN
         return replace(both, status=str(Status.FEASIBLE)) if known else both
+
+    @property
+    def shown(self) -> tuple[int, bool]:
+        """Lower bound, and whether there is a certificate of it."""
+        return self.lower_bound or 0, self.certificate is not None
 
     @property
     def found_by(self) -> str:
@@ -292,6 +302,12 @@ class CampaignFolder:
         known = best_known_of_digest(record.digest)
         named = known is not None and known.name == plain
         return plain if named else f"{plain[:60]}-{record.digest[:12]}"
+
+
+def best_of(one: Record, other: Record) -> Record:
+    """Return the record that says more, with the best schedule and bound of both."""
+    less, more = sorted((one, other), key=lambda record: record.rank)
+    return more.with_best_of(less)
 
 
 def _is_a(value: Any, kind: Any) -> bool:

@@ -6,14 +6,12 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpbb.campaign.folder import (
     CERTIFICATES,
     CHECKPOINTS,
-    DOUBTFUL,
     RECORDS,
     CampaignFolder,
     Record,
@@ -181,26 +179,13 @@ class Overview:
 
 
 def _report(paths: Sequence[Path], files: Sequence[str], data: str | None) -> int:
-    from dpbb.campaign.checking import after_kill, doubt_of
+    from dpbb.campaign.checking import read_all
 
     _check_written(paths, files)
-    found: dict[str, Record] = {}
-    doubts = 0
-    for path in {path.resolve(): path for path in paths}.values():
-        folder = CampaignFolder(path, REPORT)
-        for file, written in folder.by_file().items():
-            record = after_kill(written, file, folder)
-            doubt = doubt_of(record, path, data)
-            if doubt:
-                doubts += 1
-                print(f"{file}: {doubt}; not counted", file=sys.stderr)
-                record = replace(record, status=DOUBTFUL, error=doubt)
-            other = found.get(record.digest)  # an instance counts once
-            if other is None or record.rank >= other.rank:
-                found[record.digest] = record
-    records = sorted(
-        found.values(), key=lambda one: (one.n_jobs, one.n_machines, one.instance)
-    )
+    records, doubts = read_all(paths, REPORT, data)
+    for doubt in doubts:
+        print(doubt, file=sys.stderr)
+    records.sort(key=lambda one: (one.n_jobs, one.n_machines, one.instance))
     if not records:
         raise OptionError(f"report: expected records in {paths[0]}, got none")
     from dpbb.campaign.report import FORMS, draw

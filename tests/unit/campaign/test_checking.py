@@ -2,6 +2,7 @@
 
 import errno
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -131,6 +132,38 @@ def test_of_two_records_the_one_that_says_more_is_reported(tmp_path, capsys):
         assert main(["campaign", "report", *given]) == 0
         assert "ta001: upper bound" in (said := capsys.readouterr().out)
         assert "lower bound 10 (was 9)" in said
+
+
+def test_the_best_schedule_and_the_best_bound_are_reported(folder, tmp_path, capsys):
+    """Of all folders, whichever is first; the schedule may close the instance."""
+    worse = (*ORDER[1:], ORDER[0])
+    value = PROBLEM.evaluate(np.array(worse))
+    assert value > VALUE
+    lower = replace(GOOD, status="feasible", makespan=value, permutation=worse)
+    name, table = "certificates/lower.json.gz", tmp_path / "all.json"
+    low, high, even = (CampaignFolder(tmp_path / part) for part in "abc")
+    (low.path / "certificates").mkdir()
+    shutil.copy(tmp_path / name, low.path / name)
+    low.save(replace(lower, lower_bound=VALUE - 1, certificate=name, best_lower=9))
+    high.save(replace(GOOD, status="feasible", lower_bound=9, certificate=None))
+    even.save(replace(lower, lower_bound=VALUE, certificate=None))
+    for paths, found in (
+        ((low, high), ("feasible", VALUE, VALUE - 1, str(low.path / name))),
+        ((even, high), ("optimal", VALUE, VALUE, None)),
+        ((low,), ("feasible", value, VALUE - 1, name)),
+    ):
+        for given in (paths, paths[::-1]):
+            words = [*(str(one.path) for one in given), "--write", str(table)]
+            assert main(["campaign", "report", *words]) == 0
+            (row,) = json.loads(table.read_text())
+            names = "status", "makespan", "lower_bound", "certificate"
+            assert tuple(row[name] for name in names) == found
+    capsys.readouterr()
+    above = replace(lower, lower_bound=VALUE + 1, certificate=None, digest="f" * 64)
+    high.save(replace(GOOD, digest="f" * 64, certificate=None))
+    even.save(above)
+    assert main(["campaign", "report", str(high.path), str(even.path)]) == 1
+    assert f"bound {VALUE + 1} is above {VALUE}; not" in capsys.readouterr().err
 
 
 def test_a_report_counts_no_record_that_does_not_hold(folder, tmp_path, capsys):
