@@ -1,5 +1,6 @@
 """Running a campaign: estimates first, cheap instances first, several at a time."""
 
+import logging
 import platform
 import shutil
 import time
@@ -39,6 +40,8 @@ from dpbb.problem import (
 from dpbb.progress.base import Progress
 from dpbb.result import Result, Termination
 from dpbb.solving.resume import options_before, strategy_before
+
+logger = logging.getLogger(__name__)
 
 ESTIMATE_S = 1.0
 """Default seconds of sampling for each instance."""
@@ -218,23 +221,31 @@ class Campaign:
             for name, value in self._given().items()
             if name in USED_OPTIONS and value != AUTO_BOUND
         }
-        size = estimate(
-            problem,
-            upper_bound=None if known else self._first_value(problem),
-            seconds=self.estimate_s,
-            measure=False,
-            should_stop=self.should_stop,
-            **tree,
-        )
-        record = replace(
-            *(record,),
-            estimated=size.nodes,
-            low=size.low,
-            high=size.high,
-            doubts=size.reasons,
-        )
+        try:
+            size = estimate(
+                problem,
+                upper_bound=None if known else self._first_value(problem),
+                seconds=self.estimate_s,
+                measure=False,
+                should_stop=self.should_stop,
+                **tree,
+            )
+        except DpbbError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the other instances go on
+            record = _with_error(record, error)
+            said = record.error
+        else:
+            record = replace(
+                *(record,),
+                estimated=size.nodes,
+                low=size.low,
+                high=size.high,
+                doubts=size.reasons,
+            )
+            said = f"about {size.nodes:,.0f} nodes"
         self.folder.save(record)
-        self.on_line(f"{record.instance:<14} about {size.nodes:,.0f} nodes")
+        self.on_line(f"{record.instance:<14} {said}")
         return record
 
     def _first_value(self, problem: Problem[Any]) -> int:
@@ -308,15 +319,15 @@ class Campaign:
             checkpoint = str(self.folder.path.absolute() / checkpoint)
         certificate = self.folder.path / CERTIFICATES / f"{label}.json.gz"
         changes: dict[str, Any] = {}
-        if self.certificates:
-            certificate.parent.mkdir(exist_ok=True)
-            changes["certificate"] = str(certificate)
         known = self.schedules.get(named(record.instance))
         if known is not None:
             changes["initial"] = known.permutation
             record = replace(record, known_from=known.source)
         how: dict[str, Any] = {"progress": watch, "should_stop": self.should_stop}
         try:
+            if self.certificates:
+                certificate.parent.mkdir(exist_ok=True)
+                changes["certificate"] = str(certificate)
             ended = record.status in ENDED  # without a schedule: another tree is next
             saved = None if ended else self._saved(checkpoint, record)
             if saved is None and record.attempts:
@@ -338,11 +349,10 @@ class Campaign:
                     changes["upper_bound"] = record.best_upper + 1
                 options = self.options.replace(checkpoint=checkpoint, **changes)
                 result = api.solve(problem, options=options, **how)
-        except DpbbError as error:
-            record = replace(record, status="error", error=str(error))
-        else:
-            record = self._with_result(record, result, checkpoint, certificate)
-            record = _with_choices(record, bound_of(problem), watch)
+            found = self._with_result(record, result, checkpoint, certificate)
+            record = _with_choices(found, bound_of(problem), watch)
+        except Exception as error:  # noqa: BLE001 - the other instances go on
+            record = _with_error(record, error)
         self.folder.save(record)
         self._tidy(record)  # not before it is saved
         return record
@@ -385,6 +395,8 @@ class Campaign:
             and OPTIONS[name].where is not Where.CLIENT
             and value not in (default[name], values[name], AUTO_BOUND)
         ]
+        if self.hint and saved.ub > (record.best_upper or saved.ub) + 1:
+            other.append("--hint")
         line = (
             f"{record.instance:<14} goes on after {saved.seconds:.0f} s with bound "
             f"{values['bound']}, strategy {values['strategy']}"
@@ -491,6 +503,15 @@ def overview(
         for one in sorted(records, key=place)[:TOLD]
     ]
     return {"name": name, "done": done, "of": len(records), "rows": rows}
+
+
+def _with_error(record: Record, error: Exception) -> Record:
+    """Return a record that says what went wrong; where it did, only the log says."""
+    text = str(error)
+    if not isinstance(error, DpbbError):
+        logger.error("%s: expected no error", record.instance, exc_info=error)
+        text = f"{type(error).__name__}: {error}"
+    return replace(record, status="error", error=text)
 
 
 def _with_choices(record: Record, own_bound: str, watch: Watch) -> Record:

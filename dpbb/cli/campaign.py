@@ -25,7 +25,7 @@ from dpbb.cli.shared import (
     logging_to_stderr,
     stopping,
 )
-from dpbb.errors import OptionError
+from dpbb.errors import DpbbError, OptionError
 from dpbb.options import SolveOptions, kinds
 from dpbb.text.files import check_writable, whole_file
 
@@ -103,6 +103,11 @@ def run(args: argparse.Namespace) -> int:
         if len(args.words) < 2:
             raise OptionError("report: expected a FOLDER or more, got none")
         return _report([Path(word) for word in args.words[1:]], args.write, args.data)
+    if args.write:
+        raise OptionError(
+            "--write: expected with a report (dpbb campaign report FOLDER --write "
+            f"{args.write[0]}), got a campaign"
+        )
     if args.output is None:
         raise OptionError("-o: expected the FOLDER of the campaign, got none")
     for end in ENDS:
@@ -191,21 +196,30 @@ def _report(paths: Sequence[Path], files: Sequence[str], data: str | None) -> in
     from dpbb.campaign.report import FORMS, draw
 
     _show(records)
+    refused = []
     for name in files:
-        suffix = known_suffix(name, "--write", (*FORMS, *PICTURES))
-        with whole_file(name):
-            if suffix in FORMS:
-                Path(name).write_text(FORMS[suffix](records), encoding="utf-8")
-            else:
-                draw(records).savefig(name, dpi=150)
+        form = FORMS.get(Path(name).suffix.lower())
+        try:
+            with whole_file(name):
+                if form is None:
+                    draw(records).savefig(name, dpi=150)
+                else:
+                    Path(name).write_text(form(records), encoding="utf-8")
+        except DpbbError as error:  # the others are written
+            refused.append(error)
+    if refused:
+        raise refused[0]
     return 1 if doubts else 0
 
 
 def _check_written(paths: Sequence[Path], files: Sequence[str]) -> None:
-    """Refuse files to write that are read, or cannot be written."""
+    """Refuse files to write that are read, of no form, or cannot be written."""
+    from dpbb.campaign.report import FORMS
+
     parts = RECORDS, CHECKPOINTS, CERTIFICATES
     folders = [path / part for path in paths for part in parts]
     for number, name in enumerate(files):
+        known_suffix(name, "--write", (*FORMS, *PICTURES))
         check_writable(name, "--write", *folders, *files[:number])
 
 

@@ -134,6 +134,22 @@ def test_of_two_records_the_one_that_says_more_is_reported(tmp_path, capsys):
         assert "lower bound 10 (was 9)" in said
 
 
+def test_what_can_be_written_of_a_report_is(folder, tmp_path, capsys):
+    """Suffixes are looked at first; where nothing is proved nothing is drawn."""
+    folder.save(replace(GOOD, status="feasible", lower_bound=9, certificate=None))
+    files = [str(tmp_path / name) for name in ("a.csv", "b.png", "c.md", "d.doc")]
+    words = ["campaign", "report", str(tmp_path)]
+    written = [word for name in files for word in ("--write", name)]
+    assert main([*words, *written]) == 2
+    out, err = capsys.readouterr()
+    assert (out, "--write: expected a file ending in .csv" in err) == ("", True)
+    assert not (tmp_path / "a.csv").exists()
+    assert main([*words, *written[:-2]]) == 2
+    assert "expected a proved instance to draw, got none" in capsys.readouterr().err
+    there = [(tmp_path / name).exists() for name in ("a.csv", "b.png", "c.md")]
+    assert there == [True, False, True]
+
+
 def test_the_best_schedule_and_the_best_bound_are_reported(folder, tmp_path, capsys):
     """Of all folders, whichever is first; the schedule may close the instance."""
     worse = (*ORDER[1:], ORDER[0])

@@ -177,6 +177,46 @@ def test_an_error_is_a_record_and_the_others_go_on(tmp_path, shops, monkeypatch)
     assert next(r.error for r in records if r.n_jobs == 8) == "no luck"
 
 
+def test_an_unexpected_error_is_a_record_too(tmp_path, shops, monkeypatch):
+    sampled = running.estimate
+
+    def sample(problem, **how):
+        if problem.n_jobs == 7:
+            raise ZeroDivisionError("no nodes")
+        return sampled(problem, **how)
+
+    def solve(problem, **_):
+        if problem.n_jobs == 8:
+            raise KeyError("seat")
+        return fake_result(1.0, Status.OPTIMAL)
+
+    monkeypatch.setattr(running, "estimate", sample)
+    monkeypatch.setattr(running.api, "solve", solve)
+    lines = []
+    records = campaign(tmp_path, lines, budget_s=-1.0).run(shops)
+    assert records[-1].error == "ZeroDivisionError: no nodes"
+    assert "shop7          ZeroDivisionError: no nodes" in lines
+    records = campaign(tmp_path).run(shops)
+    assert {r.n_jobs: (r.status, r.error) for r in records} == {
+        7: ("optimal", ""), 8: ("error", "KeyError: 'seat'"), 9: ("optimal", "")
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("ub", "named"), [(13, True), (12, False)])
+def test_a_hint_that_is_not_taken_is_named(tmp_path, shops, monkeypatch, ub, named):
+    """An instance that began without it has the upper bound that it had."""
+    lines, saved = [], saved_after(7.0)
+    saved.ub = ub
+    one = shops[-1:]
+    (record,) = campaign(tmp_path, budget_s=-1.0).run(one)
+    CampaignFolder(tmp_path / "campaign").save(replace(record, best_upper=11))
+    monkeypatch.setattr(running, "load_checkpoint", lambda _path: saved)
+    monkeypatch.setattr(running.api, "resume", lambda *_, **__: fake_result(9.0))
+    campaign(tmp_path, lines, hint=True).run(one)
+    (line,) = [line for line in lines if "goes on after" in line]
+    assert line.endswith(", --hint") == named
+
+
 def test_a_checkpoint_of_another_machine_is_asked_for(tmp_path, shops):
     runs = campaign(tmp_path)
     runs.side_by_side = 0
