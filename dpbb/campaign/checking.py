@@ -143,14 +143,8 @@ def after_kill(record: Record, file: Path, folder: CampaignFolder) -> Record:
         return record
     problem = saved.spec.problem
     sums = record.sums(
-        {
-            "decomposed": saved.counters.decomposed,
-            "leaves": saved.counters.leaves,
-            "seconds": saved.seconds,
-            "explore_seconds": saved.explore_s,
-            "gpu_seconds": saved.gpu_s,
-            "energy_j": saved.energy_j,
-        }
+        *(saved.counters.decomposed, saved.counters.leaves, saved.seconds),
+        *(saved.explore_s, saved.gpu_s, saved.energy_j),
     )
     if problem.digest != record.digest or sums["seconds"] <= record.seconds:
         return record

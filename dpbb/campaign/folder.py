@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -26,9 +26,7 @@ SCHEDULE = ("makespan", "permutation", "trajectory", "known_from")
 BOUND = ("lower_bound", "proof", "certificate")
 """A schedule and a lower bound, and where they are from."""
 
-SUMS = (
-    *("decomposed", "leaves", "seconds", "explore_seconds", "gpu_seconds", "energy_j"),
-)
+SUMS = "decomposed", "leaves", "seconds", "explore_seconds", "gpu_seconds", "energy_j"
 """What is summed over all attempts."""
 
 STATES = ("estimated", "error", *Status)
@@ -138,9 +136,8 @@ class Record:
         With ``infeasible_cutoff`` it may be one that was published.
         """
         known = min(self.makespan or 2**63, self.best_upper or 2**63)
-        return self.status == Status.OPTIMAL or (
-            self.status == Status.INFEASIBLE_CUTOFF and (self.lower_bound or 0) >= known
-        )
+        closed = self.status in ENDED and (self.lower_bound or 0) >= known
+        return closed or self.status == Status.OPTIMAL
 
     @property
     def rank(self) -> tuple[bool, bool, bool, int, int]:
@@ -149,14 +146,12 @@ class Record:
         held = self.status != DOUBTFUL
         return held, self.proved, tried, self.lower_bound or 0, -best
 
-    def sums(self, latest: Mapping[str, Any]) -> dict[str, Any]:
+    def sums(self, *latest: float | None) -> dict[str, Any]:
         """Return ``SUMS`` over all attempts from those of the latest one's tree."""
-        before = self.earlier
         return {
-            name: latest[name] + (before.get(name) or 0)
-            if latest[name] is not None
-            else before.get(name)
-            for name in SUMS
+            name: value if before is None else before + (value or 0)
+            for name, value in zip(SUMS, latest, strict=True)
+            for before in [self.earlier.get(name)]
         }
 
     def with_best_of(self, other: "Record") -> "Record":
@@ -169,20 +164,16 @@ class Record:
             return self
         if (other.makespan or 2**63) < (self.makespan or 2**63):
             names += SCHEDULE
-        if other.shown > self.shown:
+        better = (other.lower_bound or 0) - (self.lower_bound or 0)
+        if better > 0 or (better == 0 and other.certificate and not self.certificate):
             names += BOUND
         both = replace(self, **{name: getattr(other, name) for name in names})
-        if not names or both.makespan is None or both.proved:
-            return both
-        if both.makespan == both.lower_bound:
-            return replace(both, status=str(Status.OPTIMAL))
-        known = both.status == Status.UNKNOWN
-        return replace(both, status=str(Status.FEASIBLE)) if known else both
-
-    @property
-    def shown(self) -> tuple[int, bool]:
-        """Lower bound, and whether there is a certificate of it."""
-        return self.lower_bound or 0, self.certificate is not None
+        if names and both.makespan is not None and not both.proved:
+            if both.makespan == both.lower_bound:
+                return replace(both, status=str(Status.OPTIMAL))
+            if both.status == Status.UNKNOWN:
+                return replace(both, status=str(Status.FEASIBLE))
+        return both
 
     @property
     def found_by(self) -> str:

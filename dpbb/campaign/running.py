@@ -230,20 +230,14 @@ class Campaign:
                 should_stop=self.should_stop,
                 **tree,
             )
+            record = replace(record, estimated=size.nodes, doubts=size.reasons)
+            record = replace(record, low=size.low, high=size.high)
+            said = f"about {size.nodes:,.0f} nodes"
         except DpbbError:
             raise
         except Exception as error:  # noqa: BLE001 - the other instances go on
             record = _with_error(record, error)
             said = record.error
-        else:
-            record = replace(
-                *(record,),
-                estimated=size.nodes,
-                low=size.low,
-                high=size.high,
-                doubts=size.reasons,
-            )
-            said = f"about {size.nodes:,.0f} nodes"
         self.folder.save(record)
         self.on_line(f"{record.instance:<14} {said}")
         return record
@@ -432,7 +426,7 @@ class Campaign:
         local = own and self.options.scheduler is None
         if local:
             checkpoint = f"{CHECKPOINTS}/{label}"
-        sums = record.sums({name: getattr(result, name) for name in SUMS})
+        sums = record.sums(*(getattr(result, name) for name in SUMS))
         found = replace(
             record,
             **sums,
