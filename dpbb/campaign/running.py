@@ -353,7 +353,7 @@ class Campaign:
 
     def _tidy(self, record: Record) -> None:
         """Remove the checkpoint of what ended, also one that a kill left behind."""
-        if record.status in ENDED and self.options.scheduler is None:
+        if record.status in ENDED:
             own = self._place(CHECKPOINTS, self.folder.label(record))
             shutil.rmtree(own, ignore_errors=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -459,6 +460,27 @@ def test_checkpoints_lie_on_the_schedulers_machine(tmp_path, shops, monkeypatch)
     with LocalCluster(0, processes=False, dashboard_address=None) as cluster:
         monkeypatch.undo()
         assert running.host_of(cluster.scheduler_address) == platform.node()
+
+
+def test_a_scheduler_beside_leaves_no_checkpoint_of_what_ended(
+    tmp_path, shops, monkeypatch
+):
+    """A call without the cutoff begins another tree in that folder."""
+    there = []
+
+    def solve(*_, options, **__):
+        there.append(Path(options.checkpoint))
+        there[0].mkdir(parents=True)
+        ended = {"status": Status.INFEASIBLE_CUTOFF, "proof": Proof.TREE_EXHAUSTED}
+        return replace(fake_result(3.0), **ended, makespan=None, permutation=None)
+
+    monkeypatch.setattr(running, "host_of", lambda _address: platform.node())
+    monkeypatch.setattr(running.api, "solve", solve)
+    runs = campaign(tmp_path)
+    runs.options = runs.options.replace(scheduler="tcp://here:1", workers=None)
+    (record,) = runs.run(shops[-1:])
+    assert (record.status, record.checkpoint) == ("infeasible_cutoff", None)
+    assert not there[0].exists()
 
 
 def test_what_a_run_chose_and_why_is_in_its_record(tmp_path, shops, monkeypatch):
