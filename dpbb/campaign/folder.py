@@ -148,11 +148,11 @@ class Record:
 
     def sums(self, *latest: float | None) -> dict[str, Any]:
         """Return ``SUMS`` over all attempts from those of the latest one's tree."""
-        return {
-            name: value if before is None else before + (value or 0)
-            for name, value in zip(SUMS, latest, strict=True)
-            for before in [self.earlier.get(name)]
-        }
+        found: dict[str, Any] = dict(zip(SUMS, latest, strict=True))
+        for name in SUMS:
+            if (before := self.earlier.get(name)) is not None:
+                found[name] = before + (found[name] or 0)
+        return found
 
     def with_best_of(self, other: "Record") -> "Record":
         """Return the record with the better schedule and the better bound of both.

@@ -63,7 +63,7 @@ CHOICES = ("strategy", "bound")
 TAKEN = ("scheduler", "workers", "threads", "engine")
 """Options that an instance takes anew when it goes on from a checkpoint."""
 
-SAME = (*("makespan", "permutation", "lower_bound", "engine", "seats", "versions"),)
+SAME = ("makespan", "permutation", "lower_bound", "engine", "seats", "versions")
 """What a record has as its result has it."""
 
 OWN = ("checkpoint", "certificate")
