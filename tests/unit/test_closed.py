@@ -126,3 +126,14 @@ def test_finer_books_are_those_of_the_same_claim_and_tree(path):
         parts = check(fine)
     assert all(part.exact for part in parts.values())
     assert max(sum(row[4:6]) for row in fine["leases"]) < 2e9
+
+
+def test_records_of_taillards_instances_hold():
+    folder = CampaignFolder(RESULTS / "ta")
+    records = folder.records().values()
+    assert len(records) == 98
+    for record in records:
+        assert record.proved
+        assert record.makespan == record.lower_bound
+        assert (folder.path / record.certificate).is_file()
+        assert not doubt_of(record, folder.path)
