@@ -84,6 +84,7 @@ def print_report(
     """
     arms: dict[Any, dict[str, Any]] = {}
     files: list[list[dict[str, Any]]] = []
+    trees: dict[tuple[str, str], Trees] = {}
     peaks: tuple[float | None, float | None] = None, None
     for path in paths:
         try:
@@ -95,6 +96,7 @@ def print_report(
                 continue
             peaks = GPU_PEAKS.get(data["host"].get("gpu"), peaks)
             files.append(data["rows"])
+            trees = trees_of(files)
         except NOT_WRITTEN as error:
             raise not_written(path, error) from error
     _print_structures()
@@ -103,7 +105,6 @@ def print_report(
         ("theoretical peak", core_gflops, peaks[0]),
         ("watts", core_watts, peaks[1]),
     ]
-    trees = trees_of(files)
     _print_trees(trees, equals)
     if plot is not None:
         draw(arms.values(), trees, plot)

@@ -139,15 +139,15 @@ def run(args: argparse.Namespace) -> int:
     print(f"{machine}; {TIES}")
     record: dict[str, Any] = {"machine": asdict(machine)}
     wrong = False
+    if "scaling" in args.part:  # first: its files may not be there
+        measured = _scaling(args)
+        record["scaling"] = [asdict(one) for one in measured]
+        wrong |= multigpu.wrong(measured)
+        write_json(args.json, record)
     if "engines" in args.part:
         rates = list(_engines(args))
         record["engines"] = [asdict(rate) for rate in rates]
         wrong |= differ((one.tree, one.nodes) for one in rates if one.complete)
-        write_json(args.json, record)
-    if "scaling" in args.part:
-        measured = _scaling(args)
-        record["scaling"] = [asdict(one) for one in measured]
-        wrong |= multigpu.wrong(measured)
         write_json(args.json, record)
     if "closed" in args.part:
         record["closed"] = _closed(args.campaigns)

@@ -81,7 +81,11 @@ def test_a_book_goes_on_from_its_file(found, tmp_path):
     assert (other.lists, other.rows) == (book.lists, book.rows)
 
 
-@pytest.mark.parametrize("text", ["", "[1", "{}", '{"host": 1, "rows": []}', "[3]"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "[1", "{}", '{"host": 1, "rows": []}', "[3]",
+     '{"host": {}, "lists": [], "rows": [{"exact": true, "how": "core"}]}'],
+)  # fmt: skip
 def test_a_file_that_is_another_is_refused(text, tmp_path):
     path = tmp_path / "trees.json"
     path.write_text(text)
