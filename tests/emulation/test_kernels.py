@@ -518,7 +518,7 @@ def test_long_lists_are_prepared_once_beside_the_search(gpu, monkeypatch, caplog
 @pytest.fixture
 def one_side(pages, monkeypatch):
     """Small instances as those of many jobs: one side of two jobs at a time."""
-    monkeypatch.setattr(shape_module, "OWN_JOBS_LIMIT", 0)
+    monkeypatch.setattr(shape_module, "ONE_SIDE_JOBS", range(1, 257))
     return pages
 
 

@@ -30,6 +30,9 @@ DRAIN_BATCHES = 64
 MOST_LISTED = 32
 """Jobs of a node that an ``Explorer`` lists at a time."""
 
+PLACE_BYTES = 8
+"""Where a critical machine is in a record."""
+
 FILTER_LISTS = 2
 """Children for each lane in the list of a ``Filter``."""
 
@@ -58,7 +61,9 @@ def filter_bytes(shape: KernelShape) -> int:
 def block_bytes(shape: KernelShape) -> int:
     """Bytes of a block there: the ``Arena``, and the times of pairs of jobs."""
     n_pairs = shape.n_jobs // 32 * 16 + up(shape.n_jobs % 32, 4) // 2
-    return ARENA.itemsize + shape.one_side * 8 * n_pairs * shape.model.row_words
+    model = shape.model
+    sides = 2 * (4 * n_pairs * model.side_words + PLACE_BYTES * model.n_critical)
+    return up(ARENA.itemsize, 16) + shape.one_side * sides
 
 
 class Exploding:

@@ -30,12 +30,13 @@
 constexpr int NEWS_EVERY = 4;  // batches
 
 // ONE_SIDE: with many jobs left, the children on the side of the last job are bounded
-// first, two jobs' at a time. No bound on a side falls when the other side takes a job: a
-// child that is cut there stays so until that side takes one. So both sides are bounded
-// of those jobs alone that are left on either, and a record has the set of those that are
-// left on the side opposite to its last job (LEFT_AT). The rule MINMIN needs no bounds of
-// children that are cut, but for the sums of both sides where they tie. Half of the nodes
-// have no child left on the one side, so the lanes of the others get their help.
+// first, two jobs' at a time, and along some machines alone: what that cuts LB1 cuts. No
+// bound on a side falls when the other side takes a job: a child that is cut there stays
+// so until that side takes one. So both sides are bounded of those jobs alone that are
+// left on either, and a record has the set of those that are left on the side opposite to
+// its last job (LEFT_AT). The rule MINMIN needs no bounds of children that are cut, but
+// for the sums of both sides where they tie. Many nodes have no child left on the one
+// side, and others many jobs to be bounded, so lanes share these jobs evenly.
 //
 // OWN_JOBS: each lane bounds the children of its own jobs, one after the other; else the
 // warp goes through all jobs that any lane has unscheduled. Such lanes read rows two words
@@ -44,7 +45,7 @@ constexpr int NEWS_EVERY = 4;  // batches
 constexpr int ROW_LOAD = OWN_JOBS ? 2 : 4;
 constexpr int STRIDE = SHARED_ROWS && OWN_JOBS ? ((ROW + 1) / 2 | 1) * 2 : ROW;
 static_assert(!OWN_JOBS || N_MASK <= 2, "a lane holds its set of jobs in two words");
-constexpr int TWOS = 9;  // see child_bounds
+constexpr int TWOS = 9, SIDE_TWOS = 4;  // see bounds_along
 constexpr int MOST_LISTED = 32;  // jobs of a node, at a time
 constexpr int ROWS_AT_ONCE = 2;  // whose chains of maxima run side by side
 // Quads of a parent behind its model's aligned words that are loaded before a child is
@@ -224,63 +225,80 @@ __device__ __noinline__ void keep_all(
   __syncwarp();
 }
 
-// The lanes of some nodes share their work with the others: each node is that of equally
-// many lanes, a power of two.
-struct Team {
-  int slot, bits, rank;  // the node this lane works for; that many lanes; of its own node
-  bool works;
-
-  __device__ __forceinline__ Team(Explorer &own, u32 nodes, int lane) {
-    const int n = __popc(nodes);
-    rank = __popc(nodes & ((1u << lane) - 1));
-    if (nodes >> lane & 1) own.lanes[rank] = (u8)lane;
-    __syncwarp();
-    bits = n <= 1 ? 5 : __clz(n - 1) - 27;
-    works = lane >> bits < n;
-    slot = own.lanes[min(lane >> bits, n - 1)];
-    __syncwarp();
+// Sum over this lane and all after it.
+__device__ __forceinline__ int sum_behind(int value, int lane) {
+#pragma unroll
+  for (int step = 1; step < LANES; step *= 2) {
+    const int more = __shfl_sync(ALL_LANES, value, (lane + step) % LANES);
+    if (lane + step < LANES) value += more;
   }
-  __device__ __forceinline__ int lanes() const { return 1 << bits; }
-  // The first lane that works for this lane's own node.
-  __device__ __forceinline__ int first() const { return rank << bits & 31; }
-};
+  return value;
+}
 
 #if !WIDE
-// For the lanes of `nodes`: bounds of all children of the lane's node are gathered anew by
-// a selector that knows their least.
+// For the lanes of `nodes`, one after the other: bounds of all children of the lane's node
+// are gathered anew by a selector that knows their least.
 __device__ __forceinline__ void count_again(
-    Explorer &own, const u32 *rows, u32 *page, u32 nodes, int lane,
-    BasedSelector &selector) {
-  const Team team(own, nodes, lane);
-  const u32 least = __shfl_sync(ALL_LANES, selector.least, team.slot);
-  Node node = node_of(state_of_record(page, team.slot));
-  hold(node);
-  int sum = 0, preference = 0;
+    const u32 *rows, u32 *page, u32 nodes, int lane, BasedSelector &selector) {
 #pragma unroll 1
-  for (int job = lane & (team.lanes() - 1); job < N; job += team.lanes()) {
-    const u32 mine = *word_at(page, team.slot, MASK_AT + (job >> 5)) >> (job & 31) & 1;
-    const u32 bound = child_bounds<ROW_LOAD, TWOS>(node, rows + job * STRIDE).both;
-    sum = __dp2a_lo((int)bound, mine ? 0x01ff : 0, sum);
-    const u32 above = __vminu2(bound - least, 0x00010001u);
-    preference = __dp2a_lo((int)above, mine ? 0xff01 : 0, preference);
-  }
-  for (int step = 1; step < team.lanes(); step *= 2) {
-    sum += __shfl_xor_sync(ALL_LANES, sum, step);
-    preference += __shfl_xor_sync(ALL_LANES, preference, step);
-  }
-  sum = __shfl_sync(ALL_LANES, sum, team.first());
-  preference = __shfl_sync(ALL_LANES, preference, team.first());
-  if (nodes >> lane & 1) {
-    selector.sum = sum;
-    selector.preference = preference;
+  for (; nodes; nodes &= nodes - 1) {
+    const int slot = __ffs(nodes) - 1;
+    const u32 least = __shfl_sync(ALL_LANES, selector.least, slot);
+    Node node = node_of(state_of_record(page, slot));
+    hold(node);
+    int sum = 0, preference = 0;
+#pragma unroll 1
+    for (int w = 0; w < N_MASK; ++w) {
+      const u32 mine = *word_at(page, slot, MASK_AT + w) >> lane & 1;
+      const u32 *const row = rows + min(w * LANES + lane, N - 1) * STRIDE;
+      const u32 bound = child_bounds<ROW_LOAD, TWOS>(node, row).both;
+      sum = __dp2a_lo((int)bound, mine ? 0x01ff : 0, sum);
+      const u32 above = __vminu2(bound - least, 0x00010001u);
+      preference = __dp2a_lo((int)above, mine ? 0xff01 : 0, preference);
+    }
+    sum = warp_sum(sum);
+    preference = warp_sum(preference);
+    if (lane == slot) {
+      selector.sum = sum;
+      selector.preference = preference;
+    }
   }
 }
 #endif
 
 #if ONE_SIDE
+// The lanes of a warp by the work that there is for their nodes.
+struct Team {
+  int slot, part, parts;  // the node this lane works for, as which of how many lanes
+  int first;              // the first lane that works for this lane's own node
+
+  // `work`: of this lane's own node; none: no lane works for it.
+  __device__ __forceinline__ Team(Explorer &own, int work, int lane) {
+    const u32 givers = __ballot_sync(ALL_LANES, work > 0);
+    // a node's last lane has half of the others' work, by and large
+    int lanes, shares = LANES - __popc(givers) / 2;
+    int steps = (warp_sum(work) + shares - 1) / shares;
+    do {
+      lanes = (int)ceilf((float)work * (1.0f / (float)max(steps, 1)));
+      ++steps;
+    } while (warp_sum(lanes) > LANES);
+    const int behind = sum_behind(lanes, lane);
+    first = __shfl_sync(ALL_LANES, behind, 0) - behind;
+    const u32 firsts = warp_or(work ? 1u << first : 0u);
+    if (work) own.lanes[__popc(givers & ((1u << lane) - 1))] = (u8)lane;
+    __syncwarp();
+    slot = own.lanes[__popc(firsts & ((2u << lane) - 1)) - 1];
+    part = lane - __shfl_sync(ALL_LANES, first, slot);
+    parts = __shfl_sync(ALL_LANES, lanes, slot);
+    __syncwarp();
+  }
+
+  __device__ __forceinline__ bool works() const { return part < parts; }
+};
+
 // Jobs i and i + 16 of 32 are a pair; in the last word, that has fewer, the halves.
 constexpr int LAST_HALF = (N % 32 + 3) / 4 * 2;
-constexpr int PAIR_ROW = 2 * ROW;  // times on the machines in order, then mirrored
+constexpr int PAIR_ROW = 2 * SIDE_ROW;  // of the front, then of the back
 constexpr int N_PAIRS = N / 32 * 16 + LAST_HALF;
 __device__ __forceinline__ int half_of(int w) { return w < N / 32 ? 16 : LAST_HALF; }
 
@@ -294,19 +312,24 @@ __device__ __forceinline__ u32 out_of_pairs(u32 pairs, int w) {
   return (pairs & 0xffffu) | pairs >> 16 << LAST_HALF;
 }
 
-__device__ __forceinline__ u32 pair_row_word(const u32 *rows, int at) {
-  const int pair = at / PAIR_ROW, k = at % ROW, w = pair / 16;
+__device__ __forceinline__ u32 pair_row_word(
+    const u32 *rows, const u32 *critical, int at) {
+  const int pair = at / PAIR_ROW, i = at % SIDE_ROW, w = pair / 16;
+  const bool back = at % PAIR_ROW >= SIDE_ROW;
+  const u32 *const machines = critical + back * N_CRITICAL;
   const int a = w * 32 + pair % 16, b = a + half_of(w);
-  const u32 of_a = a < N ? rows[a * ROW + k] : 0u, of_b = b < N ? rows[b * ROW + k] : 0u;
-  return __byte_perm(of_a, of_b, at % PAIR_ROW < ROW ? 0x5410 : 0x7632);
+  const u32 of_a = a < N ? side_time(rows + a * ROW, machines, i, back) : 0u;
+  const u32 of_b = b < N ? side_time(rows + b * ROW, machines, i, back) : 0u;
+  return of_a | of_b << 16;
 }
 
-// Jobs whose children may be below the upper bound on a side: those that are, on the side
-// of the last job, and those that are left on the other. These are given as `wanted`, and
-// all unscheduled ones as the first of `sides`. Where either are none, there is no child:
-// the other side is taken, whose least bound is higher. Returns pairs bounded.
+// Jobs whose children may be below the upper bound on a side: those that its critical
+// machines do not cut, on the side of the last job, and those that are left on the other.
+// These are given as `wanted`, and all unscheduled ones as the first of `sides`. Where
+// either are none, there is no child: the other side is taken, whose least bound is
+// higher. Returns pairs bounded.
 __device__ __forceinline__ int find_open(
-    const Node &side, const u32 *pair_rows, int ub, Explorer &own, int lane,
+    const Side &side, const u32 *pair_rows, int ub, Explorer &own, int lane,
     bool &has_children) {
   u32 any_of_side = 0, any_left = 0;
   const u32 limit = limit_of(ub);
@@ -326,7 +349,7 @@ __device__ __forceinline__ int find_open(
         Pair bound[ROWS_AT_ONCE];
 #pragma unroll
         for (int u = 0; u < ROWS_AT_ONCE; ++u)
-          bound[u] = child_bounds<ROW_LOAD, TWOS>(side, row - u * PAIR_ROW);
+          bound[u] = side_bounds<4, SIDE_TWOS>(side, row - u * PAIR_ROW);
 #pragma unroll
         for (int u = 0; u < ROWS_AT_ONCE; ++u)
           cut = 2 * cut + pair_reaches(bound[u], limit);
@@ -338,8 +361,8 @@ __device__ __forceinline__ int find_open(
         pairs ^= 1u << i;
         const int j = pairs ? 31 - __clz(pairs) : i;
         pairs &= ~(1u << j);
-        const Pair one = child_bounds<ROW_LOAD, TWOS>(side, first + i * PAIR_ROW);
-        const Pair two = child_bounds<ROW_LOAD, TWOS>(side, first + j * PAIR_ROW);
+        const Pair one = side_bounds<4, SIDE_TWOS>(side, first + i * PAIR_ROW);
+        const Pair two = side_bounds<4, SIDE_TWOS>(side, first + j * PAIR_ROW);
         cut |= pair_reaches(one, limit) << i | pair_reaches(two, limit) << j;
       }
     }
@@ -355,9 +378,11 @@ __device__ __forceinline__ int find_open(
 
 // Bounds of the wanted jobs' children of these nodes on both sides. Returns how often.
 __device__ __forceinline__ int bound_wanted(
-    Explorer &own, const u32 *rows, u32 *page, u32 nodes, int ub, int lane,
+    Explorer &own, const u32 *rows, u32 *page, bool has_children, int ub, int lane,
     BasedSelector &selector) {
-  const Team team(own, nodes, lane);
+  int n_wanted = 0;
+  for (int w = 0; w < N_MASK; ++w) n_wanted += __popc(own.wanted[w][lane]);
+  const Team team(own, has_children ? n_wanted : 0, lane);
   const State state = state_of_record(page, team.slot);
   selector = selector.of_lane(team.slot);
   Node node;
@@ -368,7 +393,7 @@ __device__ __forceinline__ int bound_wanted(
     int n = 0;
 #pragma unroll 1
     for (int w = 0; w < N_MASK; ++w) {
-      u32 left = nodes >> lane & 1 ? own.wanted[w][lane] : 0;
+      u32 left = has_children ? own.wanted[w][lane] : 0;
       for (; left && n < MOST_LISTED; left &= left - 1)
         own.list[n++][lane] = (u8)(w * 32 + __ffs(left) - 1);
       own.wanted[w][lane] = left;
@@ -376,14 +401,13 @@ __device__ __forceinline__ int bound_wanted(
     }
     more = __any_sync(ALL_LANES, waiting);
     n = __shfl_sync(ALL_LANES, n, team.slot);
-    if (!team.works) n = 0;
+    if (!team.works()) n = 0;
     __syncwarp();
     if (first) {
       node = node_of(state);
       hold(node);
     }
-    for (int i = lane & (team.lanes() - 1); __any_sync(ALL_LANES, i < n);
-         i += team.lanes()) {
+    for (int i = team.part; __any_sync(ALL_LANES, i < n); i += team.parts) {
       ++n_rows;
       const int job = i < n ? own.list[i][team.slot] : 0;
       Pair bound = child_bounds<ROW_LOAD, TWOS>(node, rows + job * STRIDE);
@@ -395,22 +419,14 @@ __device__ __forceinline__ int bound_wanted(
     }
     __syncwarp();
   }
-  for (int step = 1; step < team.lanes(); step *= 2)
-    selector.add(selector.of_lane(lane ^ step));
-  selector = selector.of_lane(team.first());
+  for (int step = 1; __any_sync(ALL_LANES, step < team.parts); step *= 2) {
+    const BasedSelector more = selector.of_lane((lane + step) % LANES);
+    if (team.part + step < team.parts) selector.add(more);
+  }
+  selector = selector.of_lane(team.first);
   return n_rows;
 }
 #endif
-
-// Sum over this lane and all after it.
-__device__ __forceinline__ int sum_behind(int value, int lane) {
-#pragma unroll
-  for (int step = 1; step < LANES; step *= 2) {
-    const int more = __shfl_sync(ALL_LANES, value, (lane + step) % LANES);
-    if (lane + step < LANES) value += more;
-  }
-  return value;
-}
 
 // Bounds of all children of the lanes' nodes: `sides`, and the selector, to which copies
 // of equal jobs are children like all others. Returns how many jobs there were: those
@@ -581,7 +597,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     explore(const Arena *arena_at) {
   extern __shared__ __align__(16) u32 shared[];
   Arena &arena = *reinterpret_cast<Arena *>(shared);
-  u32 *const tables = shared + sizeof(Arena) / 4;
+  u32 *const tables = shared + (sizeof(Arena) + 15) / 16 * 4;
   if (threadIdx.x == 0) arena = *arena_at;
   __syncthreads();
   Control *const control = arena.control;
@@ -594,8 +610,12 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
 #if ONE_SIDE
   u32 *const pair_rows = below_rows;
   for (int i = threadIdx.x; i < N_PAIRS * PAIR_ROW; i += blockDim.x)
-    pair_rows[i] = pair_row_word(arena.rows, i);
+    pair_rows[i] = pair_row_word(arena.rows, arena.critical, i);
   below_rows += N_PAIRS * PAIR_ROW;
+  Place *const places = reinterpret_cast<Place *>(below_rows);
+  for (int i = threadIdx.x; i < 2 * N_CRITICAL; i += blockDim.x)
+    places[i] = place_of((int)arena.critical[i], [](int w) { return word_offset(w); });
+  below_rows += 2 * N_CRITICAL * (sizeof(Place) / 4);
 #endif
 #else
   const u32 *const rows = arena.rows;
@@ -745,17 +765,17 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
     const bool last_back = directions_of_last >> last % 32 & 1;
     bool has_children;
     {
-      Node side = one_side(node, last_back);
+      const u32 *const record = record_at(page, slot);
+      Side side = load_side(
+          places + last_back * N_CRITICAL, last_back, [=](int at) { return record[at]; });
       hold(side);
-      __syncwarp();  // or the compiler keeps the node in registers
       bounded += find_open(
-          side, pair_rows + last_back * ROW, ub, own, lane, has_children);
+          side, pair_rows + last_back * SIDE_ROW, ub, own, lane, has_children);
       has_children = has_children && alive;
       __syncwarp();
     }
-    const u32 parents = __ballot_sync(ALL_LANES, has_children);
-    if (parents)
-      bounded += bound_wanted(own, rows, page, parents, ub, lane, selector);
+    if (__any_sync(ALL_LANES, has_children))
+      bounded += bound_wanted(own, rows, page, has_children, ub, lane, selector);
     __syncwarp();
 #else
     hold(node);
@@ -775,8 +795,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
 #else
     const bool again = alive && selector.unsure(ub);
 #endif
-    if (const u32 nodes = __ballot_sync(ALL_LANES, again))
-      count_again(own, rows, page, nodes, lane, selector);
+    count_again(rows, page, __ballot_sync(ALL_LANES, again), lane, selector);
 #endif
     const bool goes_back = selector.back(depth);
     levels.put_first(depth, popped);

@@ -38,7 +38,7 @@ ARENA = np.dtype(
         (name, kind)
         for kind, names in (
             ("u8", "control pages next meta free_ring gift_ring pool out"),
-            ("u8", "rows root closed leaves"),
+            ("u8", "rows critical root closed leaves"),
             ("u4", "free_bits gift_bits n_leaves all_optima"),
         )
         for name in names.split()

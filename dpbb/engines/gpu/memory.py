@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MadeT = TypeVar("MadeT")
 
+Words = NDArray[np.uint32]
+
 MEMORY_SHARE = 0.5
 """Part of the free device memory that a session's pages may take."""
 LEAST_WARPS = 4
@@ -135,6 +137,8 @@ class DeviceMemory:
         What a page is.
     rows, root
         What ``CudaModel.pack`` returns.
+    critical : ndarray of uint32
+        What ``CudaModel.critical`` returns; none where it is not needed.
     equal : ndarray of uint32
         Words of ``PageLayout.equal_words``; none without a rule for equal jobs.
     plan
@@ -144,9 +148,10 @@ class DeviceMemory:
     def __init__(
         self,
         layout: PageLayout,
-        rows: NDArray[np.uint32],
-        root: NDArray[np.uint32],
-        equal: NDArray[np.uint32],
+        rows: Words,
+        root: Words,
+        critical: Words,
+        equal: Words,
         plan: MemoryPlan,
         *,
         all_optima: bool,
@@ -167,6 +172,7 @@ class DeviceMemory:
         self.gift_ring = cupy.asarray(np.full(gift_length, NONE, np.uint32))
         self.pools = [cupy.empty(n_pages, np.uint32) for _ in range(2)]
         self.rows = cupy.asarray(rows)
+        self.critical = cupy.asarray(critical)
         self.root = cupy.asarray(np.concatenate([layout.page_of(root), equal]))
         self.closed = cupy.asarray(np.zeros(layout.n_jobs + 1, np.uint64))
         self.leaves = cupy.empty(plan.n_leaves * layout.leaf_words, np.uint32)
@@ -187,6 +193,7 @@ class DeviceMemory:
             "pool": self.pools[side],
             "out": self.pools[1 - side],
             "rows": self.rows,
+            "critical": self.critical,
             "root": self.root,
             "closed": self.closed,
             "leaves": self.leaves,

@@ -25,9 +25,18 @@ everything else. They handle states of nodes and know nothing of the problem but
 ``extend<WORDS>(state, row, back)``
     Makes the state that of the child.
 
-With many jobs ``one_side(node, back)`` is a node with that side in both halves, if the
-model's ``one_side`` says so: ``child_bounds`` of it and of a row with the halves of two
-jobs for that side are the bounds of both jobs' children there.
+With many jobs, if the model's ``one_side`` says so, children are bounded on one side
+first, those of two jobs at a time, by what is not above ``child_bounds``:
+
+``place_of(c, at)``
+    A ``Place``: where what matters of the side's critical thing c (a machine, say) is
+    in a state whose word w is at ``at(w)``.
+``load_side(places, back, word_at)``
+    A ``Side``, that of ``N_CRITICAL`` places, of which ``word_at`` loads the words.
+``side_time(row, critical, i, back)``
+    Half of word i of the ``SIDE_ROW`` words of a pair of jobs, of one with this row.
+``side_bounds<WORDS, TWOS>(side, row)``
+    Lower bounds of both jobs' children on that side.
 
 The values of ``child_bounds`` choose the side. A bound that is dearer and stronger
 (``dpbb.problem.Tightens``) is asked about the children that they leave there, if the
@@ -93,10 +102,18 @@ class CudaModel(Protocol):
 
     @property
     def one_side(self) -> bool:
-        """Whether the header has the function of that name.
+        """Whether the header has a ``Side``.
 
         No bound on a side may be lower after the other side has taken a job.
         """
+
+    @property
+    def n_critical(self) -> int:
+        """``N_CRITICAL``."""
+
+    @property
+    def side_words(self) -> int:
+        """``SIDE_ROW``."""
 
     @property
     def warps_wanted(self) -> int:
@@ -113,6 +130,9 @@ class CudaModel(Protocol):
     @property
     def described(self) -> str:
         """Size of the problem, for people."""
+
+    def critical(self, problem: Any, ub: int) -> NDArray[np.uint32]:
+        """Choose what is critical on each side, shape (2 * n_critical,)."""
 
     def pack(
         self, problem: Any, order: NDArray[np.intp]

@@ -70,6 +70,8 @@ struct Arena {
   u32 *pool;        // pages to start from
   u32 *out;         // pages left at the end of a launch
   const u32 *rows;  // N * ROW: what the model knows of the jobs
+  const u32 *critical;  // with ONE_SIDE, 2 * N_CRITICAL: the machines that are compared
+                        // first, of each side in its order
   const u32 *root;  // a page whose first record has the state of the tree's root; N_MASK
                     // words with a bit for each job that is equal to the one before it
   u64 *closed;      // N + 1
@@ -88,8 +90,11 @@ __device__ __forceinline__ u32 *page_at(const Arena &arena, u32 page) {
 }
 // Quad q of a record lies 4 q LANES words behind this.
 __device__ __forceinline__ u32 *record_at(u32 *page, u32 slot) { return page + slot * 4; }
+__device__ __forceinline__ int word_offset(int word) {
+  return (word >> 2) * LANES * 4 + (word & 3);
+}
 __device__ __forceinline__ u32 *word_at(u32 *page, int slot, int word) {
-  return page + ((word >> 2) * LANES + slot) * 4 + (word & 3);
+  return record_at(page, slot) + word_offset(word);
 }
 __device__ __forceinline__ Quad load_record_quad(const u32 *page, int slot, int quad) {
   return load_quad(page + (quad * LANES + slot) * 4);

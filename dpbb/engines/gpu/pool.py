@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpbb.engines.gpu.control import Control
 from dpbb.engines.gpu.layout import LANES, NO_VALUE
-from dpbb.engines.gpu.memory import DeviceMemory, MemoryPlan
+from dpbb.engines.gpu.memory import DeviceMemory, MemoryPlan, Words
 from dpbb.engines.gpu.roots import halve_pages, pages_of_unit, unit_of_device_paths
 from dpbb.tree.work_unit import WorkUnit
 
@@ -44,7 +44,7 @@ class PagePool:
     kernels
         Compiled for the shape; of whatever block size.
     packed
-        Rows of the jobs, state of the root, equal jobs: see ``DeviceMemory``.
+        What ``DeviceMemory`` needs of the problem.
     plan
         How much there is of everything.
     stream
@@ -58,7 +58,7 @@ class PagePool:
     def __init__(
         self,
         kernels: Kernels,
-        packed: tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]],
+        packed: tuple[Words, Words, Words, Words],
         plan: MemoryPlan,
         stream: Any,
         *,

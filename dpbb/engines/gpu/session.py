@@ -112,10 +112,12 @@ class GpuSession:
         shape = kernels.shape
         with self._device():
             equal = EqualJobs.of(problem, tree)
-            words = np.zeros(0, np.uint32)
+            words = critical = np.zeros(0, np.uint32)
             if equal is not None:
                 words = shape.pages.equal_words(equal.kinds)
-            packed = (*shape.model.pack(problem, order), words)
+            if shape.one_side:
+                critical = shape.model.critical(problem, ub)
+            packed = (*shape.model.pack(problem, order), critical, words)
 
             def make(plan: MemoryPlan) -> Arm:
                 pool = PagePool(

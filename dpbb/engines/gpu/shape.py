@@ -17,9 +17,9 @@ SHARED_ROWS_LIMIT = 32 * 1024
 OWN_JOBS_LIMIT = 64
 """Jobs up to which a lane goes through its own ones; with more there are so many that
 nearly all lanes of a warp have the same."""
-ONE_SIDE_LIMIT = 256
-"""Jobs up to which children are bounded on one side at a time where a lane does not go
-through its own jobs; more were not measured."""
+ONE_SIDE_JOBS = range(65, 257)
+"""So many jobs are bounded on one side at a time: fewer take longer so, more were not
+measured."""
 LEAST_GIFT = 4
 """A page is given to an idle warp only if its nodes have this many jobs left."""
 MOST_CHILDREN = 128
@@ -75,7 +75,7 @@ class KernelShape:
     @property
     def own_jobs(self) -> bool:
         """Whether each lane bounds the children of its own jobs."""
-        return self.n_jobs <= OWN_JOBS_LIMIT
+        return self.n_jobs <= OWN_JOBS_LIMIT and not self.one_side
 
     @property
     def one_side(self) -> bool:
@@ -86,9 +86,9 @@ class KernelShape:
         return (
             self.model.one_side
             and self.rule is BranchingRule.MINMIN
-            and not (self.own_jobs or self.equal_jobs)
-            and self.n_jobs <= ONE_SIDE_LIMIT
-            and 2 * self._table_bytes <= SHARED_ROWS_LIMIT  # and one of pairs
+            and not self.equal_jobs
+            and self.n_jobs in ONE_SIDE_JOBS
+            and self.shared_rows
         )
 
     @property

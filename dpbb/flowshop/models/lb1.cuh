@@ -113,20 +113,20 @@ __device__ __forceinline__ void hold(Node &node) {
 
 // Of the first 2 TWOS machines two at a time are compared with the bound: that takes a
 // maximum less and two additions more, for which another pipe has room.
-template <int TWOS, class TimesAt>
-__device__ __forceinline__ Pair bounds_along(const Node &node, TimesAt times_at) {
-  Pair e = node.x[0];
-  Pair bound = pair_add(e, node.y[0]);
+template <int TWOS, int COUNT, class TimesAt>
+__device__ __forceinline__ Pair bounds_along(
+    const Pair (&x)[COUNT], const Pair (&y)[COUNT], TimesAt times_at) {
+  Pair e = x[0];
+  Pair bound = pair_add(e, y[0]);
 #pragma unroll
-  for (int k = 1; k < M; ++k) {
+  for (int k = 1; k < COUNT; ++k) {
     const Pair before = e;
-    e = pair_add_max(e, times_at(k - 1), node.x[k]);
-    if (k % 2 && k < 2 * TWOS && k + 1 < M) continue;
+    e = pair_add_max(e, times_at(k - 1), x[k]);
+    if (k % 2 && k < 2 * TWOS && k + 1 < COUNT) continue;
     if (k % 2 || k > 2 * TWOS)
-      bound = pair_add_max(e, node.y[k], bound);
+      bound = pair_add_max(e, y[k], bound);
     else
-      bound = pair_max3(
-          pair_add(before, node.y[k - 1]), pair_add(e, node.y[k]), bound);
+      bound = pair_max3(pair_add(before, y[k - 1]), pair_add(e, y[k]), bound);
   }
   return bound;
 }
@@ -134,20 +134,69 @@ __device__ __forceinline__ Pair bounds_along(const Node &node, TimesAt times_at)
 template <int WORDS = 4, int TWOS = 0>
 __device__ __forceinline__ Pair child_bounds(const Node &node, const u32 *row) {
   RowReader<WORDS> times(row);
-  return bounds_along<TWOS>(node, [&](int k) { return times.next(k); });
+  return bounds_along<TWOS>(node.x, node.y, [&](int k) { return times.next(k); });
 }
 
 #if !WIDE
-// One side of a node twice: with a row of two jobs' times in that side's order of
-// machines, `child_bounds` bounds both jobs' children on that side.
-__device__ __forceinline__ Node one_side(const Node &node, bool back) {
-  Node side;
+// One side of a node twice, on some machines in that side's order: with a row of two jobs'
+// times `side_bounds` bounds both jobs' children there. Along some machines a bound is not
+// above LB1, and the critical ones, which the host chooses, cut most of what LB1 cuts.
+constexpr int SIDE_ROW = N_CRITICAL > 1 ? (N_CRITICAL + 2) / 4 * 4 : 4;
+struct Side {
+  Pair x[N_CRITICAL];
+  Pair y[N_CRITICAL];
+};
+
+// Of a critical machine: where a record has its front (or back), what the other side has
+// there, and its remaining work; `mirrored` is that word's other half.
+struct alignas(8) Place {
+  u16 own, other, remain, mirrored;
+};
+
+// `at(w)`: where word w of a state is.
+template <class At>
+__device__ __forceinline__ Place place_of(int machine, At at) {
+  const int mirror = M - 1 - machine;
+  return {
+      (u16)at(machine), (u16)at(mirror), (u16)at(ALIGNED_WORDS + min(machine, mirror)),
+      (u16)(machine >= HALF)};
+}
+
+// `word_at(place)`: the word that is there.
+template <class WordAt>
+__device__ __forceinline__ Side load_side(const Place *places, bool back, WordAt word_at) {
+  Side side;
 #pragma unroll
-  for (int k = 0; k < M; ++k) {
-    side.x[k] = pair_double(node.x[k], back);
-    side.y[k] = pair_double(node.y[k], back);
+  for (int i = 0; i < N_CRITICAL; ++i) {
+    const Place place = places[i];
+    side.x[i] = pair_double({word_at(place.own)}, back);
+    side.y[i] = pair_add(
+        pair_double({word_at(place.other)}, !back),
+        pair_double({word_at(place.remain)}, back != (bool)place.mirrored));
   }
   return side;
+}
+
+__device__ __forceinline__ void hold(Side &side) {
+#pragma unroll
+  for (int i = 0; i < N_CRITICAL; ++i) {
+    keep(side.x[i].both);
+    keep(side.y[i].both);
+  }
+}
+
+// Of a job's row, the time from a side's critical machine i to the next one.
+__device__ __forceinline__ u32 side_time(const u32 *row, const u32 *machines, int i, bool back) {
+  u32 sum = 0;
+  if (i + 1 < N_CRITICAL)
+    for (u32 k = machines[i]; k < machines[i + 1]; ++k) sum += row[k];
+  return back ? sum >> 16 : sum & 0xffffu;
+}
+
+template <int WORDS = 4, int TWOS = 0>
+__device__ __forceinline__ Pair side_bounds(const Side &side, const u32 *row) {
+  RowReader<WORDS> times(row);
+  return bounds_along<TWOS>(side.x, side.y, [&](int k) { return times.next(k); });
 }
 #endif
 

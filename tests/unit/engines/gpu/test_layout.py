@@ -58,7 +58,7 @@ def test_layout_of_the_host_is_that_of_the_kernels(shape):
         size_of_warp += " + sizeof(Filter)"
     tables = "(SHARED_ROWS ? (N * STRIDE + 3) / 4 * 16 : 0)"
     if shape.one_side:
-        tables += " + N_PAIRS * PAIR_ROW * 4"
+        tables += " + N_PAIRS * PAIR_ROW * 4 + 2 * N_CRITICAL * sizeof(Place)"
     text, options = unit_of(Exploding, shape)
     checks = {
         "ROW": shape.model.row_words,
@@ -72,7 +72,7 @@ def test_layout_of_the_host_is_that_of_the_kernels(shape):
         "PAGE_WORDS * 4": pages.page_bytes,
         "sizeof(Control)": CONTROL.itemsize,
         "sizeof(Arena)": ARENA.itemsize,
-        f"sizeof(Arena) + {tables} + WARPS * ({size_of_warp})": (
+        f"(sizeof(Arena) + 15) / 16 * 16 + {tables} + WARPS * ({size_of_warp})": (
             Exploding.exploration.shared_bytes(shape)
         ),
         **{stop.name: int(stop) for stop in Stop},
