@@ -6,6 +6,7 @@ import threading
 from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from dpbb.engines import explore_to_end
@@ -556,6 +557,27 @@ def test_one_side_at_a_time_of_more_than_64_jobs(pages, n_jobs, seed, above):
     expected = counted(Subject.of("cpu-1").explore(problem, TreeOptions(), ub))
     assert expected[0] > 100
     assert counted(pages.explore(problem, TreeOptions(), ub)) == expected
+
+
+def test_critical_machines_leave_fewer_children_to_be_bounded(pages, monkeypatch):
+    """Those that cut nothing leave all jobs, and the same tree."""
+    rng = random.Random("671")
+    times = [[rng.randint(1, 99) for _ in range(20)] for _ in range(67)]
+    problem = FlowShopProblem(FlowShopInstance("random", times))
+    ub = problem.root_bound + 60
+
+    def explored():
+        with pages.session(problem, TreeOptions(), ub=ub) as session:
+            total = explore_to_end(session, ub)
+            children = session.statistics["children"] / session.statistics["batches"]
+        return counted(total), children
+
+    tree, children = explored()
+    idle = np.tile(np.arange(Lb1(67, 20, wide=False).n_critical, dtype=np.uint32), 2)
+    monkeypatch.setattr(Lb1, "critical", lambda *_: idle)
+    same, more = explored()
+    assert same == tree
+    assert children < 0.8 * more
 
 
 @pytest.mark.parametrize(

@@ -89,12 +89,11 @@ def taken(monkeypatch):
     def use(n_failures):
         tried = []
 
-        def allocate(layout, *packed_and_plan, **options):
-            *packed, plan = packed_and_plan
+        def allocate(layout, packed, plan, **options):
             tried.append(plan.n_warps)
             if len(tried) <= n_failures:
                 raise OutOfMemoryError("taken by others")
-            return memory_module.DeviceMemory(layout, *packed, plan, **options)
+            return memory_module.DeviceMemory(layout, packed, plan, **options)
 
         monkeypatch.setattr(pool_module, "DeviceMemory", allocate)
         return tried

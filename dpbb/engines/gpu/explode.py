@@ -70,7 +70,7 @@ class Exploding:
     """See ``Arm``; an explorer is a lane. The kernel is ``explore.cu``."""
 
     exploration: ClassVar = Exploration(
-        "explore.cu", "explore", warp_bytes, block_bytes
+        "explore.cu", "explore", warp_bytes, block_bytes, one_side=True
     )
     explorers_per_warp: ClassVar = LANES
 

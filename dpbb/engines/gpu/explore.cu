@@ -30,7 +30,7 @@
 constexpr int NEWS_EVERY = 4;  // batches
 
 // ONE_SIDE: with many jobs left, the children on the side of the last job are bounded
-// first, two jobs' at a time, and along some machines alone: what that cuts LB1 cuts. No
+// first, two jobs' at a time, and by what is critical alone: what that cuts is cut. No
 // bound on a side falls when the other side takes a job: a child that is cut there stays
 // so until that side takes one. So both sides are bounded of those jobs alone that are
 // left on either, and a record has the set of those that are left on the side opposite to
@@ -272,13 +272,13 @@ struct Team {
   int slot, part, parts;  // the node this lane works for, as which of how many lanes
   int first;              // the first lane that works for this lane's own node
 
-  // `work`: of this lane's own node; none: no lane works for it.
+  // `work`: of this lane's own node, not of all nodes none; none: no lane works for it.
   __device__ __forceinline__ Team(Explorer &own, int work, int lane) {
     const u32 givers = __ballot_sync(ALL_LANES, work > 0);
     // a node's last lane has half of the others' work, by and large
     int lanes, shares = LANES - __popc(givers) / 2;
     int steps = (warp_sum(work) + shares - 1) / shares;
-    do {
+    do {  // by a reciprocal: a lane more is no harm, and divisions take long
       lanes = (int)ceilf((float)work * (1.0f / (float)max(steps, 1)));
       ++steps;
     } while (warp_sum(lanes) > LANES);
@@ -323,11 +323,11 @@ __device__ __forceinline__ u32 pair_row_word(
   return of_a | of_b << 16;
 }
 
-// Jobs whose children may be below the upper bound on a side: those that its critical
-// machines do not cut, on the side of the last job, and those that are left on the other.
-// These are given as `wanted`, and all unscheduled ones as the first of `sides`. Where
-// either are none, there is no child: the other side is taken, whose least bound is
-// higher. Returns pairs bounded.
+// Jobs whose children may be below the upper bound on a side: those that `side` does not
+// cut, that of the last job, and those that are left on the other. These are given as
+// `wanted`, and all unscheduled ones as the first of `sides`. Where either are none, that
+// side is taken, whose least bound is the higher one: there is no child. Returns pairs
+// bounded.
 __device__ __forceinline__ int find_open(
     const Side &side, const u32 *pair_rows, int ub, Explorer &own, int lane,
     bool &has_children) {
@@ -644,7 +644,7 @@ extern "C" __global__ void __launch_bounds__(WARPS *LANES, MIN_BLOCKS)
   bool pool_left = true;
   // batches left once the launch is told to stop; before it -1, or -2 if it shrinks
   int draining = control->shrinks ? -2 : -1;
-  const int branching_ub = (int)control->branching_ub;
+  [[maybe_unused]] const int branching_ub = (int)control->branching_ub;
   u32 turn = 0, stop = RUNNING;
   int hungry = 0, ub = 0;
 

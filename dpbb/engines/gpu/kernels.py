@@ -38,12 +38,15 @@ class Exploration:
         Shared memory that a warp of it needs.
     block_bytes
         What a block needs besides, beyond the job table.
+    one_side
+        Whether it bounds children on one side first, where the shape says so.
     """
 
     source: str
     name: str
     warp_bytes: Callable[[KernelShape], int]
     block_bytes: Callable[[KernelShape], int] = lambda _: 0
+    one_side: bool = False
 
     def sources(self, shape: KernelShape) -> tuple[Path, ...]:
         """Return what to compile, in order."""

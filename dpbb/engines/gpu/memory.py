@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 MadeT = TypeVar("MadeT")
 
-Words = NDArray[np.uint32]
-
 MEMORY_SHARE = 0.5
 """Part of the free device memory that a session's pages may take."""
 LEAST_WARPS = 4
@@ -128,6 +126,26 @@ def _ring_length(count: int) -> int:
     return 1 << max(1, count - 1).bit_length()
 
 
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """What the kernels read of a problem.
+
+    Parameters
+    ----------
+    rows, root : ndarray of uint32
+        What ``CudaModel.pack`` returns.
+    critical : ndarray of uint32
+        What ``CudaModel.critical`` returns; none where no kernel bounds one side first.
+    equal : ndarray of uint32
+        Words of ``PageLayout.equal_words``; none without a rule for equal jobs.
+    """
+
+    rows: NDArray[np.uint32]
+    root: NDArray[np.uint32]
+    critical: NDArray[np.uint32]
+    equal: NDArray[np.uint32]
+
+
 class DeviceMemory:
     """The arrays of one session, on the current device.
 
@@ -135,26 +153,14 @@ class DeviceMemory:
     ----------
     layout
         What a page is.
-    rows, root
-        What ``CudaModel.pack`` returns.
-    critical : ndarray of uint32
-        What ``CudaModel.critical`` returns; none where it is not needed.
-    equal : ndarray of uint32
-        Words of ``PageLayout.equal_words``; none without a rule for equal jobs.
+    packed
+        What the kernels read of the problem.
     plan
         How many there are of everything.
     """
 
     def __init__(
-        self,
-        layout: PageLayout,
-        rows: Words,
-        root: Words,
-        critical: Words,
-        equal: Words,
-        plan: MemoryPlan,
-        *,
-        all_optima: bool,
+        self, layout: PageLayout, packed: Packed, plan: MemoryPlan, *, all_optima: bool
     ) -> None:
         import cupy
 
@@ -171,9 +177,10 @@ class DeviceMemory:
         self.free_ring = cupy.asarray(free_ring)
         self.gift_ring = cupy.asarray(np.full(gift_length, NONE, np.uint32))
         self.pools = [cupy.empty(n_pages, np.uint32) for _ in range(2)]
-        self.rows = cupy.asarray(rows)
-        self.critical = cupy.asarray(critical)
-        self.root = cupy.asarray(np.concatenate([layout.page_of(root), equal]))
+        self.rows = cupy.asarray(packed.rows)
+        self.critical = cupy.asarray(packed.critical)
+        root = np.concatenate([layout.page_of(packed.root), packed.equal])
+        self.root = cupy.asarray(root)
         self.closed = cupy.asarray(np.zeros(layout.n_jobs + 1, np.uint64))
         self.leaves = cupy.empty(plan.n_leaves * layout.leaf_words, np.uint32)
         self.control = cupy.empty(CONTROL.itemsize, np.uint8)

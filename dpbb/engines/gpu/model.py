@@ -29,8 +29,8 @@ With many jobs, if the model's ``one_side`` says so, children are bounded on one
 first, those of two jobs at a time, by what is not above ``child_bounds``:
 
 ``place_of(c, at)``
-    A ``Place``: where what matters of the side's critical thing c (a machine, say) is
-    in a state whose word w is at ``at(w)``.
+    A ``Place``: where that which matters of ``c``, one of what is critical on its side
+    (a machine, say), is in a state whose word w is at ``at(w)``.
 ``load_side(places, back, word_at)``
     A ``Side``, that of ``N_CRITICAL`` places, of which ``word_at`` loads the words.
 ``side_time(row, critical, i, back)``

@@ -70,8 +70,7 @@ struct Arena {
   u32 *pool;        // pages to start from
   u32 *out;         // pages left at the end of a launch
   const u32 *rows;  // N * ROW: what the model knows of the jobs
-  const u32 *critical;  // with ONE_SIDE, 2 * N_CRITICAL: the machines that are compared
-                        // first, of each side in its order
+  const u32 *critical;  // with ONE_SIDE, 2 * N_CRITICAL: what decides on each side
   const u32 *root;  // a page whose first record has the state of the tree's root; N_MASK
                     // words with a bit for each job that is equal to the one before it
   u64 *closed;      // N + 1

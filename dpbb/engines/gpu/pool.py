@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpbb.engines.gpu.control import Control
 from dpbb.engines.gpu.layout import LANES, NO_VALUE
-from dpbb.engines.gpu.memory import DeviceMemory, MemoryPlan, Words
+from dpbb.engines.gpu.memory import DeviceMemory, MemoryPlan, Packed
 from dpbb.engines.gpu.roots import halve_pages, pages_of_unit, unit_of_device_paths
 from dpbb.tree.work_unit import WorkUnit
 
@@ -44,7 +44,7 @@ class PagePool:
     kernels
         Compiled for the shape; of whatever block size.
     packed
-        What ``DeviceMemory`` needs of the problem.
+        What they read of the problem.
     plan
         How much there is of everything.
     stream
@@ -58,7 +58,7 @@ class PagePool:
     def __init__(
         self,
         kernels: Kernels,
-        packed: tuple[Words, Words, Words, Words],
+        packed: Packed,
         plan: MemoryPlan,
         stream: Any,
         *,
@@ -67,7 +67,7 @@ class PagePool:
         all_optima: bool,
     ) -> None:
         self.layout = kernels.shape.pages
-        self.memory = DeviceMemory(self.layout, *packed, plan, all_optima=all_optima)
+        self.memory = DeviceMemory(self.layout, packed, plan, all_optima=all_optima)
         self.n_pages = plan.n_pages
         self.stream = stream
         self.control = Control(

@@ -19,7 +19,7 @@ from dpbb.engines.base import Candidate, Slice
 from dpbb.engines.gpu.device import DeviceError, OnDevice
 from dpbb.engines.gpu.layout import CONTROL, COUNTERS
 from dpbb.engines.gpu.leaves import leaves_found, nodes_promoted
-from dpbb.engines.gpu.memory import LEAST_WARPS, MemoryPlan, allocate
+from dpbb.engines.gpu.memory import LEAST_WARPS, MemoryPlan, Packed, allocate
 from dpbb.engines.gpu.orders import Orders
 from dpbb.engines.gpu.pool import WALK_CLAIM, PagePool
 from dpbb.engines.gpu.roots import SORTED_BY_HOST, prepare_long_lists
@@ -115,9 +115,9 @@ class GpuSession:
             words = critical = np.zeros(0, np.uint32)
             if equal is not None:
                 words = shape.pages.equal_words(equal.kinds)
-            if shape.one_side:
+            if shape.one_side and kernels.exploration.one_side:
                 critical = shape.model.critical(problem, ub)
-            packed = (*shape.model.pack(problem, order), critical, words)
+            packed = Packed(*shape.model.pack(problem, order), critical, words)
 
             def make(plan: MemoryPlan) -> Arm:
                 pool = PagePool(

@@ -18,8 +18,8 @@ OWN_JOBS_LIMIT = 64
 """Jobs up to which a lane goes through its own ones; with more there are so many that
 nearly all lanes of a warp have the same."""
 ONE_SIDE_JOBS = range(65, 257)
-"""So many jobs are bounded on one side at a time: fewer take longer so, more were not
-measured."""
+"""Numbers of jobs with which children are bounded on one side first: fewer take longer
+so, more were not measured, nor more than 20 machines."""
 LEAST_GIFT = 4
 """A page is given to an idle warp only if its nodes have this many jobs left."""
 MOST_CHILDREN = 128
@@ -75,7 +75,7 @@ class KernelShape:
     @property
     def own_jobs(self) -> bool:
         """Whether each lane bounds the children of its own jobs."""
-        return self.n_jobs <= OWN_JOBS_LIMIT and not self.one_side
+        return self.n_jobs <= OWN_JOBS_LIMIT and not self.one_side  # tests have both
 
     @property
     def one_side(self) -> bool:
@@ -88,7 +88,7 @@ class KernelShape:
             and self.rule is BranchingRule.MINMIN
             and not self.equal_jobs
             and self.n_jobs in ONE_SIDE_JOBS
-            and self.shared_rows
+            and 2 * self._table_bytes <= SHARED_ROWS_LIMIT  # and one of pairs
         )
 
     @property

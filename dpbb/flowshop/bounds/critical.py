@@ -21,10 +21,10 @@ from dpbb.tree.branching import choose_back
 if TYPE_CHECKING:
     from dpbb.flowshop.problem import FlowShopProblem, FlowShopState
 
+CUTS = 512
+"""Children of each side that are learned from, if ``NODES`` have as many."""
 NODES = 400
-"""Nodes that are bounded, at least."""
-LAST = 3
-"""Of a path into the tree its last nodes are learned from: most nodes are as deep."""
+"""Nodes that are bounded, about, and no more."""
 CHILDREN = 8
 """Cut children that are learned from, of a node."""
 
@@ -32,7 +32,7 @@ CHILDREN = 8
 def critical_machines(
     problem: FlowShopProblem, ub: int, count: int
 ) -> NDArray[np.intp]:
-    """Choose machines for each side, 50 to 100 ms for 20 machines.
+    """Choose machines for each side: 0.03 to 0.2 s up to 20 machines, 0.6 s with 60.
 
     Parameters
     ----------
@@ -53,30 +53,31 @@ def critical_machines(
     rng = np.random.default_rng(0)
     found: tuple[list[NDArray[np.bool_]], ...] = ([], [])
     n_nodes = 0
-    while n_nodes < NODES:
-        cuts = _dive(problem, ub, rng)
-        n_nodes += 1 + len(cuts)
-        for back, cut in cuts[-LAST:]:
+    while n_nodes < NODES and min(map(len, found)) < CUTS:
+        for back, cut in _dive(problem, ub, rng):
             found[back].extend(cut)
+            n_nodes += 1
+        n_nodes += 1
     return np.stack([_most_useful(cuts, n_machines, count) for cuts in found])
 
 
 def _dive(
     problem: FlowShopProblem, ub: int, rng: np.random.Generator
 ) -> list[tuple[bool, NDArray[np.bool_]]]:
-    """Follow a random path from the root's child to a node without children.
+    """Follow a random path to a node without children, or with half of the jobs.
 
-    Where the upper bound cuts less than half of a node's children, their median does.
+    Near the leaves there are few children to cut. Where the upper bound cuts less than
+    half of a node's children, those above their median count as cut.
 
     Returns
     -------
     list of tuple
-        Of each node the side of its last job, and what cuts some of its children there:
-        of each the machines i and k whose term does.
+        Of each node but the root the side of its last job, and what cuts some of its
+        children there: of each the machines i and k whose term does.
     """
     state, jobs, back = problem.root_state(), np.arange(problem.n_jobs), False
     cuts = []
-    for depth in range(problem.n_jobs - 1):
+    for depth in range(problem.n_jobs // 2):
         front = problem.child_bounds(state, jobs, back=False)
         sides = front, problem.child_bounds(state, jobs, back=True)
         if depth:

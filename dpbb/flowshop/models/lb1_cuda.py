@@ -89,9 +89,11 @@ class Lb1:
         """Machines along which one side is bounded first.
 
         More of them take longer, fewer leave more jobs to be bounded on both sides. On
-        an H200 9 of 20 machines were best with 100 jobs and 13 with 200.
+        an H200 9 of 20 machines were best with 100 jobs and 13 with 200; other numbers
+        of machines were not measured.
         """
-        return self.n_machines * (2 if self.n_jobs <= 128 else 3) // 5 + 1
+        share = 2 if self.n_jobs <= 128 else 3  # of 5
+        return min(self.n_machines, max(2, self.n_machines * share // 5 + 1))
 
     @property
     def side_words(self) -> int:
