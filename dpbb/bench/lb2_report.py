@@ -282,8 +282,11 @@ def _print_equal(trees: Trees, equals: Sequence[Equal]) -> None:
         if None in by_pool:
             continue
         lists = max(len(by) for by in by_pool.values())
-        best = max(fmean(by.values()) for by in by_pool.values() if len(by) == lists)
-        measured = fmean(trees.watts[how].values()) if how in trees.watts else None
+        means = {p: fmean(by.values()) for p, by in by_pool.items() if len(by) == lists}
+        pool = max(means, key=lambda p: means[p])
+        best = means[pool]
+        watts = [w for (p, _), w in trees.watts.get(how, {}).items() if p == pool]
+        measured = fmean(watts) if watts else None
         said = [
             f"{what} ({gpu / core:.0f} cores) {best * core / gpu:.2f}"
             for what, core, gpu in (
