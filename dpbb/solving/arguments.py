@@ -80,6 +80,24 @@ def numbered(problem: Problem[Any], options: SolveOptions) -> SolveOptions:
     return options.replace(**changed)
 
 
+OF_ENGINES = (
+    (("pool",), ("pool_size", "selection", "offload", "placement")),
+    (("gpu", "auto"), ("explorers", "block_size", "balance")),
+)
+"""Engines, and the options that no others look at."""
+
+
+def check_engine(options: SolveOptions) -> None:
+    """Raise OptionError for an option that the engine would not look at."""
+    for engines, names in OF_ENGINES:
+        for name in names:
+            if getattr(options, name) is not None and options.engine not in engines:
+                raise OptionError(
+                    f"{name}: expected engine {' or '.join(engines)}, got engine "
+                    f"{options.engine}"
+                )
+
+
 def check_fit(problem: Problem[Any], options: SolveOptions) -> None:
     """Raise OptionError for an option that does not fit the instance.
 

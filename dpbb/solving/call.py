@@ -52,6 +52,7 @@ from dpbb.progress import Progress
 from dpbb.result import Improvement, Result, Termination
 from dpbb.solving.arguments import (
     check_client,
+    check_engine,
     check_fit,
     numbered,
     shown_by,
@@ -567,6 +568,7 @@ def make_call(
         )
     chosen = (options or SolveOptions()).replace(**changes, **style_of(progress))
     check_client(client, chosen)
+    check_engine(chosen)
     problem = with_ends(read_problem(instance), *ends)
     bound = chosen.bound
     if bound == AUTO_BOUND:  # until it is chosen

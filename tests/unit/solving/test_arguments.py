@@ -4,7 +4,7 @@ import pytest
 
 from dpbb.errors import OptionError
 from dpbb.options import SolveOptions
-from dpbb.solving.arguments import check_fit
+from dpbb.solving.arguments import check_engine, check_fit
 from tests.unit.solving.test_plan import PROBLEM
 from tests.waiting import WaitingJobs
 
@@ -29,3 +29,24 @@ def test_a_permutation_without_a_cost_is_refused():
     check_fit(waiting, SolveOptions(initial=(0, 1)))
     with pytest.raises(OptionError, match="permutation: expected an order of a leaf"):
         check_fit(waiting, SolveOptions(initial=(1, 0)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pool_size": 4096}, "pool_size: expected engine pool, got engine auto"),
+        (
+            {"selection": "best", "engine": "gpu"},
+            "expected engine pool, got engine gpu",
+        ),
+        ({"balance": "steal", "engine": "cpu"}, "engine gpu or auto, got engine cpu"),
+    ],
+)
+def test_options_of_another_engine_are_refused(options, message):
+    with pytest.raises(OptionError, match=message):
+        check_engine(SolveOptions(**options))
+
+
+def test_options_of_the_engine_that_explores():
+    check_engine(SolveOptions(engine="pool", pool_size=4096, offload="nodes"))
+    check_engine(SolveOptions(explorers=4096))
