@@ -272,7 +272,8 @@ struct Team {
   int slot, part, parts;  // the node this lane works for, as which of how many lanes
   int first;              // the first lane that works for this lane's own node
 
-  // `work`: of this lane's own node, not of all nodes none; none: no lane works for it.
+  // `work`: of this lane's own node; where it is 0 no lane works for that. Some lane's is
+  // more.
   __device__ __forceinline__ Team(Explorer &own, int work, int lane) {
     const u32 givers = __ballot_sync(ALL_LANES, work > 0);
     // a node's last lane has half of the others' work, by and large
