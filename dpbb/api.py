@@ -16,7 +16,13 @@ from dpbb.problem import Problem, Scheduled, part_of
 from dpbb.progress import Progress
 from dpbb.result import Result
 from dpbb.result.schedule import Schedule
-from dpbb.solving.arguments import check_client, is_asynchronous, shown_by, style_of
+from dpbb.solving.arguments import (
+    check_client,
+    check_engine,
+    is_asynchronous,
+    shown_by,
+    style_of,
+)
 from dpbb.solving.call import Call, make_call
 from dpbb.text.labels import names_of
 
@@ -259,6 +265,7 @@ def resume(
     given: dict[str, Any] = {**changes, **style_of(progress)}
     saved, options = read_saved(source, problem, given)
     check_client(client, options)
+    check_engine(options)
     call = ResumedCall(
         saved.spec.problem,
         saved.spec.instance,

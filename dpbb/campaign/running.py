@@ -39,6 +39,7 @@ from dpbb.problem import (
 )
 from dpbb.progress.base import Progress
 from dpbb.result import Result, Termination
+from dpbb.solving.arguments import check_engine
 from dpbb.solving.resume import options_before, strategy_before
 
 logger = logging.getLogger(__name__)
@@ -458,7 +459,8 @@ class Campaign:
 
 
 def check_options(options: SolveOptions) -> None:
-    """OptionError: an option that is the campaign's own, or for one instance."""
+    """OptionError: an option of the campaign's own, of one instance, or no use."""
+    check_engine(options)
     for name in OWN:
         if getattr(options, name) is not None:
             raise OptionError(f"{name}: expected none, it is the campaign's own")

@@ -69,6 +69,11 @@ VALUES = {
     "progress": "plain",
     "verbosity": "quiet",
 }
+ENGINES = {
+    **dict.fromkeys(("explorers", "block_size", "balance"), "gpu"),
+    **dict.fromkeys(("pool_size", "selection", "offload", "placement"), "pool"),
+}
+"""Engines that look at an option; a run of the reference engine goes on with that."""
 
 
 @pytest.fixture
@@ -128,14 +133,16 @@ def test_every_option_is_here():
 
 @pytest.mark.parametrize("name", [name for name in VALUES if name != "cutoff"])
 def test_an_option_as_a_flag(dpbb, saved, resumed, name):
-    ran = dpbb("resume", saved, *as_flag(name, VALUES[name]))
+    engine = as_flag("engine", ENGINES[name]) if name in ENGINES else []
+    ran = dpbb("resume", saved, *engine, *as_flag(name, VALUES[name]))
     check(ran, resumed, name, VALUES[name])
 
 
 @pytest.mark.parametrize("name", [name for name in VALUES if name != "cutoff"])
 def test_an_option_of_a_toml_file(dpbb, saved, resumed, name):
     config = saved.parent / "config.toml"
-    config.write_text(as_toml(name, VALUES[name]))
+    engine = f'engine = "{ENGINES[name]}"\n' if name in ENGINES else ""
+    config.write_text(as_toml(name, VALUES[name]) + engine)
     ran = dpbb("resume", saved, "--config", config)
     check(ran, resumed, name, VALUES[name])
 
@@ -150,6 +157,14 @@ def test_a_cutoff_is_refused(dpbb, saved, resumed):
     ran = dpbb("resume", saved, "--cutoff", "50")
     assert (ran.code, resumed) == (2, [])
     assert "cutoff: expected upper_bound" in ran.err
+
+
+@pytest.mark.parametrize("option", ENGINES)
+def test_an_option_of_another_engine_is_refused(dpbb, saved, resumed, option):
+    ran = dpbb("resume", saved, *as_flag(option, VALUES[option]))
+    assert (ran.code, resumed) == (2, [])
+    assert f"{option}: expected engine {ENGINES[option]}" in ran.err
+    assert "got engine reference" in ran.err
 
 
 @pytest.mark.parametrize("option", ["certificate", "optima_file"])

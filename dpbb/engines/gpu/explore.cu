@@ -317,10 +317,10 @@ __device__ __forceinline__ u32 pair_row_word(
     const u32 *rows, const u32 *critical, int at) {
   const int pair = at / PAIR_ROW, i = at % SIDE_ROW, w = pair / 16;
   const bool back = at % PAIR_ROW >= SIDE_ROW;
-  const u32 *const machines = critical + back * N_CRITICAL;
+  const u32 *const of_side = critical + back * N_CRITICAL;
   const int a = w * 32 + pair % 16, b = a + half_of(w);
-  const u32 of_a = a < N ? side_time(rows + a * ROW, machines, i, back) : 0u;
-  const u32 of_b = b < N ? side_time(rows + b * ROW, machines, i, back) : 0u;
+  const u32 of_a = a < N ? side_time(rows + a * ROW, of_side, i, back) : 0u;
+  const u32 of_b = b < N ? side_time(rows + b * ROW, of_side, i, back) : 0u;
   return of_a | of_b << 16;
 }
 
@@ -350,7 +350,7 @@ __device__ __forceinline__ int find_open(
         Pair bound[ROWS_AT_ONCE];
 #pragma unroll
         for (int u = 0; u < ROWS_AT_ONCE; ++u)
-          bound[u] = side_bounds<4, SIDE_TWOS>(side, row - u * PAIR_ROW);
+          bound[u] = side_bounds<SIDE_TWOS>(side, row - u * PAIR_ROW);
 #pragma unroll
         for (int u = 0; u < ROWS_AT_ONCE; ++u)
           cut = 2 * cut + pair_reaches(bound[u], limit);
@@ -362,8 +362,8 @@ __device__ __forceinline__ int find_open(
         pairs ^= 1u << i;
         const int j = pairs ? 31 - __clz(pairs) : i;
         pairs &= ~(1u << j);
-        const Pair one = side_bounds<4, SIDE_TWOS>(side, first + i * PAIR_ROW);
-        const Pair two = side_bounds<4, SIDE_TWOS>(side, first + j * PAIR_ROW);
+        const Pair one = side_bounds<SIDE_TWOS>(side, first + i * PAIR_ROW);
+        const Pair two = side_bounds<SIDE_TWOS>(side, first + j * PAIR_ROW);
         cut |= pair_reaches(one, limit) << i | pair_reaches(two, limit) << j;
       }
     }

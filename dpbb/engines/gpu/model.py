@@ -35,7 +35,7 @@ first, those of two jobs at a time, by what is not above ``child_bounds``:
     A ``Side``, that of ``N_CRITICAL`` places, of which ``word_at`` loads the words.
 ``side_time(row, critical, i, back)``
     Half of word i of the ``SIDE_ROW`` words of a pair of jobs, of one with this row.
-``side_bounds<WORDS, TWOS>(side, row)``
+``side_bounds<TWOS>(side, row)``
     Lower bounds of both jobs' children on that side.
 
 The values of ``child_bounds`` choose the side. A bound that is dearer and stronger

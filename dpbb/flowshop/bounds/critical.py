@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 CUTS = 512
 """Children of each side that are learned from, if ``NODES`` have as many."""
 NODES = 400
-"""Nodes that are bounded, about, and no more."""
+"""After so many nodes no further path is begun."""
 CHILDREN = 8
 """Cut children that are learned from, of a node."""
 
@@ -66,8 +66,7 @@ def _dive(
 ) -> list[tuple[bool, NDArray[np.bool_]]]:
     """Follow a random path to a node without children, or with half of the jobs.
 
-    Near the leaves there are few children to cut. Where the upper bound cuts less than
-    half of a node's children, those above their median count as cut.
+    Near the leaves there are few children to cut.
 
     Returns
     -------
@@ -81,18 +80,22 @@ def _dive(
         front = problem.child_bounds(state, jobs, back=False)
         sides = front, problem.child_bounds(state, jobs, back=True)
         if depth:
-            limit = min(ub, int(np.median(sides[back])) + 1)
+            limit = _limit(sides[back], ub)
             cut = rng.permutation(jobs[sides[back] >= limit])[:CHILDREN]
             cuts.append((back, _terms(problem, state, cut, back) >= limit))
         back = choose_back(BranchingRule.MINMIN, *sides, depth)
-        limit = min(ub, int(np.median(sides[back])) + 1)
-        is_open = np.flatnonzero(sides[back] < limit)
+        is_open = np.flatnonzero(sides[back] < _limit(sides[back], ub))
         if not len(is_open):
             break
         place = int(rng.choice(is_open))
         state = problem.extend(state, int(jobs[place]), back=back)
         jobs = np.delete(jobs, place)
     return cuts
+
+
+def _limit(bounds: NDArray[np.int64], ub: int) -> int:
+    """Return the upper bound; where it cuts less than half, what cuts that half."""
+    return min(ub, int(np.median(bounds)) + 1)
 
 
 def _terms(

@@ -193,9 +193,9 @@ __device__ __forceinline__ u32 side_time(const u32 *row, const u32 *machines, in
   return back ? sum >> 16 : sum & 0xffffu;
 }
 
-template <int WORDS = 4, int TWOS = 0>
+template <int TWOS>
 __device__ __forceinline__ Pair side_bounds(const Side &side, const u32 *row) {
-  RowReader<WORDS> times(row);
+  RowReader<4> times(row);
   return bounds_along<TWOS>(side.x, side.y, [&](int k) { return times.next(k); });
 }
 #endif
