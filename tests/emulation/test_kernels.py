@@ -341,12 +341,13 @@ def test_a_hopeless_tree_does_not_fill_the_memory(pages, monkeypatch):
     have(monkeypatch, 1520)
     problem = problem_of("ta041")
     ub = problem.trivial_ub
-    decomposed = n_launches = 0
+    decomposed = n_launches = n_limited = 0
     with pages.session(problem, TreeOptions(), ub=ub) as session:
         while n_launches < 300 or decomposed < 3000:
             decomposed += session.advance(ub, 0.0).decomposed
             n_launches += 1
-        assert session._arm.budget.limit is not None
+            n_limited += session._arm.budget.limit is not None
+        assert n_limited > n_launches / 2  # the last one may have freed enough
         session.remaining().check()
 
 
